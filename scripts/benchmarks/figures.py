@@ -1,0 +1,61 @@
+"""Medians, percentiles and the table; pure, but for printing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of the design: the figure, what it may be, and whether more is better."""
+
+    name: str
+    value: float
+    limit: float
+    at_least: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+
+def median(values: Sequence[float]) -> float:
+    return percentile(values, 0.5)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Between the two nearest values; 0 of none."""
+    if not values:
+        return 0.0
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * share
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def show(stage: str, figures: Mapping[str, object]) -> None:
+    """One stage as a table; nested figures are indented below their name."""
+    print(f"\n{stage}")
+    _rows(figures, 2)
+
+
+def show_bars(bars: Sequence[Bar]) -> None:
+    print("\nbars")
+    for bar in bars:
+        sign = "≥" if bar.at_least else "≤"
+        verdict = "holds" if bar.holds else "MISSED"
+        print(f"  {bar.name:<44}{bar.value:>10.2f}  {sign} {bar.limit:<8g}{verdict}")
+
+
+def _rows(figures: Mapping[str, object], indent: int) -> None:
+    for name, value in figures.items():
+        label = " " * indent + name
+        if isinstance(value, Mapping):
+            print(label)
+            _rows(value, indent + 2)
+        elif isinstance(value, float):
+            print(f"{label:<46}{value:>10.2f}")
+        else:
+            print(f"{label:<46}{value!s:>10}")

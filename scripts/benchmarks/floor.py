@@ -1,0 +1,83 @@
+"""The parts of a search called bare: no worker, no threads, nothing in between.
+
+The floor of a search is what its parts cost alone: the question is embedded while the words
+are looked up, then the index is asked, then the page's records are read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from mem_search.contracts import Embedder
+from mem_search.embedders import open_embedder
+from mem_search.model import Filters
+from mem_search.retrievers.keyword import ROWS
+from mem_search.retrievers.vector import OVERFETCH
+from mem_search.search.engine import DEPTH
+from mem_search.storage.chroma.connection import Connection
+from mem_search.storage.sqlite import fulltext, records
+from mem_search.storage.sqlite.database import _PRAGMAS
+from mem_search.text import words
+
+T = TypeVar("T")
+
+PAGE = 20
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Milliseconds of each part of one search."""
+
+    embed: float
+    fulltext: float
+    chroma: float
+    hydrate: float
+
+    @property
+    def floor(self) -> float:
+        return max(self.embed, self.fulltext) + self.chroma + self.hydrate
+
+
+class Floor:
+    """The same store, model and Chroma that the worker uses, reached directly."""
+
+    def __init__(self, home: Path, embedder: str, chroma_port: int) -> None:
+        self._embedder: Embedder = open_embedder(embedder, home / "models")
+        self._db = sqlite3.connect(home / "mem-search.db", isolation_level=None)
+        self._db.executescript(_PRAGMAS)
+        self._chroma = Connection(
+            f"http://127.0.0.1:{chroma_port}",
+            {},
+            f"passages-{sha256(self._embedder.fingerprint.encode()).hexdigest()[:12]}",
+            about={},
+            timeout=30,
+            made=lambda: None,
+        )
+
+    def measure(self, text: str) -> Parts:
+        """Each part once, with the numbers that the product itself asks for."""
+        vector, embed = _timed(lambda: self._embedder.embed([text]))
+        expression = words.match_expression(words.read(text))
+        rows, matching = _timed(
+            lambda: fulltext.search(self._db, expression, Filters(), ROWS) if expression else []
+        )
+        _, chroma = _timed(lambda: self._chroma.query(vector, OVERFETCH * DEPTH))
+        numbers = list(dict.fromkeys(row.record for row in rows))[:PAGE]
+        _, hydrate = _timed(lambda: records.fetch(self._db, numbers))
+        return Parts(embed, matching, chroma, hydrate)
+
+    def close(self) -> None:
+        self._chroma.close()
+        self._db.close()
+
+
+def _timed(call: Callable[[], T]) -> tuple[T, float]:
+    started = time.perf_counter()
+    result = call()
+    return result, (time.perf_counter() - started) * 1000

@@ -1,0 +1,142 @@
+"""A worker process as anybody would start it, and a connection that stays open."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+_PATIENCE = 120.0
+
+
+@dataclass
+class Worker:
+    """A running worker; ``spawned`` is when, on the clock of ``time.perf_counter``."""
+
+    home: Path
+    port: int
+    process: subprocess.Popen[bytes]
+    spawned: float
+
+    def __post_init__(self) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_PATIENCE)
+
+    def get(self, path: str, accept: str = "application/json", **query: object) -> bytes:
+        """The body of a 200. Raises ConnectionError for anything else."""
+        target = f"{path}?{urlencode(query)}" if query else path
+        return self._ask("GET", target, None, {"Accept": accept})
+
+    def json(self, method: str, path: str, body: object = None, **query: object) -> Any:
+        token = (self.home / "token").read_text("utf-8").strip()
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        target = f"{path}?{urlencode(query)}" if query else path
+        data = None if body is None else json.dumps(body).encode()
+        return json.loads(self._ask(method, target, data, headers))
+
+    def child_port(self) -> int:
+        """Where this worker's own Chroma listens."""
+        for line in _ps("-A", "-o", "ppid=,args="):
+            parent, _, arguments = line.strip().partition(" ")
+            if parent == str(self.process.pid) and "--port=" in arguments:
+                return int(arguments.split("--port=")[1].split()[0])
+        raise ConnectionError("the worker has no Chroma of its own")
+
+    def pids(self) -> dict[str, int]:
+        """The worker and its Chroma."""
+        found = {"worker": self.process.pid}
+        for line in _ps("-A", "-o", "pid=,ppid="):
+            pid, parent = line.split()
+            if parent == str(self.process.pid):
+                found["chroma"] = int(pid)
+        return found
+
+    def until_answering(self, path: str = "/health", **query: object) -> float:
+        """Seconds from spawning to the first 200 of ``path``."""
+        while True:
+            try:
+                self.get(path, **query)
+            except (OSError, http.client.HTTPException):
+                self._connection.close()
+                self._give_up_late()
+                time.sleep(0.005)
+            else:
+                return time.perf_counter() - self.spawned
+
+    def until_indexed(self) -> float:
+        """Seconds from spawning until a search is answered from the whole vector index."""
+        while True:
+            search = self.json("GET", "/api/search", query="index ready", format="json")["search"]
+            legs = {leg["name"]: leg for leg in search["legs"]}
+            vector = legs["vector"]
+            if search["coverage"] == 1 and vector["state"] == "ok" and not vector["detail"]:
+                return time.perf_counter() - self.spawned
+            self._give_up_late()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self._connection.close()
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _give_up_late(self) -> None:
+        if self.process.poll() is not None:
+            sys.exit(f"the worker ended; see {self.home}/logs")
+        if time.perf_counter() - self.spawned > _PATIENCE:
+            self.stop()
+            sys.exit(f"the worker did not get ready in {_PATIENCE:g} s; see {self.home}/logs")
+
+    def _ask(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> bytes:
+        self._connection.request(method, target, body, headers)
+        with self._connection.getresponse() as reply:
+            content = reply.read()
+            if reply.status >= 300:
+                raise ConnectionError(f"{reply.status} for {target}: {content[:300]!r}")
+            return content
+
+
+@contextmanager
+def worker(home: Path, embedder: str = "bundled") -> Iterator[Worker]:
+    """A worker of ``home`` on a free port; it has ended when the block is left."""
+    port = _free_port()
+    environ = {name: value for name, value in os.environ.items() if "MEM_SEARCH" not in name}
+    environ |= {
+        "MEM_SEARCH_HOME": str(home),
+        "MEM_SEARCH_PORT": str(port),
+        "MEM_SEARCH_FOLLOW": "0",
+        "MEM_SEARCH_EMBEDDER": embedder,
+    }
+    command = [sys.executable, "-m", "mem_search", "worker", "run"]
+    spawned = time.perf_counter()
+    process = subprocess.Popen(
+        command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    running = Worker(home, port, process, spawned)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _ps(*arguments: str) -> list[str]:
+    listed = subprocess.run(["ps", "-ww", *arguments], capture_output=True, text=True, check=True)
+    return listed.stdout.splitlines()

@@ -1,0 +1,111 @@
+"""Building a store of N records through the product's own import and indexer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+import corpus
+from standin import SAMPLE, StandIn
+
+from mem_search.contracts import Embedder
+from mem_search.embedders import open_embedder
+from mem_search.embedders.bundled import BundledEmbedder
+from mem_search.ingest.indexer import Indexer
+from mem_search.ingest.intake import Intake
+from mem_search.jobs.reading import Reader
+from mem_search.model import Location
+from mem_search.settings import Settings
+from mem_search.storage.chroma import open_index
+from mem_search.storage.sqlite import outbox, vectors
+from mem_search.storage.sqlite.database import Database
+
+STANDIN = "standin"
+_MADE = "bench.json"
+
+
+def settings(home: Path, embedder: str) -> Settings:
+    """What the worker over such a store runs with: the stand-in is for filling only."""
+    return Settings(
+        home=home, port=0, follow=0, embedder="bundled" if embedder == STANDIN else embedder
+    )
+
+
+def ensure(home: Path, count: int, source: Path | None, embedder: str) -> None:
+    """A complete store in ``home``: the one that is there, if it was made of the same."""
+    wanted = {"records": count, "corpus": source.name if source else "", "embedder": embedder}
+    made = home / _MADE
+    if made.is_file() and json.loads(made.read_text("utf-8")) == wanted:
+        return
+    if (home / "mem-search.db").exists():
+        sys.exit(f"{home} holds another store; give an empty folder with --home")
+    home.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    file = home / "corpus.jsonl"
+    corpus.write(file, corpus.records(count, source))
+    asyncio.run(_fill(settings(home, embedder), file, embedder))
+    made.write_text(json.dumps(wanted) + "\n", "utf-8")
+    say(f"{count} records made in {time.perf_counter() - started:.0f} s\n")
+
+
+async def _fill(chosen: Settings, file: Path, name: str) -> None:
+    database = await Database.open(chosen.database)
+    embedder = await asyncio.to_thread(_embedder, name, chosen, file)
+    number = await database.write(
+        vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
+    )
+    index = open_index(
+        "",
+        chroma_dir=chosen.chroma_dir,
+        logs_dir=chosen.logs_dir,
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+    )
+    index.start()
+    executor = ThreadPoolExecutor(1)
+    indexer = Indexer(database, index, embedder, number, executor, lambda: None)
+    work = asyncio.create_task(indexer.run())
+    try:
+        # After the import: two that write at once only wait for each other.
+        await Reader(database, Intake(database, lambda: None)).read(
+            Location("jsonl", str(file)), _progress
+        )
+        await index.ready()
+        indexer.wake()
+        while depth := sum((await database.read(outbox.depth)).values()):
+            say(f"\rindexing: {depth} passages to go {indexer.error}   ")
+            await asyncio.sleep(1)
+    finally:
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+        await index.close()
+        await database.close()
+        executor.shutdown()
+    say("\r" + " " * 60 + "\r")
+
+
+def _embedder(name: str, chosen: Settings, file: Path) -> Embedder:
+    if name != STANDIN:
+        return open_embedder(name, chosen.models_dir)
+    with file.open(encoding="utf-8") as lines:
+        # Every 97th, so that both the commits and the made-up ones are in it.
+        some = (json.loads(line) for line in islice(lines, 0, None, 97))
+        sample = [f"{item['title']}\n{item['text']}"[:1500] for item in islice(some, SAMPLE)]
+    embedder = StandIn(BundledEmbedder(chosen.models_dir), sample)
+    say(f"stand-in vectors: mean cosine to the model's {embedder.likeness:.2f}\n")
+    return embedder
+
+
+async def _progress(done: int, total: int, message: str) -> None:
+    say(f"\rimporting: {done / max(1, total):.0%}   ")
+
+
+def say(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)

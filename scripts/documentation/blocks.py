@@ -1,0 +1,111 @@
+"""The generated blocks: tables of what the code knows by name. Pure text, no files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import typer
+
+from mem_search import records, sources
+from mem_search.cli.app import app
+from mem_search.contracts import Source
+from mem_search.records.base import BaseKind, Metadata
+
+
+def commands() -> str:
+    """Every command of the command line with what it takes."""
+    rows = [
+        (
+            f"`{' '.join(('mem-search', *path))}`",
+            _takes(command),
+            str(command.help).split("\n\n")[0],
+        )
+        for path, command in _leaves(typer.main.get_command(app))
+    ]
+    return _table(("command", "takes", ""), _merged(rows))
+
+
+def kinds() -> str:
+    """Every kind of record, how it is called where, and the metadata only it has."""
+    rows = []
+    for kind in records.KINDS:
+        assert isinstance(kind, BaseKind)
+        own = [
+            field.alias or name
+            for name, field in kind.model.model_fields.items()
+            if name not in Metadata.model_fields
+        ]
+        said = ", ".join(f"`{name}`" for name in own)
+        rows.append((f"`{kind.name}`", f"`{kind.plural}`", f"{kind.sign} {kind.label}", said))
+    return _table(("kind", "route, command", "listed as", "its own metadata"), rows)
+
+
+def common_metadata() -> str:
+    """The metadata that a record of any kind may have."""
+    return ", ".join(f"`{name}`" for name in Metadata.model_fields)
+
+
+def all_sources() -> str:
+    """Every source, what it reads and whether the worker keeps following it."""
+    return _table(
+        ("source", "reads", "followed"),
+        [
+            (f"`{source.name}`", _reads(source), "yes" if source.follows else "no")
+            for source in sources.SOURCES
+        ],
+    )
+
+
+BLOCKS: Final[dict[str, Callable[[], str]]] = {
+    "commands": commands,
+    "kinds": kinds,
+    "common-metadata": common_metadata,
+    "sources": all_sources,
+}
+
+
+def _reads(source: Source) -> str:
+    """From the first line of its module: ``The source ``git``: what it reads.``"""
+    package = ".".join(type(source).__module__.split(".")[:3])
+    said = (sys.modules[package].__doc__ or "").split("\n\n")[0]
+    return " ".join(said.partition(": ")[2].split()).rstrip(".").replace("``", "`")
+
+
+def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield path, command
+        return
+    for name, each in inner.items():
+        yield from _leaves(each, (*path, name))
+
+
+def _takes(command: Any) -> str:
+    """``REF… --yes``: arguments by name, then options by their longest spelling."""
+    words = []
+    for each in command.params:
+        if getattr(each, "hidden", False):
+            continue
+        if each.param_type_name == "argument":
+            word = each.name.upper() + ("…" if each.nargs == -1 else "")
+            words.append(word if each.required else f"[{word}]")
+        else:
+            words.append(max(each.opts, key=len))
+    return " ".join(f"`{word}`" for word in words)
+
+
+def _merged(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """What a command takes is said once: the next with the very same refers to it."""
+    first: dict[str, str] = {}
+    for name, takes, said in rows:
+        known = first.setdefault(takes, name)
+        repeats = known != name and takes.count(" ") > 2
+        yield name, f"as {known}" if repeats else takes, said
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    cells = ((cell.replace("|", r"\|") for cell in line) for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -1,0 +1,90 @@
+"""A judged set on disk: corpus.jsonl, queries.jsonl, qrels*.tsv."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+KINDS = {"prompt": "user_prompt", "session": "session_summary", "document": "note", "": "note"}
+"""A set's types that are not named like our kinds; an unknown one is a note."""
+
+
+@dataclass(frozen=True)
+class Query:
+    id: str
+    text: str
+    project: str
+    relevant: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    name: str
+    documents: list[dict[str, Any]]
+    queries: list[Query]
+    judged_kinds: tuple[str, ...]
+    """The kinds that judged documents have, when they are not all kinds of the corpus."""
+
+
+def read(
+    folder: Path, qrels: str, project_field: str, session_field: str, limit: int, kinds: set[str]
+) -> Dataset:
+    documents = []
+    for item in _lines(folder / "corpus.jsonl"):
+        kind = str(item.get("type") or "")
+        documents.append(
+            {
+                "kind": KINDS.get(kind, kind if kind in kinds else "note"),
+                "source_id": item["id"],
+                "title": item.get("title") or "",
+                "text": item["text"],
+                "created_at": item.get("date"),
+                "project": str(_field(item, project_field)),
+                "session": str(_field(item, session_field)),
+            }
+        )
+    judged = _qrels(folder, qrels)
+    queries = [
+        Query(q["id"], q["text"], str(_field(q, project_field)), judged[q["id"]])
+        for q in _lines(folder / "queries.jsonl")
+        if q["id"] in judged
+    ]
+    kind_of = {document["source_id"]: document["kind"] for document in documents}
+    present = set(kind_of.values())
+    wanted = {kind_of[d] for relevant in judged.values() for d in relevant if d in kind_of}
+    return Dataset(
+        name=folder.name,
+        documents=documents,
+        queries=queries[:limit] if limit else queries,
+        judged_kinds=tuple(sorted(wanted)) if wanted != present else (),
+    )
+
+
+def _qrels(folder: Path, name: str) -> dict[str, dict[str, float]]:
+    path = folder / name if name else next(iter(sorted(folder.glob("qrels*.tsv"))))
+    if not path.exists():
+        path = Path(name)
+    judged: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in path.read_text("utf-8").splitlines()[1:]:
+        query, document, score = line.split("\t")
+        if float(score) > 0:
+            judged[query][document] = float(score)
+    return judged
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _field(item: dict[str, Any], dotted: str) -> Any:
+    value: Any = item
+    for part in dotted.split(".") if dotted else ():
+        value = value.get(part, "") if isinstance(value, dict) else ""
+    return value if dotted and value is not None else ""

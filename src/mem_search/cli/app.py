@@ -1,0 +1,65 @@
+"""The whole command line: every command, and what becomes of an error.
+
+The quick path (``quick``) has been tried before this is loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from mem_search import __version__
+from mem_search.cli import doctor, filling, index, records, searching, standing, worker
+from mem_search.cli.session import note, report
+from mem_search.errors import MemSearchError
+
+_HELP = """Find anything a coding agent, or its person, has seen.
+
+Try: mem-search sync, then mem-search unified "auth".
+"""
+
+app = typer.Typer(
+    name="mem-search",
+    help=_HELP,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"mem-search {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=_show_version, is_eager=True
+    ),
+) -> None:
+    """Takes the options that come before a command; they act by themselves."""
+
+
+searching.add_to(app)
+for _module in (records, filling, standing, doctor):
+    _module.add_to(app)
+app.add_typer(index.app, name="index")
+app.add_typer(worker.app, name="worker")
+
+
+def main(argv: list[str]) -> int:
+    """Run one command; the exit code as docs/guide.md lists them."""
+    try:
+        app(args=argv, prog_name="mem-search")
+    except MemSearchError as error:
+        return report(error)
+    except KeyboardInterrupt:
+        note("")
+        return 130
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 0
+    return 0

@@ -1,0 +1,164 @@
+"""What ``doctor`` looks at on this machine without asking the worker.
+
+A check returns a ``Finding``: ``ok``, ``advice`` (works, could be better) or ``missing`` (does
+not work), and for the last two the command that mends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, Literal
+
+from mem_search.daemon.probe import ask
+from mem_search.errors import MemSearchError
+from mem_search.settings import Settings
+
+OLDEST_PYTHON: Final = 0x030B0000
+LEAST_DISK: Final = 500 * 2**20
+"""Bytes. The model's graph, an index and its rebuilding fit in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's report."""
+
+    name: str
+    state: Literal["ok", "advice", "missing"]
+    detail: str
+    fix: str = ""
+
+
+def python() -> Finding:
+    """3.11 or newer."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.hexversion >= OLDEST_PYTHON:
+        return Finding("python", "ok", f"{version} at {sys.executable}")
+    return Finding("python", "missing", f"{version} is too old", "install Python 3.11 or newer")
+
+
+def home(settings: Settings) -> Finding:
+    """The home exists and can be written, or can be made."""
+    place = settings.home
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        fix = "set MEM_SEARCH_HOME to a directory of your own"
+        return Finding("home", "missing", f"cannot write in {place}", fix)
+    made = "" if place == settings.home else " (made at the first start)"
+    return Finding("home", "ok", f"{settings.home}{made}")
+
+
+def disk(settings: Settings) -> Finding:
+    """Enough room for an index."""
+    place = settings.home
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 2**30:.1f} GB free"
+    if free >= LEAST_DISK:
+        return Finding("disk", "ok", detail)
+    fix = f"free {LEAST_DISK // 2**20} MB, or set MEM_SEARCH_HOME to a larger disk"
+    return Finding("disk", "missing", detail, fix)
+
+
+def database(settings: Settings) -> Finding:
+    """The store opens and SQLite finds no fault in it. Reads only."""
+    if not settings.database.exists():
+        return Finding("database", "ok", "none yet (made at the first start)")
+    try:
+        uri = f"{settings.database.as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
+            (said,) = connection.execute("pragma quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        said = str(error)
+    if said == "ok":
+        size = settings.database.stat().st_size / 2**20
+        return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
+    fix = (
+        f"mem-search worker stop, move {settings.database} away, "
+        "then mem-search import jsonl YOUR-EXPORT and mem-search sync"
+    )
+    return Finding("database", "missing", f"{settings.database}: {said}", fix)
+
+
+def model(settings: Settings) -> Finding:
+    """The embedding model is there and is the one that the vectors were made with."""
+    if settings.embedder != "bundled":
+        return Finding("model", "ok", f"{settings.embedder} (checked when the worker starts)")
+    from mem_search.embedders.weights import pinned_weights
+
+    try:
+        file = pinned_weights()
+    except MemSearchError as error:
+        said, _, fix = error.message.partition("; run: ")
+        return Finding("model", "missing", said, fix)
+    return Finding("model", "ok", f"{file} has the pinned hash")
+
+
+def chroma(settings: Settings) -> Finding:
+    """The vector index can be opened on this machine, where it is wanted."""
+    if settings.chroma_url == "off":
+        detail = "off: vectors are compared one by one, exact and slower on large stores"
+        return Finding("chroma", "ok", detail)
+    if find_spec("chromadb") is None:
+        fix = f"{sys.executable} -m pip install --force-reinstall mem-search"
+        return Finding("chroma", "missing", "the package chromadb is not installed", fix)
+    return Finding(
+        "chroma", "ok", settings.chroma_url or f"child of the worker, {settings.chroma_dir}"
+    )
+
+
+def port(settings: Settings) -> Finding:
+    """The port is free; asked only while no worker of this home runs."""
+    if settings.port == 0:
+        return Finding("port", "ok", "any free one")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", settings.port))
+        except OSError as error:
+            found = ask("127.0.0.1", settings.port)
+            who = (found.service or found.server or "another program") if found else error.strerror
+            detail = f"{settings.port} is taken: {who}"
+            return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
+    return Finding("port", "ok", f"{settings.port} is free")
+
+
+def claude_mem(settings: Settings, environ: Mapping[str, str], user: int) -> Finding | None:
+    """A claude-mem beside us keeps its own port; None when there is none."""
+    folder = Path(environ.get("HOME") or Path.home()) / ".claude-mem"
+    if not folder.is_dir():
+        return None
+    theirs = _claude_mem_port(folder / "settings.json", environ, user)
+    if theirs == settings.port:
+        fix = "MEM_SEARCH_PORT=0 mem-search worker restart, or another port in config.toml"
+        return Finding("claude-mem", "advice", f"it wants port {theirs} as well", fix)
+    return Finding("claude-mem", "ok", f"beside us on port {theirs}; its store is only read")
+
+
+def _claude_mem_port(file: Path, environ: Mapping[str, str], user: int) -> int:
+    """Its own order: environment, settings (once nested under ``env``), a port per user."""
+    try:
+        said = json.loads(file.read_text("utf-8-sig"))
+    except (OSError, ValueError):
+        said = {}
+    said = said if isinstance(said, dict) else {}
+    nested = said.get("env")
+    places: tuple[Mapping[str, object], ...] = (
+        environ, said, nested if isinstance(nested, dict) else {},
+    )  # fmt: skip
+    for place in places:
+        value = str(place.get("CLAUDE_MEM_WORKER_PORT") or "")
+        if value.isdigit():
+            return int(value)
+    return 37700 + user % 100

@@ -1,0 +1,113 @@
+"""``sync``, ``import`` and ``export``: records in and out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mem_search.cli.client import Client
+from mem_search.cli.output import write
+from mem_search.cli.session import local, note, open_client
+from mem_search.cli.waiting import wait
+from mem_search.errors import InputError, SourceError
+
+_COUNTS = (("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the three commands."""
+    app.command()(sync)
+    app.command("import")(import_file)
+    app.command()(export)
+
+
+def sync(
+    source: Annotated[str, typer.Argument(help="claude-mem, claude-code, git, ...")] = "",
+    path: Annotated[str, typer.Argument(help="One store, folder or repository of it.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Read everything once more.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")] = False,
+) -> None:
+    """Read what is new: from all that is found on this machine, or from one place."""
+    body: dict[str, Any] = {"cwd": str(Path.cwd())}
+    if source:
+        body["source"] = source
+    if path:
+        body["path"] = absolute(path)
+    if again:
+        body["again"] = True
+    client = open_client()
+    job = client.json("POST", "/api/sync", body=body)["job"]
+    if no_wait:
+        write(f"job {job}\n")
+        return
+    result = wait(client, job, SourceError)["result"]
+    write("".join(f"{line}\n" for line in summary(result)))
+    if errors := result.get("errors"):
+        raise SourceError("; ".join(str(error) for error in errors))
+
+
+def import_file(
+    source: Annotated[str, typer.Argument(help="jsonl, or another source's name.")],
+    file: Annotated[str, typer.Argument(help="A file; - reads records from standard input.")],
+) -> None:
+    """Read one file whole; returns when its records are stored and can be found by their words."""
+    if file == "-":
+        if source != "jsonl":
+            raise InputError("only jsonl can be read from standard input", field="path")
+        client = open_client()
+        job = client.upload("/api/import/jsonl", sys.stdin.buffer)["job"]
+    else:
+        path = absolute(file)
+        if not Path(path).exists():
+            raise InputError(f"{path} does not exist", field="path")
+        client = open_client()
+        job = client.json("POST", "/api/import", body={"source": source, "path": path})["job"]
+    result = wait(client, job, SourceError)["result"]
+    write("".join(f"{line}\n" for line in summary(result, "standard input" if file == "-" else "")))
+    failed = sum(int(place.get("failed", 0)) for place in result["locations"])
+    if failed:
+        problem = f"{failed} record(s) could not be used; see: mem-search ledger"
+        if not any(place.get(name) for place in result["locations"] for name in _STORED):
+            raise SourceError(problem)
+        note(f"mem-search: {problem}")
+
+
+_STORED = ("new", "changed", "unchanged")
+
+
+def export(
+    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind.")] = None,
+    project: Annotated[str, typer.Option("--project", help="Only this project.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="WHEN", help="Not before.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="WHEN", help="Not after.")] = "",
+) -> None:
+    """Write records to standard output, one JSON object a line, as import reads them."""
+    single = (("project", project), ("dateStart", since), ("dateEnd", until))
+    pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
+    _pour(open_client(), pairs)
+
+
+def _pour(client: Client, pairs: list[tuple[str, str]]) -> None:
+    try:
+        for piece in client.stream("/api/export", local(pairs)):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        write("")
+
+
+def absolute(path: str) -> str:
+    """``path`` as the worker, which stands elsewhere, has to be told."""
+    return str(Path(path).expanduser().resolve())
+
+
+def summary(result: Mapping[str, Any], name: str = "") -> Iterable[str]:
+    """A line for each place that was read: ``git /home/me/web: 120 new, 3 changed``."""
+    for place in result["locations"]:
+        counts = [f"{place[key]} {word}" for key, word in _COUNTS if place.get(key)]
+        said = "failed" if "error" in place else ", ".join(counts) or "nothing new"
+        yield f"{place['source']} {name or place['path']}: {said}"

@@ -1,0 +1,132 @@
+"""``get``, ``delete`` and ``timeline``: records that have been found, by their refs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from mem_search.cli.client import Client
+from mem_search.cli.output import coloured, show_listing, wants_colour, write
+from mem_search.cli.session import local, note, open_client
+from mem_search.errors import InputError, MemSearchError, NotFound
+from mem_search.model import Ref
+
+RULE = "\n---\n\n"
+_ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,18}")
+
+Refs = Annotated[list[str], typer.Argument(help="kind:number, or the number alone.")]
+Json = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the three commands."""
+    app.command()(get)
+    app.command()(delete)
+    app.command()(timeline)
+
+
+def get(
+    refs: Refs,
+    format: Annotated[str, typer.Option("--format", metavar="full|json")] = "full",  # noqa: A002
+    as_json: Json = False,
+) -> None:
+    """Open records: whole as text, or as JSON, one object a line."""
+    if format not in ("full", "json"):
+        raise InputError(f"cannot be {format!r}; write full or json", field="format")
+    client = open_client()
+    missing: list[MemSearchError] = []
+    printed = False
+    for text in refs:
+        try:
+            path = f"/api/records/{quote(str(ref_of(client, text)), safe=':')}"
+            if as_json or format == "json":
+                body = client.raw(path, local([]))
+            else:
+                body = client.text(path, local([("format", "full")]))
+        except NotFound as error:
+            missing.append(error)
+            continue
+        if printed and not (as_json or format == "json"):
+            write(RULE)
+        show_listing(body, as_json=as_json or format == "json")
+        printed = True
+    for each in missing[:-1]:
+        note(f"mem-search: {each.message}")
+    if missing:
+        raise missing[-1]
+
+
+def delete(
+    refs: Refs,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Forget records for good: a later sync does not bring them back."""
+    client = open_client()
+    found = [(ref, title_of(client, ref)) for ref in (ref_of(client, text) for text in refs)]
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InputError("nobody is there to ask; add --yes to delete without asking")
+        for ref, title in found:
+            note(f"{ref}  {title}")
+        typer.confirm(f"Delete {len(found)} record(s)?", abort=True, err=True)
+    for ref, title in found:
+        client.json("DELETE", f"/api/records/{ref}")
+        write(f"deleted {ref}  {title}\n")
+
+
+def timeline(
+    words: Annotated[list[str], typer.Argument(help="A ref, a number, a date, or a question.")],
+    before: Annotated[int, typer.Option("--before", help="Records before, 0 to 50.")] = 10,
+    after: Annotated[int, typer.Option("--after", help="Records after, 0 to 50.")] = 10,
+    project: Annotated[str, typer.Option("--project", help="Only this project.")] = "",
+    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind.")] = None,
+    format: Annotated[str, typer.Option("--format", metavar="index|full|json")] = "index",  # noqa: A002
+    as_json: Json = False,
+) -> None:
+    """What happened around a record, a moment, or the best answer to a question."""
+    text = " ".join(words)
+    wanted = "json" if as_json else format
+    pairs = [
+        ("anchor" if is_anchor(text) else "query", text),
+        ("depth_before", str(before)),
+        ("depth_after", str(after)),
+        ("format", wanted),
+        *([("project", project)] if project else []),
+        *(("types", each) for each in kind or ()),
+    ]
+    client = open_client()
+    if wanted == "json":
+        body = client.raw("/api/timeline", local(pairs))
+        write(body.decode() + "\n")
+        empty = not json.loads(body).get("records")
+    else:
+        listing = client.text("/api/timeline", local(pairs)).decode()
+        write(coloured(listing) if wants_colour(sys.stdout) else listing)
+        empty = listing.startswith("No results found")
+    if empty:
+        raise typer.Exit(1)
+
+
+def is_anchor(text: str) -> bool:
+    """Whether ``text`` names a record or a day rather than asking something."""
+    return bool(_ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text))
+
+
+def ref_of(client: Client, text: str) -> Ref:
+    """The ref that ``text`` means; a number alone is looked up. Raises InputError, NotFound."""
+    number = text.strip().removeprefix("#")
+    if not number.isdecimal():
+        return Ref.parse(text)
+    pairs = [("anchor", number), ("depth_before", "0"), ("depth_after", "0"), ("format", "json")]
+    answer: Any = client.json("GET", "/api/timeline", pairs)
+    return Ref.parse(str(answer["anchor"]))
+
+
+def title_of(client: Client, ref: Ref) -> str:
+    """What a person knows the record by. Raises NotFound."""
+    return " ".join(str(client.json("GET", f"/api/records/{ref}").get("title") or "").split())

@@ -1,0 +1,117 @@
+"""The search commands and their options, once: the quick path and the framework read this.
+
+Plain classes and no imports, because this is loaded before every search. Values are passed on
+as they are written: the worker checks them, and its error names the parameter, from which
+``flag_of`` finds the option again.
+"""
+
+
+class Command:
+    """``mem-search NAME`` asks ``GET route``; ``mixed`` when it finds more than one kind."""
+
+    __slots__ = ("help", "mixed", "name", "route")
+
+    def __init__(self, name: str, route: str, text: str, *, mixed: bool = False) -> None:
+        self.name = name
+        self.route = route
+        self.help = text
+        self.mixed = mixed
+
+    @property
+    def options(self) -> "tuple[Option, ...]":
+        """What this command takes: a kind can be chosen only where there are several."""
+        return tuple(option for option in OPTIONS if self.mixed or option.param != "types")
+
+
+class Option:
+    """``flag VALUE`` (or its ``short`` form) becomes the query parameter ``param``.
+
+    ``repeats`` may be given several times; ``fixed`` takes no value and stands for this one.
+    """
+
+    __slots__ = ("fixed", "flag", "help", "metavar", "param", "repeats", "short")
+
+    def __init__(
+        self,
+        flag: str,
+        param: str,
+        text: str,
+        metavar: str = "TEXT",
+        short: str = "",
+        fixed: str = "",
+        repeats: bool = False,
+    ) -> None:
+        self.flag = flag
+        self.param = param
+        self.help = text
+        self.metavar = metavar
+        self.short = short
+        self.fixed = fixed
+        self.repeats = repeats
+
+    @property
+    def name(self) -> str:
+        """As a Python name: ``--no-start`` is ``no_start``."""
+        return self.flag[2:].replace("-", "_")
+
+
+COMMANDS = (
+    Command("unified", "/api/search/unified", "Search every kind, newest first.", mixed=True),
+    Command("search", "/api/search", "Search every kind, best match first.", mixed=True),
+    Command("observations", "/api/search/observations", "Search what agents did and found."),
+    Command("sessions", "/api/search/sessions", "Search summaries of coding sessions."),
+    Command("prompts", "/api/search/prompts", "Search what people asked for."),
+    Command("notes", "/api/search/notes", "Search notes."),
+    Command("websites", "/api/search/websites", "Search web pages."),
+    Command("files", "/api/search/files", "Search files."),
+    Command("conversations", "/api/search/conversations", "Search conversations."),
+    Command("memories", "/api/search/memories", "Search memories."),
+    Command("emails", "/api/search/emails", "Search e-mails."),
+    Command("reports", "/api/search/reports", "Search research reports."),
+)
+
+OPTIONS = (
+    Option("--format", "format", "How to print results; the default is index.", "index|full|json"),
+    Option("--json", "format", "Same as --format json.", fixed="json"),
+    Option("--project", "project", "Only this project."),
+    Option("--kind", "types", "Only this kind of record; may be repeated.", "KIND", repeats=True),
+    Option("--type", "type", "Only observations of this type, such as bugfix.", repeats=True),
+    Option("--concept", "concepts", "Only with this concept.", repeats=True),
+    Option("--file", "files", "Only what touched this file.", "PATH", repeats=True),
+    Option("--tag", "tags", "Only with this tag.", repeats=True),
+    Option("--session", "session", "Only this session, by its id."),
+    Option("--source", "source", "Only from this source: claude-mem, git, ..."),
+    Option("--branch", "branch", "Only from this branch."),
+    Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
+    Option("--until", "dateEnd", "Not after; a day counts whole.", "WHEN"),
+    Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
+    Option("--limit", "limit", "How many results, 1 to 100; 20 if not given.", "N", "-n"),
+    Option("--offset", "offset", "Skip so many results.", "N"),
+    Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
+)
+
+NO_START = "--no-start"
+NOTHING_FOUND = "No results found"
+"""What every listing without a single match begins with."""
+
+
+def flag_of(param: str) -> str:
+    """The option behind a parameter that the worker names in an error; else ``param`` itself."""
+    for option in OPTIONS:
+        if option.param == param and not option.fixed:
+            return option.flag
+    return param
+
+
+def collect(words: list[str], given: list[tuple[Option, str]]) -> list[tuple[str, str]]:
+    """The query string's pairs. An option that does not repeat counts by its last value."""
+    pairs = [("query", " ".join(words))] if words else []
+    last: dict[str, str] = {}
+    for option, value in given:
+        if option.repeats:
+            pairs.append((option.param, value))
+        else:
+            last[option.param] = value
+    if last.get("format") == "index":
+        del last["format"]
+    return [*pairs, *last.items()]

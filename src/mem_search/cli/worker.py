@@ -1,0 +1,100 @@
+"""``mem-search worker``: the life of the one process that answers."""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain
+from typing import Annotated
+
+import typer
+
+from mem_search.cli.output import write
+from mem_search.cli.session import note
+from mem_search.daemon import logs
+from mem_search.daemon.start import running
+from mem_search.daemon.start import start as start_worker
+from mem_search.daemon.stop import stop as stop_worker
+from mem_search.errors import NotFound, Unavailable
+from mem_search.settings import Settings
+
+app = typer.Typer(help="Run, start, stop and watch the worker.", no_args_is_help=True)
+
+Port = Annotated[
+    int | None, typer.Option("--port", help="0 takes any free port.", show_default=False)
+]
+Host = Annotated[str | None, typer.Option("--host", help="A loopback address.", show_default=False)]
+
+
+@app.command()
+def run(
+    port: Port = None,
+    host: Host = None,
+    background: Annotated[bool, typer.Option("--background", hidden=True)] = False,
+) -> None:
+    """Be the worker, in the foreground, until Ctrl-C."""
+    from mem_search.daemon.run import run as run_worker
+
+    settings = Settings.read(port=port, host=host)
+    if not background:
+        note(f"mem-search: worker of {settings.home}; Ctrl-C ends it")
+    run_worker(settings, echo=not background)
+
+
+@app.command()
+def start(port: Port = None, host: Host = None) -> None:
+    """Start the worker in the background, unless it runs already."""
+    state, started = start_worker(Settings.read(port=port, host=host))
+    word = "started" if started else "already running"
+    write(f"{word} (pid {state.pid}, {state.url})\n")
+
+
+@app.command()
+def stop() -> None:
+    """Let the worker finish what it does, and end it."""
+    state = stop_worker(Settings.read())
+    write(f"stopped (pid {state.pid})\n" if state else "not running\n")
+
+
+@app.command()
+def restart(port: Port = None, host: Host = None) -> None:
+    """Stop the worker, then start it."""
+    stop_worker(Settings.read())
+    start(port, host)
+
+
+@app.command()
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="Print worker.json.")] = False,
+) -> None:
+    """Say whether the worker runs: exit 0 when it does, 3 when not."""
+    settings = Settings.read()
+    state = running(settings)
+    if state is None:
+        if as_json:
+            write("null\n")
+        raise Unavailable(f"no worker of {settings.home} is running; run: mem-search worker start")
+    if as_json:
+        write(settings.worker_file.read_text("utf-8"))
+        return
+    write(
+        f"running (pid {state.pid}, {state.url})\n"
+        f"version {state.version}, since {state.started_at}, home {state.home}\n"
+    )
+
+
+@app.command("logs")
+def show_logs(
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 40,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+) -> None:
+    """Print the end of the worker's log."""
+    file = Settings.read().logs_dir / logs.FILE
+    if not file.is_file():
+        raise NotFound(f"there is no log yet ({file}); run: mem-search worker start")
+    shown = logs.last_lines(file, lines)
+    try:
+        for line in chain(shown, logs.follow(file) if follow else ()):
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+    except BrokenPipeError:
+        write("")

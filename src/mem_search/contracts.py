@@ -1,0 +1,195 @@
+"""Every plug-in contract of mem-search. A member of a kind is one file in its folder.
+
+Members are listed in one tuple in the ``__init__`` of their folder; third parties come in
+through the entry-point groups ``mem_search.sources`` and ``mem_search.records``. The contract
+suites in ``tests/contracts`` run every member through the same tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Batch, Draft, Filters, Kind, Location, Record
+from mem_search.text.words import Words, mostly_foreign
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), each row of unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a source may look at to find its locations."""
+
+    home: Path
+    cwd: Path
+    environ: Mapping[str, str]
+
+
+class RecordKind(Protocol):
+    """What mem-search must know of one kind of record."""
+
+    name: Kind
+    plural: str
+    """The word in routes and commands: ``observations``."""
+    label: str
+    """The word in listings: ``Observation``."""
+
+    def compose(self, draft: Draft) -> Draft:
+        """Validate metadata and complete the canonical text with what only metadata holds.
+
+        Idempotent: ``compose(compose(d)) == compose(d)``. Raises InputError naming the field.
+        """
+        ...
+
+    def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
+        """(name, value) pairs to filter by: type, concept, file_read, file_modified, ..."""
+        ...
+
+    def icon(self, record: Record) -> str: ...
+
+    def title(self, record: Record) -> str:
+        """One line that names the record in a listing; never empty."""
+        ...
+
+    def detail(self, record: Record) -> Iterable[tuple[str, str]]:
+        """(label, text) of every field that a full listing shows, in order."""
+        ...
+
+
+class Source(Protocol):
+    """Where drafts come from.
+
+    ``read`` runs in a thread, yields batches of at most a few hundred drafts, and may be
+    abandoned between two of them: the next call gets the cursor of the last batch that was
+    stored. Reading twice must give the same ``(source, source_id)`` for the same thing.
+    It raises SourceError when the location cannot be read, and never writes to it.
+    """
+
+    name: str
+    follows: bool
+    """Whether a location grows while the worker runs and is worth looking at again."""
+
+    def discover(self, machine: Machine) -> Iterable[Location]: ...
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]: ...
+
+
+class Embedder(Protocol):
+    """Text to unit vectors. ``fingerprint`` identifies the space: spaces never mix."""
+
+    name: str
+    dimensions: int
+    fingerprint: str
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Blocking and thread-safe. Raises ModelUnavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VectorEntry:
+    """What the vector index holds of one vector beside it.
+
+    ``entry`` is ``2 * passage + half``: a long passage is embedded as two halves.
+    """
+
+    entry: int
+    record: int
+    doc_type: str
+    project: str
+    created_at: int
+
+
+class VectorIndex(Protocol):
+    """Nearest entries, unfiltered. Derived: it can be emptied and filled again from SQLite.
+
+    Every method raises IndexUnavailable while the index is down.
+    """
+
+    async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None: ...
+
+    async def delete(self, entries: Sequence[int]) -> None: ...
+
+    async def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+        """The ``k`` nearest as (entry, cosine similarity), best first.
+
+        ``vector`` has shape (1, dimensions).
+        """
+        ...
+
+    async def entries(self) -> set[int]:
+        """Every entry that the index holds."""
+        ...
+
+    async def clear(self) -> None:
+        """Empty it; the next ``upsert`` starts a fresh index."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A search as the retrievers see it: read once, the same for every leg."""
+
+    text: str
+    words: Words
+    filters: Filters
+
+    @property
+    def foreign(self) -> bool:
+        return mostly_foreign(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record that one retriever found, by its best passage; the higher score the better."""
+
+    record: int
+    kind: str
+    field: str
+    passage: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one retriever found: candidates best first, each record once.
+
+    ``scores`` has every record whose score the leg knows, also below the candidates.
+    ``otherwise`` is the most that a record in neither can score. ``matched`` has the
+    kind of every record that matches this leg; empty when the leg has no such notion.
+    """
+
+    name: str
+    candidates: tuple[Candidate, ...] = ()
+    scores: Mapping[int, float] = field(default_factory=dict)
+    otherwise: float = 0.0
+    matched: Mapping[int, str] = field(default_factory=dict)
+    state: Literal["ok", "degraded"] = "ok"
+    detail: str = ""
+
+
+class Retriever(Protocol):
+    """Question to ranking. One leg of the search; legs do not know each other."""
+
+    name: str
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        """At least the best ``depth`` records that pass the filters, if there are so many.
+
+        Raises Unavailable when this leg cannot answer at all.
+        """
+        ...
+
+    async def score(
+        self, question: Question, ranking: Ranking, records: Sequence[int]
+    ) -> Mapping[int, float]:
+        """The exact score of ``records`` that the ranking does not list, where there is one."""
+        ...

@@ -1,0 +1,120 @@
+"""The worker's log: one line an event, rotated, without secrets.
+
+Messages hold no bodies and no queries: that is up to who writes them. What is removed here
+are tokens, because an URL or a header ends up in an error message sooner or later.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TextIO
+
+from mem_search.errors import InputError, StorageError
+from mem_search.settings import Settings
+
+FILE = "worker.log"
+OUTPUT = "worker.out"
+"""Standard output and error of a worker in the background: what came before its log was open."""
+
+_SIZE = 5 * 2**20
+_FILES = 5
+_SECRET = re.compile(r"(?i)(bearer\s+|[?&;\s\"'](?:token|api_key|key)=)[^\s&;\"']+")
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class OneLine(logging.Formatter):
+    """``2026-11-21T10:00:00.123Z INFO mem_search.jobs: text``; a traceback stays on the line."""
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self, *secrets: str) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._secrets = tuple(secret for secret in secrets if secret)
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = _SECRET.sub(r"\1[redacted]", super().format(record))
+        for secret in self._secrets:
+            text = text.replace(secret, "[redacted]")
+        return text.replace("\r", "").replace("\n", "\\n")
+
+
+def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
+    """Send what the process logs to the home's log and, to ``echo`` it, to standard error.
+
+    Raises InputError for an unknown level, StorageError when the log cannot be written.
+    """
+    level = settings.log_level.upper()
+    if level not in _LEVELS:
+        raise InputError(
+            f"log_level cannot be {settings.log_level!r}; known are {', '.join(_LEVELS)}",
+            field="log_level",
+        )
+    try:
+        settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        to_file = RotatingFileHandler(
+            settings.logs_dir / FILE, maxBytes=_SIZE, backupCount=_FILES - 1, encoding="utf-8"
+        )
+    except OSError as error:
+        raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
+    handlers: list[logging.Handler] = [to_file]
+    if echo:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    formatter = OneLine(token, settings.token)
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        root.addHandler(handler)
+    root.setLevel(level)
+    # Libraries report their requests at INFO, and a request names what somebody looked for.
+    for noisy in ("httpx", "httpcore", "chromadb", "asyncio"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+
+
+def last_lines(file: Path, count: int) -> list[str]:
+    """The last ``count`` lines; none when there is no such file."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return [line.rstrip("\n") for line in deque(lines, count)]
+    except OSError:
+        return []
+
+
+def follow(file: Path, pause: float = 0.3) -> Iterator[str]:
+    """Lines as they are written, from now on and for ever, also after a rotation."""
+    start = file.stat().st_size
+    while True:
+        with file.open(encoding="utf-8", errors="replace") as handle:
+            handle.seek(start)
+            yield from _until_rotated(file, handle, pause)
+        start = 0
+
+
+def _until_rotated(file: Path, handle: TextIO, pause: float) -> Iterator[str]:
+    ours = os.fstat(handle.fileno()).st_ino
+    partial = ""
+    rotated = False
+    while True:
+        while piece := handle.readline():
+            partial += piece
+            if partial.endswith("\n"):
+                yield partial.rstrip("\n")
+                partial = ""
+        if rotated:  # and read to its end since
+            return
+        time.sleep(pause)
+        try:
+            rotated = file.stat().st_ino != ours
+        except FileNotFoundError:
+            continue  # between the two steps of a rotation

@@ -1,0 +1,172 @@
+"""The worker in the foreground: lock, port, answers, and an orderly end.
+
+The port is bound before anything heavy is opened, so that a conflict is told at once. The
+state file is written when requests are answered, and goes last, so that a worker which does
+not come to an end can still be named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mem_search import __version__
+from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.logs import open_logs
+from mem_search.daemon.probe import conflict
+from mem_search.daemon.state import WorkerState, read_state, write_state
+from mem_search.errors import Conflict, Forbidden, InputError
+from mem_search.settings import Settings
+
+log = logging.getLogger(__name__)
+
+GRACE = 5.0
+"""Seconds that requests under way get to finish."""
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run(settings: Settings, *, echo: bool = True) -> None:
+    """Be the worker of this home until a signal says otherwise; a second one ends it at once.
+
+    Raises Conflict when the home has a worker or the port is taken, InputError or Forbidden
+    for a host it must not listen on, StorageError when the home cannot be used.
+    """
+    refuse_foreign_hosts(settings.host)
+    try:
+        with worker_lock(settings.lock_file):
+            settings.worker_file.unlink(missing_ok=True)  # of a worker that was killed
+            asyncio.run(_serve(settings, echo))
+    except Conflict as error:
+        raise _with_address(error, settings) from error
+
+
+def refuse_foreign_hosts(host: str) -> None:
+    """The worker answers to this machine only. Raises InputError, Forbidden."""
+    if host == "localhost":
+        return
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise InputError(
+            f"host cannot be {host!r}: write 127.0.0.1, ::1 or localhost", field="host"
+        ) from None
+    if not local:
+        raise Forbidden(
+            f"will not listen on {host}: everybody who reaches it could read your memory; "
+            "use 127.0.0.1 and a tunnel such as ssh -L",
+            field="host",
+        )
+
+
+async def _serve(settings: Settings, echo: bool) -> None:
+    stop = asyncio.Event()
+    _listen_to_signals(stop)
+    with _port(settings) as listener:
+        from mem_search.http.token import read_or_create
+
+        # Chroma's client reads a .env file of the working directory: none of ours lies there.
+        os.chdir(settings.home)
+        open_logs(settings, read_or_create(settings), echo=echo)
+
+        # Heavy: imported when it is certain that this process is the worker.
+        from aiohttp import web
+
+        from mem_search.http.app import build_app
+        from mem_search.http.opening import OPENING
+
+        app = build_app(settings)
+        # No access log: its lines would hold what people search for.
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE)
+        try:
+            await runner.setup()
+            await web.SockSite(runner, listener).start()
+            state = _state(settings, listener, app[OPENING].instance)
+            write_state(settings.worker_file, state)
+            log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
+            await _until(stop, app[OPENING].ready())
+        finally:
+            await runner.cleanup()
+            settings.worker_file.unlink(missing_ok=True)
+            log.info("stopped")
+
+
+async def _until(stop: asyncio.Event, ready: Coroutine[Any, Any, object]) -> None:
+    """Wait for the signal. Raises what kept the store from being opened, if anything did."""
+    stopping = asyncio.create_task(stop.wait())
+    opening = asyncio.create_task(ready)
+    try:
+        await asyncio.wait((stopping, opening), return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            opening.result()
+            log.info("ready")
+        await stopping
+    finally:
+        for task in (stopping, opening):
+            task.cancel()
+        await asyncio.gather(stopping, opening, return_exceptions=True)
+
+
+def _listen_to_signals(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            log.warning("second signal: leaving at once")
+            # Not an exit with clean-up: that is what did not end. Children end with us.
+            os._exit(128 + number)
+        log.info("%s: stopping", signal.Signals(number).name)
+        stop.set()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, on_signal, number)
+
+
+@contextmanager
+def _port(settings: Settings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    host = "127.0.0.1" if settings.host == "localhost" else settings.host
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, settings.port))
+            # From here on callers wait in the queue instead of being refused.
+            listener.listen(128)
+        except PermissionError as error:
+            raise InputError(
+                f"port {settings.port} is not for ordinary users; choose one from 1024 up",
+                field="port",
+            ) from error
+        except OSError as error:
+            raise conflict(host, settings.port) from error
+        listener.setblocking(False)
+        yield listener
+
+
+def _state(settings: Settings, listener: socket.socket, instance: str) -> WorkerState:
+    host, port = listener.getsockname()[:2]
+    return WorkerState(
+        pid=os.getpid(),
+        port=port,
+        url=f"http://{f'[{host}]' if ':' in host else host}:{port}",
+        version=__version__,
+        started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        home=str(settings.home),
+        instance_id=instance,
+    )
+
+
+def _with_address(error: Conflict, settings: Settings) -> Conflict:
+    """The running worker's pid and URL, when it is this home's worker that stands in the way."""
+    state = read_state(settings.worker_file)
+    if error.field != "home" or state is None:
+        return error
+    return Conflict(f"already running (pid {state.pid}, {state.url})", field="home")

@@ -1,0 +1,94 @@
+"""A worker in the background, on demand: started once however many ask at the same time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mem_search.daemon.address import address, is_locked
+from mem_search.daemon.lock import start_lock
+from mem_search.daemon.logs import FILE, OUTPUT, last_lines
+from mem_search.daemon.probe import Answer, ask
+from mem_search.daemon.state import WorkerState, read_state
+from mem_search.errors import StorageError, Unavailable
+from mem_search.settings import Settings
+
+PATIENCE = 15.0
+"""Seconds until the worker has to answer. It takes one, or a few on a machine under load."""
+
+
+def look(settings: Settings) -> tuple[WorkerState, Answer] | None:
+    """The worker of this home as it wrote itself down, and what it answers; None if it does not."""
+    place = address(str(settings.home))
+    state = read_state(settings.worker_file) if place else None
+    if place is None or state is None:
+        return None
+    answer = ask(*place)
+    ours = answer is not None and answer.is_worker and answer.instance == state.instance_id
+    return (state, answer) if ours and answer else None
+
+
+def running(settings: Settings) -> WorkerState | None:
+    """The worker of this home, if it answers. It may still be opening its store."""
+    found = look(settings)
+    return found[0] if found else None
+
+
+def start(settings: Settings) -> tuple[WorkerState, bool]:
+    """The worker of this home with its store open, and whether this call started it.
+
+    Raises Unavailable with the worker's last words when it does not come up.
+    """
+    if (found := look(settings)) is not None and found[1].state == "ok":
+        return found[0], False
+    with start_lock(settings.home, PATIENCE):
+        deadline = time.monotonic() + PATIENCE
+        child: subprocess.Popen[bytes] | None = None
+        while time.monotonic() < deadline:
+            if (found := look(settings)) is not None and found[1].state == "ok":
+                return found[0], child is not None
+            if child is None and not is_locked(str(settings.home)):
+                child = _spawn(settings)
+            if child is not None and child.poll() is not None:
+                raise Unavailable(f"the worker did not start: {_last_words(settings)}")
+            time.sleep(0.05)
+    raise Unavailable(
+        f"the worker does not answer after {PATIENCE:g} s; see: mem-search worker logs"
+    )
+
+
+def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
+    environ = dict(os.environ)
+    environ["MEM_SEARCH_HOME"] = str(settings.home)
+    environ["MEM_SEARCH_HOST"] = settings.host
+    environ["MEM_SEARCH_PORT"] = str(settings.port)
+    if path := environ.get("PYTHONPATH"):  # relative to where we are, not to the worker's place
+        environ["PYTHONPATH"] = os.pathsep.join(
+            str(Path(part).absolute()) for part in path.split(os.pathsep) if part
+        )
+    try:
+        settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (settings.logs_dir / OUTPUT).open("wb") as output:
+            return subprocess.Popen(
+                # -P: a file in the current directory must not pass for a module of ours.
+                [sys.executable, "-P", "-m", "mem_search", "worker", "run", "--background"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=settings.home,
+                env=environ,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise StorageError(f"cannot start a worker in {settings.home}: {error}") from error
+
+
+def _last_words(settings: Settings) -> str:
+    for file in (OUTPUT, FILE):
+        if lines := [line for line in last_lines(settings.logs_dir / file, 5) if line.strip()]:
+            said = [line.removeprefix("mem-search: ") for line in lines]
+            return "\n".join(said)
+    return f"it left no word in {settings.logs_dir}"

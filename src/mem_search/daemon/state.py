@@ -1,0 +1,47 @@
+"""``worker.json``: what the running worker says of itself to everybody else of this home."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mem_search.errors import StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """``started_at`` is RFC 3339 in UTC; ``instance_id`` is new with every start."""
+
+    pid: int
+    port: int
+    url: str
+    version: str
+    started_at: str
+    home: str
+    instance_id: str
+
+
+def read_state(file: Path) -> WorkerState | None:
+    """What the file says; None when there is none or it is not ours to understand."""
+    try:
+        return WorkerState(**json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_state(file: Path, state: WorkerState) -> None:
+    """Replace the file in one step, readable by its owner only. Raises StorageError."""
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(prefix=".worker-", dir=file.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as part:
+            json.dump(asdict(state), part, indent=1)
+            part.write("\n")
+        Path(name).replace(file)
+    except OSError as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        raise StorageError(f"cannot write {file}: {error.strerror}") from error

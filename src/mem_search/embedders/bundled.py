@@ -1,0 +1,144 @@
+"""all-MiniLM-L6-v2, run in this process by ONNX Runtime: the default embedder, no network.
+
+Text is cut to ``max_tokens`` word pieces, run in batches padded to their longest member
+(padding to the model's limit costs twenty times the query), mean-pooled and normalized.
+
+Two graphs share one ``fingerprint``. They hold the same int8 weights and one of them also
+computes in int8 (``weights``, ``quantize``); cosine .998 between their vectors is the rounding
+of one space, so a store made on one machine is searched on another without embedding again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from mem_search.contracts import Vectors
+from mem_search.embedders.weights import SHA256, model_file
+from mem_search.errors import ModelUnavailable
+from mem_search.text import wordpieces
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+MOST_TOKENS: Final = 512
+"""Positions the model knows, START and END included."""
+
+_BATCH_ROWS = 32
+_BATCH_TOKENS = 256
+"""Rows times longest row, for each thread. Twice as many was slower and held 26 MB more."""
+
+
+class BundledEmbedder:
+    """The model is loaded at the first ``embed``; making the object costs nothing.
+
+    ``max_tokens`` counts START and END; what a text has beyond it is not seen. ``threads``
+    is per call, by default half the processors, so that searching and indexing share them.
+    ``int8`` chooses the graph; None asks the processor.
+    """
+
+    name: str = "all-MiniLM-L6-v2"
+    dimensions: int = 384
+    fingerprint: str = f"minilm-l6-v2:{SHA256[:16]}"
+
+    def __init__(
+        self,
+        models_dir: Path,
+        *,
+        max_tokens: int = 256,
+        threads: int | None = None,
+        int8: bool | None = None,
+    ) -> None:
+        if not 3 <= max_tokens <= MOST_TOKENS:
+            raise ValueError(f"max_tokens must be in 3..{MOST_TOKENS}, not {max_tokens}")
+        self._models_dir = models_dir
+        self._max_tokens = max_tokens
+        self._threads = threads or max(1, (os.cpu_count() or 2) // 2)
+        self._int8 = int8
+        self._loading = threading.Lock()
+        self._session: InferenceSession | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        if not texts:
+            return vectors
+        session = self._loaded()
+        pieces = [self._framed(found) for found in wordpieces.encode(texts)]
+        most = _BATCH_TOKENS * self._threads
+        for rows in _batches([len(found) for found in pieces], most):
+            vectors[rows] = _run(session, [pieces[row] for row in rows])
+        return vectors
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Character spans of the word pieces this model reads; see ``text.wordpieces``."""
+        return wordpieces.spans(text)
+
+    def _framed(self, pieces: list[int]) -> list[int]:
+        return [wordpieces.START, *pieces[: self._max_tokens - 2], wordpieces.END]
+
+    def _loaded(self) -> InferenceSession:
+        if self._session is None:
+            with self._loading:
+                if self._session is None:
+                    self._session = _open(model_file(self._models_dir, self._int8), self._threads)
+        return self._session
+
+
+def _open(model: Path, threads: int) -> InferenceSession:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ModelUnavailable(
+            f"ONNX Runtime cannot be loaded ({error}); run: python -m pip install onnxruntime"
+        ) from error
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only: its warnings are about optimizing the graph
+    # Shapes change with every batch, and a memory plan would be kept for each of them.
+    options.enable_mem_pattern = False
+    # Spinning threads win microseconds and burn a core that the agent's own work needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exception classes share no base and are not public
+        raise ModelUnavailable(f"ONNX Runtime cannot open {model}: {error}") from error
+
+
+def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Row numbers grouped by like length; a batch takes at most ``most`` tokens with padding."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        full = len(batch) == _BATCH_ROWS or (len(batch) + 1) * lengths[row] > most
+        if batch and full:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _run(session: InferenceSession, rows: list[list[int]]) -> Vectors:
+    shape = (len(rows), max(map(len, rows)))
+    ids = np.zeros(shape, np.int64)
+    mask = np.zeros(shape, np.int64)
+    for row, pieces in enumerate(rows):
+        ids[row, : len(pieces)] = pieces
+        mask[row, : len(pieces)] = 1
+    try:
+        (states,) = session.run(
+            ["last_hidden_state"],
+            {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)},
+        )
+    except Exception as error:  # as in _open: no public base class, and no memory is one of them
+        raise ModelUnavailable(f"the embedding model failed: {error}") from error
+    weights = mask[:, :, None].astype(np.float32)
+    pooled = (states * weights).sum(axis=1) / weights.sum(axis=1)
+    unit: Vectors = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+    return unit

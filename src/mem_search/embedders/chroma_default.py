@@ -1,0 +1,50 @@
+"""Chroma's own default embedding function, for stores that must match it bit for bit.
+
+It runs all-MiniLM-L6-v2 in floats and fetches the model once, so the first use needs the
+network. ``bundled`` is the same model, faster and offline; its vectors differ by the rounding
+of its weights and therefore count as another space.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from mem_search.contracts import Vectors
+from mem_search.errors import ModelUnavailable
+
+_NEXT_STEP = "use the bundled model instead: MEM_SEARCH_EMBEDDER=bundled"
+
+
+class ChromaDefaultEmbedder:
+    """Loaded at the first ``embed``; one text at a time runs, since Chroma promises no more."""
+
+    name: str = "chroma-default"
+    dimensions: int = 384
+    fingerprint: str = "chroma-default:all-MiniLM-L6-v2"
+
+    def __init__(self) -> None:
+        try:
+            from chromadb.utils.embedding_functions import DefaultEmbeddingFunction
+        except ImportError as error:
+            raise ModelUnavailable(
+                f"chromadb cannot be loaded ({error}); run: python -m pip install chromadb"
+            ) from error
+        self._function = DefaultEmbeddingFunction()
+        self._running = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        try:
+            with self._running:
+                rows = self._function(list(texts))
+        except Exception as error:  # downloads, archives, ONNX: each with its own classes
+            raise ModelUnavailable(
+                f"Chroma's default model is not available ({error}); {_NEXT_STEP}"
+            ) from error
+        vectors = np.asarray(rows, np.float32)
+        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit

@@ -1,0 +1,60 @@
+"""A deterministic embedder without a model, for tests and for machines that want none.
+
+Words and their character trigrams are hashed into 256 signed dimensions, so texts that share
+words, or parts of words, are near each other. It knows nothing of meaning. Stable across
+processes and machines: BLAKE2, never ``hash()``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+
+from mem_search.contracts import Vectors
+
+_WORD = re.compile(r"\w+")
+_DIMENSIONS = 256
+_TRIGRAM_WEIGHT = 0.5
+
+
+class HashingEmbedder:
+    """256 dimensions; a text without a word is the first unit vector."""
+
+    name: str = "hashing"
+    dimensions: int = _DIMENSIONS
+    fingerprint: str = "hashing:words+trigrams:256:1"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
+        for row, text in enumerate(texts):
+            for word in _WORD.findall(text.lower()):
+                for dimension, weight in _features(word):
+                    vectors[row, dimension] += weight
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors[lengths[:, 0] == 0, 0] = 1  # no words, or features that cancel out
+        lengths[lengths == 0] = 1
+        vectors /= lengths
+        return vectors
+
+
+@lru_cache(maxsize=65_536)
+def _features(word: str) -> tuple[tuple[int, float], ...]:
+    return tuple(_place(feature, weight) for feature, weight in _named_features(word))
+
+
+def _named_features(word: str) -> Iterator[tuple[str, float]]:
+    yield f"word {word}", 1.0
+    padded = f"^{word}$"
+    for start in range(len(padded) - 2):
+        yield f"part {padded[start : start + 3]}", _TRIGRAM_WEIGHT
+
+
+def _place(feature: str, weight: float) -> tuple[int, float]:
+    # surrogatepass: a lone surrogate from broken JSON is a word character like any other
+    digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=3).digest()
+    dimension = int.from_bytes(digest[:2], "big") % _DIMENSIONS
+    return dimension, weight if digest[2] & 1 else -weight

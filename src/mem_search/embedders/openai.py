@@ -1,0 +1,195 @@
+"""Embeddings from an OpenAI-compatible ``POST {base}/embeddings``: the one that needs a network.
+
+The standard library's client is enough: ``embed`` blocks anyway, and redirects are refused,
+because following one would hand the key to whoever it names. The key is sent, never shown: it
+is cut out of every message. The vector space is named after model, host and dimensions, since
+the weights behind an endpoint cannot be hashed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Sequence
+from email.message import Message
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any, Final
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+import numpy as np
+
+from mem_search.contracts import Vectors
+from mem_search.errors import InputError, ModelUnavailable
+
+DEFAULT_BASE: Final = "https://api.openai.com/v1"
+
+_SETTING = re.compile(r"(?P<model>@?[^\s@]+)(?:@(?P<base>https?://\S+))?")  # @cf/… is a model
+_BATCH = 64
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+
+_OPENING_PATIENCE = 3.0
+"""A worker that starts does not wait for an endpoint that is away: it begins without."""
+
+
+class OpenAIEmbedder:
+    """Made by ``connect``, which learns the dimensions from a first reply.
+
+    ``patience`` bounds the seconds one batch may take, all tries and waits included.
+    """
+
+    def __init__(
+        self, model: str, base: str = DEFAULT_BASE, *, api_key: str = "", patience: float = 60.0
+    ) -> None:
+        host, loopback = _checked_host(base)
+        self.name: str = model
+        self.dimensions: int = 0
+        self.fingerprint: str = f"openai:{model}@{host}"
+        self._url = base.rstrip("/") + "/embeddings"
+        self._key = api_key
+        self._patience = patience
+        proxies = [ProxyHandler({})] if loopback else []
+        self._opener = build_opener(_NoRedirect(), *proxies)
+
+    @classmethod
+    def connect(
+        cls, model: str, base: str = DEFAULT_BASE, *, api_key: str = "", patience: float = 60.0
+    ) -> OpenAIEmbedder:
+        """Ask the endpoint for one embedding. Raises ModelUnavailable when it gives none."""
+        if base == DEFAULT_BASE and not api_key:
+            raise ModelUnavailable(f"{DEFAULT_BASE} needs a key; set OPENAI_API_KEY")
+        embedder = cls(model, base, api_key=api_key, patience=min(patience, _OPENING_PATIENCE))
+        embedder.dimensions = int(embedder.embed(["dimensions"]).shape[1])
+        embedder._patience = patience
+        embedder.fingerprint += f":{embedder.dimensions}"
+        return embedder
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        starts = range(0, len(texts), _BATCH)
+        return np.concatenate([self._batch(texts[at : at + _BATCH]) for at in starts])
+
+    def _batch(self, texts: Sequence[str]) -> Vectors:
+        # Endpoints refuse empty strings; a space is the nearest thing to nothing they take.
+        wanted = [text if text.strip() else " " for text in texts]
+        reply = self._post({"model": self.name, "input": wanted, "encoding_format": "float"})
+        try:
+            rows = sorted(reply["data"], key=lambda row: int(row["index"]))
+            vectors = np.asarray([row["embedding"] for row in rows], np.float32)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._failure("a reply that is no list of embeddings") from error
+        known = self.dimensions or (vectors.shape[1] if vectors.ndim == 2 else -1)
+        if vectors.shape != (len(texts), known) or known < 1:
+            raise self._failure(
+                f"embeddings of shape {vectors.shape} where {(len(texts), known)} was asked; "
+                "if its model changed, restart mem-search to index with the new one"
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise self._failure("vectors without a direction (zero or not finite)")
+        unit: Vectors = vectors / lengths
+        return unit
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        content = json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": "mem-search"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        deadline = time.monotonic() + self._patience
+        wait = 0.5
+        while True:
+            left = deadline - time.monotonic()
+            request = Request(self._url, content, headers)  # noqa: S310  http(s) only: see __init__
+            try:
+                with self._opener.open(request, timeout=max(0.1, min(30.0, left))) as reply:
+                    return json.loads(reply.read())
+            except HTTPError as error:
+                with error:
+                    failure = self._failure(_explain(error))
+                if error.code not in _TRY_AGAIN:
+                    raise failure from error
+                pause = max(wait, _retry_after(error.headers))
+            except (OSError, HTTPException, ValueError) as error:
+                failure = self._failure(f"no usable answer: {error}")
+                pause = wait
+            pause *= random.uniform(1.0, 1.25)
+            if time.monotonic() + pause >= deadline:
+                raise failure
+            time.sleep(pause)
+            wait = min(wait * 2, 8.0)
+
+    def _failure(self, what: str) -> ModelUnavailable:
+        text = f"the embedding endpoint {self._url} gave {what}"
+        return ModelUnavailable(text.replace(self._key, "…") if self._key else text)
+
+
+def parse_setting(detail: str) -> tuple[str, str]:
+    """``MODEL[@BASE_URL]`` as (model, base URL). Raises InputError."""
+    match = _SETTING.fullmatch(detail)
+    if match is None:
+        raise InputError(
+            "write the openai embedder as openai:MODEL or openai:MODEL@http(s)://host/path",
+            field="embedder",
+        )
+    return match["model"], match["base"] or DEFAULT_BASE
+
+
+def _checked_host(base: str) -> tuple[str, bool]:
+    """host[:port] of the base URL, and whether it is this machine."""
+    try:
+        parts = urlsplit(base)
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        raise InputError(
+            "the base URL of the openai embedder must be http(s)://host[:port]/path, "
+            "without a user name",
+            field="embedder",
+        )
+    return parts.hostname + port, parts.hostname in _LOOPBACK
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(
+        self,
+        req: Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+        newurl: str,
+    ) -> None:
+        """Refuse: the status becomes an HTTPError like any other."""
+
+
+def _explain(error: HTTPError) -> str:
+    """The status, what the endpoint says about it, and what to do."""
+    try:
+        said = json.loads(error.read(65_536))["error"]
+        said = said["message"] if isinstance(said, dict) else said
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        said = error.reason
+    match error.code:
+        case 401 | 403:
+            step = "check OPENAI_API_KEY"
+        case 429:
+            step = "wait, or raise the limit of the account"
+        case code if 300 <= code < 400:
+            step = "redirects are not followed; set the final address in MEM_SEARCH_EMBEDDER"
+        case code if code < 500:
+            step = "check the model and the base URL in MEM_SEARCH_EMBEDDER"
+        case _:
+            step = "try again when it is up"
+    return f"status {error.code} ({str(said)[:200]}); {step}"
+
+
+def _retry_after(headers: Message) -> float:
+    """Seconds the endpoint asks to wait; 0 for none, or for a date, which is rare."""
+    value = headers.get("Retry-After", "")
+    return float(value) if re.fullmatch(r"\d{1,4}(\.\d+)?", value) else 0.0

@@ -1,0 +1,129 @@
+"""Every error mem-search raises on purpose, in one tree.
+
+Each class knows the HTTP status and the stable ``code`` it becomes (RFC 9457 problem
+details), and the exit code of the command line. The message says what is wrong and the
+next step; ``field`` names the input at fault, if one is.
+
+    MemSearchError                    500  internal                exit 1
+    ├── InputError                    422  VAL_VALIDATION_FAILED   exit 2
+    │   ├── MissingField              422  VAL_FIELD_REQUIRED      exit 2
+    │   └── MalformedBody             400  malformed_body          exit 2
+    ├── NotFound                      404  not_found               exit 4
+    ├── Conflict                      409  conflict                exit 5
+    ├── Forbidden                     403  forbidden               exit 6
+    │   ├── Unauthorized              401  unauthorized            exit 6
+    │   └── Misdirected               421  misdirected             exit 6
+    ├── SourceError                   422  source_unreadable       exit 7
+    └── Unavailable                   503  unavailable             exit 3
+        ├── StorageError              503  storage_unavailable     exit 3
+        ├── IndexUnavailable          503  index_unavailable       exit 3
+        └── ModelUnavailable          503  model_unavailable       exit 3
+"""
+
+from __future__ import annotations
+
+
+class MemSearchError(Exception):
+    """Base of all: something went wrong that mem-search can name."""
+
+    status = 500
+    code = "internal"
+    exit_code = 1
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class InputError(MemSearchError):
+    """A value given by the caller cannot be used; ``field`` names it."""
+
+    status = 422
+    code = "VAL_VALIDATION_FAILED"
+    exit_code = 2
+
+
+class MissingField(InputError):
+    """A required value was not given."""
+
+    code = "VAL_FIELD_REQUIRED"
+
+
+class MalformedBody(InputError):
+    """The body is not the JSON it claims to be."""
+
+    status = 400
+    code = "malformed_body"
+
+
+class NotFound(MemSearchError):
+    """Nothing has that ref, id or route."""
+
+    status = 404
+    code = "not_found"
+    exit_code = 4
+
+
+class Conflict(MemSearchError):
+    """The state of things forbids it now (already running, already finished)."""
+
+    status = 409
+    code = "conflict"
+    exit_code = 5
+
+
+class Forbidden(MemSearchError):
+    """The caller may not do this from where it stands."""
+
+    status = 403
+    code = "forbidden"
+    exit_code = 6
+
+
+class Unauthorized(Forbidden):
+    """A token is needed, or the one given is wrong."""
+
+    status = 401
+    code = "unauthorized"
+
+
+class Misdirected(Forbidden):
+    """The Host header names somebody else: DNS rebinding, or a wrong proxy."""
+
+    status = 421
+    code = "misdirected"
+
+
+class SourceError(MemSearchError):
+    """A source's location cannot be read: corrupt, foreign, locked or gone."""
+
+    status = 422
+    code = "source_unreadable"
+    exit_code = 7
+
+
+class Unavailable(MemSearchError):
+    """A part that the answer needs is down; trying later may help."""
+
+    status = 503
+    code = "unavailable"
+    exit_code = 3
+
+
+class StorageError(Unavailable):
+    """The record store cannot be opened or written: locked, corrupt, or the disk is full."""
+
+    code = "storage_unavailable"
+
+
+class IndexUnavailable(Unavailable):
+    """The vector index is down, corrupt or rebuilding; keyword search still answers."""
+
+    code = "index_unavailable"
+
+
+class ModelUnavailable(Unavailable):
+    """The embedding model is missing or its weights are not the pinned ones."""
+
+    code = "model_unavailable"

@@ -1,0 +1,76 @@
+"""What an agent is told at the start of a session: the newest sessions and what was seen there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.http.parameters import Seen
+from mem_search.http.replies import text_reply
+from mem_search.http.routing import Call
+from mem_search.http.values import Text
+from mem_search.model import Filters, Record
+from mem_search.renderers import render_context
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Connection
+
+OBSERVATIONS_A_SESSION = 20
+
+
+class RecentParameters(Seen):
+    """Which project, how many sessions, how much room."""
+
+    project: Text = Field(default="", description="Project by name; all of them when left out")
+    limit: int = Field(default=3, ge=1, le=10, description="How many sessions")
+    max_chars: int = Field(default=8000, ge=500, le=100_000, description="Longest text")
+
+
+async def recent(call: Call) -> web.StreamResponse:
+    """The newest sessions and their observations, as a block that says what it is."""
+    asked = call.asked(RecentParameters)
+    sessions, observations = await call.runtime.database.read(
+        _newest, Filters(project=asked.project), asked.limit
+    )
+    text = render_context(
+        sessions,
+        observations,
+        project=asked.project,
+        view=call.view(asked.tz),
+        max_chars=asked.max_chars,
+    )
+    named = f" of the project {asked.project}" if asked.project else ""
+    return text_reply(
+        call.request,
+        text or f"Nothing is known{named} yet; mem-search sync reads what this machine has",
+        sessions=[str(record.ref) for record in sessions],
+        observations=[str(record.ref) for record in observations],
+    )
+
+
+def _newest(
+    connection: Connection, filters: Filters, limit: int
+) -> tuple[list[Record], list[Record]]:
+    """Sessions, and the observations of these sessions: of the project where they have none."""
+    sessions = _records(connection, replace(filters, kinds=("session_summary",)), limit)
+    observed = replace(filters, kinds=("observation",))
+    named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
+    found = [
+        record
+        for project, session in named
+        for record in _records(
+            connection,
+            replace(observed, project=project, session=session),
+            OBSERVATIONS_A_SESSION,
+        )
+    ]
+    if not found:
+        found = _records(connection, observed, OBSERVATIONS_A_SESSION)
+    return sessions, sorted(found, key=lambda r: (r.created_at, r.number), reverse=True)
+
+
+def _records(connection: Connection, filters: Filters, limit: int) -> list[Record]:
+    numbers = records.browse(connection, filters, "date_desc", limit, 0)
+    found = records.fetch(connection, numbers)
+    return [found[number] for number in numbers]

@@ -1,0 +1,141 @@
+"""Long work over HTTP: sync, import, the index; its state, and stopping it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field
+
+from mem_search import sources
+from mem_search.errors import InputError, MissingField
+from mem_search.http import spool
+from mem_search.http.parameters import Parameters
+from mem_search.http.replies import json_reply
+from mem_search.http.routing import Call, Handler
+from mem_search.storage.sqlite.jobs import JobState
+from mem_search.text import dates
+
+NDJSON = "application/x-ndjson"
+_CHUNK = 256 * 1024
+
+
+class SyncBody(BaseModel):
+    """What to read: everything found on the machine, one source, or one path of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str = ""
+    path: str = ""
+    cwd: str = Field(default="", description="Where git is looked for")
+    again: bool = Field(default=False, description="Read everything, not only what is new")
+
+
+class ImportBody(BaseModel):
+    """One file to read whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str = "jsonl"
+    path: str = Field(description="An absolute path on the worker's machine")
+
+
+class Newest(Parameters):
+    """How many jobs to list."""
+
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+
+
+async def sync(call: Call) -> web.StreamResponse:
+    """Read what is new from the sources of this machine."""
+    asked = call.sent(SyncBody)
+    if asked.source:
+        _known(asked.source)
+    if asked.path:
+        if not asked.source:
+            raise MissingField("a path needs its source", field="source")
+        _existing(asked.path, "path")
+    if asked.cwd:
+        _existing(asked.cwd, "cwd")
+    return await _submit(call, "sync", asked.model_dump(exclude_defaults=True))
+
+
+async def import_file(call: Call) -> web.StreamResponse:
+    """Read one file of the worker's machine."""
+    asked = call.sent(ImportBody)
+    _known(asked.source)
+    _existing(asked.path, "path")
+    return await _submit(call, "import", asked.model_dump())
+
+
+async def import_upload(call: Call) -> web.StreamResponse:
+    """Read the records in the body, however many, one a line."""
+    if not call.request.can_read_body:
+        raise MissingField("send the records as the body, one JSON object a line", field="body")
+    path = await spool.keep(call.opening.settings.home, _chunks(call.request))
+    return await _submit(call, "import", {"source": "jsonl", "path": str(path)})
+
+
+async def newest(call: Call) -> web.StreamResponse:
+    """The jobs that came last, first."""
+    found = await call.runtime.jobs.newest(call.asked(Newest).limit)
+    return json_reply({"jobs": [_state(job) for job in found]})
+
+
+async def one(call: Call) -> web.StreamResponse:
+    """How far a job is, and what came of it."""
+    return json_reply(_state(await call.runtime.jobs.get(call.request.match_info["id"])))
+
+
+async def cancel(call: Call) -> web.StreamResponse:
+    """Stop a job at its next step; what it stored stays."""
+    return json_reply(_state(await call.runtime.jobs.cancel(call.request.match_info["id"])))
+
+
+def submit(name: str) -> Handler:
+    """Queue the job ``name``, which takes no parameters."""
+
+    async def queued(call: Call) -> web.StreamResponse:
+        return await _submit(call, name, {})
+
+    return queued
+
+
+async def _submit(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
+    job = await call.runtime.jobs.submit(name, params)
+    reply = json_reply({"job": job}, status=202)
+    reply.headers["Location"] = f"/api/jobs/{job}"
+    return reply
+
+
+def _known(source: str) -> None:
+    try:
+        sources.by_name(source)
+    except InputError as error:
+        raise InputError(error.message, field="source") from None
+
+
+def _existing(path: str, field: str) -> None:
+    given = Path(path)
+    try:
+        if not given.is_absolute():
+            raise InputError(f"{path[:200]!r} is not absolute; write the whole path", field=field)
+        if not given.exists():
+            raise InputError(f"{path[:200]!r} does not exist on this machine", field=field)
+    except (OSError, ValueError) as error:  # too long, a null in it, not ours to look at
+        raise InputError(f"{path[:200]!r} cannot be read: {error}", field=field) from None
+
+
+async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
+    async for chunk in request.content.iter_chunked(_CHUNK):
+        yield chunk
+
+
+def _state(job: JobState) -> dict[str, Any]:
+    said = asdict(job)
+    for field in ("created_at", "started_at", "ended_at"):
+        said[field] = dates.iso(said[field]) if said[field] is not None else None
+    return said

@@ -1,0 +1,122 @@
+"""The store in numbers: projects, totals, what sources left in the ledger."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from aiohttp import web
+from pydantic import Field
+
+import mem_search
+from mem_search.http.parameters import FARTHEST, Parameters
+from mem_search.http.replies import json_reply
+from mem_search.http.routing import Call
+from mem_search.http.values import Text
+from mem_search.storage.sqlite import intake, outbox, records, stats
+from mem_search.text import dates
+from mem_search.wiring import Runtime
+
+
+class LedgerParameters(Parameters):
+    """Which entries of the ledger."""
+
+    source: Text = Field(default="", description="Source by name")
+    item: Text = Field(default="", description="Part of a path, a row or a line")
+    limit: int = Field(default=50, ge=1, le=500, description="How many at most")
+    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+
+
+async def projects(call: Call) -> web.StreamResponse:
+    """Projects, the one with the newest record first."""
+    rows = await call.runtime.database.read(records.projects)
+    return json_reply(
+        {
+            "projects": [
+                {"name": name, "records": count, "last": dates.iso(last)}
+                for name, count, last in rows
+            ]
+        }
+    )
+
+
+async def totals(call: Call) -> web.StreamResponse:
+    """What is stored, how much of it is indexed, what was read, and by which worker."""
+    runtime = call.runtime
+    database, embedder = runtime.database, runtime.embedder
+    found = await database.read(stats.totals)
+    waiting = await database.read(outbox.depth)
+    path = str(database.path)
+    return json_reply(
+        {
+            "records": {**found.records, "total": sum(found.records.values())},
+            "passages": found.passages,
+            "embedded": found.embedded,
+            "indexed": found.indexed,
+            "embedding_coverage": found.coverage,
+            "outbox": sum(waiting.values()),
+            "index": _index(runtime, sum(waiting.values())),
+            "embedder": {
+                "name": embedder.name,
+                "fingerprint": embedder.fingerprint,
+                "dimensions": embedder.dimensions,
+            },
+            "sources": await _sources(runtime),
+            "ledger": await _ledger_counts(runtime),
+            "database": {"path": path, "bytes": database.path.stat().st_size},
+            "worker": {
+                "version": mem_search.__version__,
+                "pid": os.getpid(),
+                "port": call.request.url.port,
+                "uptime_s": call.opening.uptime,
+                "started_at": dates.iso(runtime.started_at),
+            },
+            "first": _iso(found.first_at),
+            "last": _iso(found.last_at),
+            "last_indexed": _iso(found.last_stored_at),
+        }
+    )
+
+
+async def ledger(call: Call) -> web.StreamResponse:
+    """What became of each item that a source saw, newest first."""
+    asked = call.asked(LedgerParameters)
+    rows = await call.runtime.database.read(
+        intake.ledger, asked.source, asked.item, asked.limit, asked.offset
+    )
+    return json_reply({"entries": [{**row, "at": dates.iso(row["at"])} for row in rows]})
+
+
+def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
+    if runtime.settings.chroma_url == "off":
+        return {"state": "off", "detail": "exact search over the stored vectors"}
+    if runtime.indexer.error:
+        return {"state": "degraded", "detail": runtime.indexer.error}
+    if waiting:
+        return {"state": "filling", "detail": f"{waiting} passages wait"}
+    return {"state": "ok", "detail": ""}
+
+
+async def _sources(runtime: Runtime) -> list[dict[str, Any]]:
+    return [
+        {
+            "source": known.location.source,
+            "path": known.location.path,
+            "label": known.location.label,
+            "followed": known.followed,
+            "read_at": dates.iso(known.read_at),
+            "error": known.error,
+        }
+        for known in await runtime.database.read(intake.locations)
+    ]
+
+
+async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for source, outcome, items in await runtime.database.read(intake.ledger_counts):
+        counts.setdefault(source, {})[outcome] = items
+    return counts
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else dates.iso(at)

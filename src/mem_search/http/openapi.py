@@ -1,0 +1,150 @@
+"""OpenAPI 3.1 of the worker, generated from the map of routes and its models.
+
+``python -m mem_search.http.openapi`` prints it; docs/openapi.json is that output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, get_origin
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+import mem_search
+from mem_search.http.problems import CONTENT_TYPE, Problem
+from mem_search.http.reading import spellings
+from mem_search.http.routing import Route
+
+_REFS = "#/components/schemas/{model}"
+_IN_PATH = re.compile(r"{(\w+)}")
+_PATH_SCHEMAS: dict[str, dict[str, Any]] = {
+    "number": {"type": "integer", "minimum": 0},
+    "ref": {"type": "string", "examples": ["observation:42"]},
+    "id": {"type": "string"},
+}
+_LISTED_AS_TEXT = ("search", "timeline")
+
+
+def describe(routes: Sequence[Route]) -> dict[str, Any]:
+    """The document as plain values."""
+    models: set[type[BaseModel]] = {Problem, *(route.body for route in routes if route.body)}
+    in_order = sorted(models, key=lambda model: model.__name__)
+    _, schemas = models_json_schema(
+        [(model, "validation") for model in in_order], ref_template=_REFS
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mem-search",
+            "version": mem_search.__version__,
+            "description": "One local worker that finds anything a coding agent has seen.",
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.get("$defs", {}),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {
+                "Problem": {
+                    "description": "What went wrong (RFC 9457)",
+                    "content": {CONTENT_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}},
+                }
+            },
+        },
+    }
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "tags": [route.tag],
+        "responses": {
+            str(route.status): _reply(route),
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    }
+    if parameters := [*_in_path(route), *_in_query(route.query)]:
+        said["parameters"] = parameters
+    if route.write:
+        said["security"] = [{"token": []}]
+    if route.body is not None:
+        schema = {"$ref": _REFS.format(model=route.body.__name__)}
+        required = any(field.is_required() for field in route.body.model_fields.values())
+        said["requestBody"] = {
+            "required": required,
+            "content": {route.body_type: {"schema": schema}},
+        }
+    elif route.reads_itself:
+        said["requestBody"] = {"required": True, "content": {route.body_type: {}}}
+    return said
+
+
+def _reply(route: Route) -> dict[str, Any]:
+    reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
+    if route.reply:
+        reply["content"] = {route.reply: {}}
+        if route.tag in _LISTED_AS_TEXT:
+            reply["content"]["text/plain"] = {"schema": {"type": "string"}}
+    return reply
+
+
+def _operation_id(route: Route) -> str:
+    return "_".join((route.method.lower(), *re.findall(r"\w+", route.path))) or "get"
+
+
+def _in_path(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": _PATH_SCHEMAS[name]}
+        for name in _IN_PATH.findall(route.path)
+    ]
+
+
+def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
+    if model is None:
+        return []
+    properties = model.model_json_schema(by_alias=True).get("properties", {})
+    said = []
+    for name, field in model.model_fields.items():
+        proper, *others = spellings(name, field)
+        schema = {
+            key: value
+            for key, value in properties[proper].items()
+            if key not in ("title", "description", "spellings")
+        }
+        parameter: dict[str, Any] = {
+            "name": proper,
+            "in": "query",
+            "required": field.is_required(),
+            "description": (field.description or "")
+            + (f". Also spelled {', '.join(others)}" if others else ""),
+            "schema": _many(schema) if get_origin(field.annotation) is tuple else schema,
+        }
+        if get_origin(field.annotation) is tuple:
+            parameter |= {"style": "form", "explode": False}
+        said.append(parameter)
+    return said
+
+
+def _many(schema: dict[str, Any]) -> dict[str, Any]:
+    """Comma-separated values: a list to OpenAPI, whatever the validator reads it from."""
+    least = {"minItems": 1} if "minItems" in schema else {}
+    return {"type": "array", "items": {"type": "string"}, **least}
+
+
+def main() -> None:
+    from mem_search.http.routes import ROUTES  # the map names a handler that needs this module
+
+    sys.stdout.write(json.dumps(describe(ROUTES), indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The runtime of one app: opened in the background, so that the port answers at once.
+
+Until it is open every route that needs it answers 503; when it cannot be opened the reason
+stays here and is said on every request. Whoever runs the worker awaits ``Opening.ready``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Final
+
+from aiohttp import web
+
+from mem_search.errors import MemSearchError, Unavailable
+from mem_search.http.spool import sweep
+from mem_search.settings import Settings
+from mem_search.storage.sqlite import stats
+from mem_search.wiring import Runtime, open_runtime
+
+log = logging.getLogger(__name__)
+
+
+class Starting(Unavailable):
+    """The store is being opened; it takes a moment."""
+
+    code = "starting"
+
+
+class Opening:
+    """Holds the runtime while the app lives. ``instance`` names this run of the worker."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.instance = uuid.uuid4().hex
+        self._since = time.monotonic()
+        self.store_id: str | None = None
+        self.error: MemSearchError | None = None
+        self._runtime: Runtime | None = None
+        self._settled = asyncio.Event()
+        self._leave = asyncio.Event()
+
+    @property
+    def runtime(self) -> Runtime:
+        """Raises Starting before it is open, or the reason why it could not be opened."""
+        if self._runtime is not None:
+            return self._runtime
+        if self.error is not None:
+            raise Unavailable(f"the worker cannot open its store: {self.error.message}")
+        raise Starting("the worker is opening its store; try again in a second")
+
+    @property
+    def state(self) -> str:
+        if self._runtime is not None:
+            return "ok"
+        return "starting" if self.error is None else "failed"
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since this app was built."""
+        return round(time.monotonic() - self._since, 3)
+
+    async def ready(self) -> Runtime:
+        """Wait until the runtime is open. Raises the reason when it cannot be opened."""
+        await self._settled.wait()
+        if self.error is not None:
+            raise self.error
+        return self.runtime
+
+    async def hold(self) -> None:
+        """Open, keep open until ``close``, then close: one task does all of it."""
+        try:
+            async with open_runtime(self.settings) as runtime:
+                self.store_id = await runtime.database.read(stats.store_id)
+                await asyncio.to_thread(sweep, self.settings.home)
+                self._runtime = runtime
+                self._settled.set()
+                await self._leave.wait()
+                self._runtime = None
+        except MemSearchError as error:
+            self._fail(error)
+        except Exception as error:
+            # A bug while opening must not leave callers waiting; it is logged whole.
+            log.exception("the store did not open or close")
+            self._fail(MemSearchError(f"internal error: {type(error).__name__}"))
+
+    def close(self) -> None:
+        """Let ``hold`` end."""
+        self._leave.set()
+
+    def _fail(self, error: MemSearchError) -> None:
+        doing = "close" if self._runtime is None and self._settled.is_set() else "open"
+        log.error("cannot %s the store: %s", doing, error.message)
+        self._runtime = None
+        self.error = error
+        self._settled.set()
+
+
+OPENING: Final = web.AppKey("opening", Opening)
+
+
+async def hold_open(app: web.Application) -> AsyncIterator[None]:
+    """Cleanup context: starts opening when the app starts, has closed when it ends."""
+    opening = app[OPENING]
+    task = asyncio.create_task(opening.hold(), name="runtime")
+    yield
+    opening.close()
+    await task

@@ -1,0 +1,174 @@
+"""Records by their number or ref: open one, open several, list them, forget one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from mem_search import records as kinds
+from mem_search.errors import InputError, NotFound
+from mem_search.http.parameters import Listed, Opened
+from mem_search.http.reading import number_in_path
+from mem_search.http.replies import json_reply, prefers_text, text_reply
+from mem_search.http.routing import Call, Handler
+from mem_search.http.values import refused
+from mem_search.model import Filters, Kind, Order, Ref
+from mem_search.renderers import record_json, render_record
+from mem_search.storage.sqlite import whole
+from mem_search.storage.sqlite.whole import Whole
+
+MOST = 200
+_BIGGEST = 10**18
+
+
+def _numbers(value: Any) -> Any:
+    """``[1, 2]``, ``"1,2"`` or ``"[1, 2]"``."""
+    if isinstance(value, str):
+        return [word for word in value.strip().strip("[]").replace(" ", "").split(",") if word]
+    return value
+
+
+def _ref(text: str) -> str:
+    try:
+        return str(Ref.parse(text))
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+class NumbersBody(BaseModel):
+    """Observations to open at once."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ids: Annotated[
+        list[Annotated[int, Field(ge=0, lt=_BIGGEST)]],
+        BeforeValidator(_numbers, json_schema_input_type=list[int] | str),
+        Field(max_length=MOST),
+    ]
+    order: Order | None = Field(default=None, alias="orderBy")
+    limit: int | None = Field(default=None, ge=1, le=MOST)
+    project: str | None = None
+
+
+class RefsBody(BaseModel):
+    """Records to open at once, by their refs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    refs: list[Annotated[str, AfterValidator(_ref)]] = Field(max_length=MOST)
+
+
+def open_kind(kind: Kind) -> Handler:
+    """Open the record of ``kind`` with the number in the path."""
+
+    async def opened(call: Call) -> web.StreamResponse:
+        return await _opened(call, await find(call, Ref(kind, number_in_path(call.request))))
+
+    return opened
+
+
+async def open_ref(call: Call) -> web.StreamResponse:
+    """Open the record that the ref in the path names."""
+    return await _opened(call, await find(call, Ref.parse(call.request.match_info["ref"])))
+
+
+async def batch_numbers(call: Call) -> web.StreamResponse:
+    """A bare array of observations; in the order asked, unless a date order is."""
+    asked = call.sent(NumbersBody)
+    found = await call.runtime.database.read(whole.fetch, list(dict.fromkeys(asked.ids)))
+    taken = [
+        item
+        for item in found
+        if item[0].kind == "observation"
+        and (not asked.project or item[0].project.lower() == asked.project.lower())
+    ]
+    if asked.order in ("date_asc", "date_desc"):
+        taken.sort(
+            key=lambda item: (item[0].created_at, item[0].number),
+            reverse=asked.order == "date_desc",
+        )
+    return json_reply([record_json(*item) for item in taken[: asked.limit]])
+
+
+async def batch_refs(call: Call) -> web.StreamResponse:
+    """The records of these refs, and which of them there are not."""
+    refs = list(dict.fromkeys(Ref.parse(text) for text in call.sent(RefsBody).refs))
+    found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
+    known = {record.ref: (record, links) for record, links in found}
+    return json_reply(
+        {
+            "records": [record_json(*known[ref]) for ref in refs if ref in known],
+            "missing": [str(ref) for ref in refs if ref not in known],
+        }
+    )
+
+
+def list_kind(kind: Kind) -> Handler:
+    """Records of ``kind``, newest first, in pages."""
+
+    async def listed(call: Call) -> web.StreamResponse:
+        asked = call.asked(Listed)
+        filters = Filters(kinds=(kind,), project=asked.project)
+        items, total = await call.runtime.database.read(
+            whole.browse, filters, "date_desc", asked.limit, asked.offset
+        )
+        return json_reply(
+            {
+                "items": [record_json(*item) for item in items],
+                "hasMore": asked.offset + len(items) < total and bool(items),
+                "offset": asked.offset,
+                "limit": asked.limit,
+                "total": total,
+            }
+        )
+
+    return listed
+
+
+def forget_kind(kind: Kind) -> Handler:
+    """Forget the record of ``kind`` with the number in the path."""
+
+    async def forgotten(call: Call) -> web.StreamResponse:
+        return await _forgotten(call, Ref(kind, number_in_path(call.request)))
+
+    return forgotten
+
+
+async def forget_ref(call: Call) -> web.StreamResponse:
+    """Forget the record that the ref in the path names."""
+    return await _forgotten(call, Ref.parse(call.request.match_info["ref"]))
+
+
+async def find(call: Call, ref: Ref, field: str = "ref") -> Whole:
+    """Raises NotFound naming ``field``; says so when the number belongs to another kind."""
+    found = await call.runtime.database.read(whole.fetch, [ref.number])
+    if not found:
+        raise NotFound(f"no record has the number {ref.number}", field=field)
+    record, links = found[0]
+    if record.kind != ref.kind:
+        label = kinds.by_name(record.kind).label
+        raise NotFound(
+            f"number {ref.number} is no {ref.kind} but a record of the kind {label};"
+            f" open it with GET /api/records/{record.ref}",
+            field=field,
+        )
+    return record, links
+
+
+async def _opened(call: Call, found: Whole) -> web.StreamResponse:
+    asked = call.asked(Opened)
+    record, links = found
+    wants_text = prefers_text(call.request.headers.get("Accept", ""))
+    if asked.format == "json" and not wants_text:
+        return json_reply(record_json(record, links))
+    text = render_record(record, call.view(asked.tz), links)
+    return text_reply(call.request, text, ref=str(record.ref))
+
+
+async def _forgotten(call: Call, ref: Ref) -> web.StreamResponse:
+    record, _ = await find(call, ref)
+    if not await call.runtime.intake.forget([record.number]):
+        raise NotFound(f"no record has the number {ref.number}", field="ref")
+    return json_reply({"deleted": str(record.ref)})

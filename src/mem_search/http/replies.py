@@ -1,0 +1,74 @@
+"""Answers: JSON, or the text of a listing in the envelope that existing clients read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from mem_search.model import Page
+from mem_search.renderers import View, render, to_json
+
+TEXT = "text/plain"
+JSON = "application/json"
+
+
+def dumps(value: Any) -> bytes:
+    """JSON in UTF-8. Halves of characters, which UTF-8 cannot say, are written as escapes."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def json_reply(value: Any, status: int = 200) -> web.Response:
+    return web.Response(status=status, body=dumps(value), content_type=JSON)
+
+
+def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
+    """``text`` bare when plain text is asked for, else in its envelope with ``beside``."""
+    if prefers_text(request.headers.get("Accept", "")):
+        return web.Response(
+            body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
+        )
+    return json_reply({"content": [{"type": "text", "text": text}], **beside})
+
+
+def page_reply(
+    request: web.Request,
+    page: Page,
+    format: str,  # noqa: A002 - the word callers write
+    view: View,
+    *,
+    title: str = "",
+) -> web.Response:
+    """A page of results in the format asked for."""
+    if format == "json":
+        return json_reply(to_json(page))
+    account = to_json(replace(page, results=()))
+    beside: Mapping[str, Any] = {
+        name: account[name] for name in ("total", "counts_by_type", "search")
+    }
+    return text_reply(request, render(page, format, view, title=title), **beside)
+
+
+def prefers_text(accept: str) -> bool:
+    """Whether an Accept header names plain text before JSON; wildcards prefer JSON."""
+    weights: dict[str, float] = {}
+    for item in accept.split(","):
+        media, *parameters = (part.strip().lower() for part in item.split(";"))
+        weights[media] = max(weights.get(media, 0.0), _weight(parameters))
+    return weights.get(TEXT, 0.0) > weights.get(JSON, 0.0)
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0

@@ -1,0 +1,83 @@
+"""The URL map: every operation of the worker, one line each."""
+
+# ruff: noqa: E501 - a route is a row of a table
+from __future__ import annotations
+
+from functools import partial
+
+from mem_search.http import about, context, export, jobs, numbers, records, search, timeline, topics
+from mem_search.http.parameters import (
+    ByConcept,
+    ByFile,
+    ByType,
+    KindParameters,
+    Listed,
+    Opened,
+    SearchParameters,
+)
+from mem_search.http.routing import Route
+from mem_search.records import KINDS
+
+GET, POST, DELETE = (partial(Route, method) for method in ("GET", "POST", "DELETE"))
+ACCEPTED = 202
+
+# fmt: off
+SEARCH = (
+    GET("/api/search/unified", search.unified, "Search everything, newest first", "search", SearchParameters),
+    GET("/api/search", search.everything, "Search everything, best first", "search", SearchParameters),
+    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters) for kind in KINDS),
+    GET("/api/search/by-concept", search.filtered, "What has a concept", "search", ByConcept),
+    GET("/api/search/by-file", search.filtered, "What touched a file", "search", ByFile),
+    GET("/api/search/by-type", search.filtered, "Observations of a type", "search", ByType),
+    GET("/api/decisions", topics.about(topics.DECISIONS), "Decisions", "search", KindParameters),
+    GET("/api/changes", topics.about(topics.CHANGES), "Changes", "search", KindParameters),
+    GET("/api/how-it-works", topics.about(topics.HOW_IT_WORKS), "How things work", "search", KindParameters),
+    GET("/api/search/help", about.search_help, "Routes and parameters as a text", "search", early=True),
+)
+TIMELINE = (
+    GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters),
+    GET("/api/timeline/by-query", timeline.by_query, "What happened around the best answer", "timeline", timeline.ByQueryParameters),
+    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters),
+    GET("/api/context/recent", context.recent, "The newest sessions and what was seen there", "timeline", context.RecentParameters),
+)
+RECORDS = (
+    GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", Opened),
+    GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", Opened),
+    GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", Opened),
+    GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", Opened),
+    POST("/api/records/batch", records.batch_refs, "Open several records by their refs", "records", body=records.RefsBody),
+    POST("/api/observations/batch", records.batch_numbers, "Open several observations by their numbers", "records", body=records.NumbersBody),
+    GET("/api/observations", records.list_kind("observation"), "Observations, newest first", "records", Listed),
+    GET("/api/summaries", records.list_kind("session_summary"), "Session summaries, newest first", "records", Listed),
+    GET("/api/prompts", records.list_kind("user_prompt"), "Prompts, newest first", "records", Listed),
+    DELETE("/api/records/{ref}", records.forget_ref, "Forget a record for good", "records", write=True),
+    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Forget an observation", "records", write=True),
+    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Forget a session summary", "records", write=True),
+    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Forget a session summary", "records", write=True),
+    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Forget a prompt", "records", write=True),
+)
+INTAKE = (
+    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, status=ACCEPTED),
+    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, status=ACCEPTED),
+    POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", body_type=jobs.NDJSON, write=True, status=ACCEPTED),
+    GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),
+    GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
+    GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),
+    POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True),
+    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, status=ACCEPTED),
+    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, status=ACCEPTED),
+)
+ABOUT = (
+    GET("/health", about.health, "Alive", "about", early=True),
+    GET("/api/health", about.api_health, "Who answers here", "about", early=True),
+    GET("/api/readiness", about.readiness, "Whether searches are answered", "about", early=True),
+    GET("/api/version", about.version, "The version", "about", early=True),
+    GET("/api/projects", numbers.projects, "Projects", "about"),
+    GET("/api/stats", numbers.totals, "What is stored and indexed", "about"),
+    GET("/api/ledger", numbers.ledger, "What became of each item a source saw", "about", numbers.LedgerParameters),
+    GET("/openapi.json", about.openapi_json, "This API as OpenAPI 3.1", "about", early=True),
+    GET("/docs", about.docs, "The operations on one page", "about", early=True, reply="text/html"),
+    GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
+)
+# fmt: on
+ROUTES: tuple[Route, ...] = (*SEARCH, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)

@@ -1,0 +1,159 @@
+"""What happened around a record, a moment, or the best answer to a question."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.errors import InputError, MissingField, NotFound
+from mem_search.http.parameters import Format, Narrowed, also
+from mem_search.http.records import find
+from mem_search.http.replies import json_reply, page_reply, text_reply
+from mem_search.http.routing import Call
+from mem_search.http.values import Kinds, Text
+from mem_search.model import Kind, Page, Record, Ref, SearchQuery
+from mem_search.renderers import record_json, render_record, render_timeline
+from mem_search.storage.sqlite import records
+from mem_search.text import dates
+
+_NUMBER = re.compile(r"(?P<kind>[#SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
+_KINDS: dict[str, Kind] = {"S": "session_summary", "P": "user_prompt"}
+
+
+class AroundParameters(Narrowed):
+    """How much before and after; filters hold for what stands around the anchor."""
+
+    types: Kinds = Field(default=(), description="Kinds of record", json_schema_extra=also("kinds"))
+    depth_before: int = Field(default=10, ge=0, le=50, description="Records before")
+    depth_after: int = Field(default=10, ge=0, le=50, description="Records after")
+    format: Format = Field(default="index", description="A line a record, all of it, or JSON")
+
+
+class TimelineParameters(AroundParameters):
+    """Either ``anchor`` or ``query``."""
+
+    anchor: Text = Field(
+        default="",
+        description="A number, a ref (observation:12), S12 for a session, P12 for a prompt,"
+        " or an ISO date or time",
+    )
+    query: Text = Field(
+        default="",
+        description="Or a question: its best answer is the anchor",
+        json_schema_extra=also("q"),
+    )
+
+
+class ByQueryParameters(AroundParameters):
+    """``query`` is required."""
+
+    query: Text = Field(description="The question", min_length=1, json_schema_extra=also("q"))
+    mode: Literal["auto", "interactive"] = Field(
+        default="auto", description="Around the best answer, or choose among the best first"
+    )
+    limit: int = Field(default=5, ge=1, le=20, description="How many to choose among")
+
+
+async def timeline(call: Call) -> web.StreamResponse:
+    """Around an anchor, or around the best answer to a question."""
+    asked = call.asked(TimelineParameters)
+    anchor, query = asked.anchor.strip(), asked.query.strip()
+    if not anchor and not query:
+        raise MissingField("give an anchor or a query", field="anchor")
+    if anchor and query:
+        raise InputError("give an anchor or a query, not both", field="anchor")
+    if query:
+        return await _around_best(call, asked, query)
+    record = await _anchor(call, anchor)
+    if record is not None:
+        return await _around(call, asked, record, (record.created_at, record.number))
+    view = call.view(asked.tz)
+    try:
+        at = dates.parse_bound(anchor, end=False, now=view.now, tz=view.tz, field="anchor")
+    except InputError:
+        raise InputError(
+            f"{anchor[:60]!r} is no anchor; write a number, a ref such as observation:12,"
+            " S12, P12, or a date such as 2025-10-03T17:45",
+            field="anchor",
+        ) from None
+    return await _around(call, asked, None, (at, 0), dates.iso(at))
+
+
+async def by_query(call: Call) -> web.StreamResponse:
+    """Around the best answer; with ``mode=interactive`` the best ones to choose from."""
+    asked = call.asked(ByQueryParameters)
+    if asked.mode == "auto":
+        return await _around_best(call, asked, asked.query)
+    page = await _best(call, asked, asked.query, asked.limit)
+    title = (
+        f'Choose an anchor among the best of {page.total} result(s) matching "{asked.query[:100]}",'
+        " then GET /api/timeline?anchor=NUMBER:"
+    )
+    return page_reply(
+        call.request, page, asked.format, call.view(asked.tz), title=title if page.total else ""
+    )
+
+
+async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.StreamResponse:
+    page = await _best(call, asked, query, 1)
+    if not page.results:
+        return page_reply(call.request, page, asked.format, call.view(asked.tz))
+    record = page.results[0].record
+    return await _around(call, asked, record, (record.created_at, record.number))
+
+
+async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> Page:
+    return await call.runtime.engine.search(
+        SearchQuery(text=query, filters=asked.filters(asked.types), limit=limit)
+    )
+
+
+async def _anchor(call: Call, text: str) -> Record | None:
+    """The record that ``text`` names, None when it may be a date. Raises NotFound."""
+    if match := _NUMBER.fullmatch(text):
+        number = int(match["number"])
+        if kind := _KINDS.get(match["kind"].upper()):
+            return (await find(call, Ref(kind, number), "anchor"))[0]
+        found = await call.runtime.database.read(records.fetch, [number])
+        if number not in found:
+            raise NotFound(f"no record has the number {number}", field="anchor")
+        return found[number]
+    try:
+        ref = Ref.parse(text)
+    except InputError:
+        return None
+    return (await find(call, ref, "anchor"))[0]
+
+
+async def _around(
+    call: Call,
+    asked: AroundParameters,
+    anchor: Record | None,
+    place: tuple[int, int],
+    moment: str = "",
+) -> web.StreamResponse:
+    filters = asked.filters(asked.types)
+    database = call.runtime.database
+    before, after = await database.read(
+        records.around, place, asked.depth_before, asked.depth_after, filters
+    )
+    found = await database.read(records.fetch, [*before, *after])
+    if anchor is not None:
+        found[anchor.number] = anchor
+    middle = [anchor.number] if anchor is not None else []
+    shown = [found[number] for number in (*before, *middle, *after) if number in found]
+    beside = {
+        "anchor": str(anchor.ref) if anchor is not None else moment,
+        "total": len(shown),
+    }
+    if asked.format == "json":
+        return json_reply({**beside, "records": [record_json(record) for record in shown]})
+    view = call.view(asked.tz)
+    if asked.format == "full":
+        text = "\n\n---\n\n".join(render_record(record, view) for record in shown)
+    else:
+        text = render_timeline(shown, anchor, view)
+    return text_reply(call.request, text, **beside)

@@ -1,0 +1,100 @@
+"""The values that parameters take: lists, kinds, moments, time zones. Types for the models."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from mem_search import records
+from mem_search.errors import InputError
+from mem_search.http.timezones import zone
+from mem_search.model import Kind
+from mem_search.text import dates
+
+LONGEST_VALUE = 4000
+
+
+def split(value: Any) -> Any:
+    """Comma-separated and repeated values as one list without empties and repeats."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        return items
+    words = (word.strip() for item in items for word in str(item).split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def kind_of(word: str) -> Kind | None:
+    """The kind that a word means: its name, its plural, or what people call it."""
+    word = word.strip().lower()
+    for kind in records.installed():
+        if word in (kind.name, kind.plural, kind.label.lower().replace(" ", "_")):
+            return kind.name
+    return _CALLED.get(word)
+
+
+_CALLED: dict[str, Kind] = {
+    "session": "session_summary",
+    "summary": "session_summary",
+    "summaries": "session_summary",
+    "prompt": "user_prompt",
+}
+
+
+def _kinds(value: Any) -> Any:
+    words = split(value)
+    if not isinstance(words, tuple):
+        return words
+    found = [(word, kind_of(word)) for word in words]
+    unknown = [word for word, kind in found if kind is None]
+    if unknown:
+        known = ", ".join(kind.plural for kind in records.installed())
+        raise refused(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
+    return tuple(dict.fromkeys(kind for _, kind in found))
+
+
+def _zone(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return zone(value)
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _moment(value: Any, info: ValidationInfo, *, end: bool) -> Any:
+    if not isinstance(value, str | int | float):
+        return value
+    context = info.context or {}
+    now: datetime = context.get("now") or datetime.now().astimezone()
+    tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
+    try:
+        return dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def refused(message: str) -> PydanticCustomError:
+    """What a validator raises to have ``message`` said of its value."""
+    # The message goes in as a value: braces in it are not ours to interpret.
+    return PydanticCustomError("value", "{message}", {"message": message})
+
+
+def _start(value: Any, info: ValidationInfo) -> Any:
+    return _moment(value, info, end=False)
+
+
+def _end(value: Any, info: ValidationInfo) -> Any:
+    return _moment(value, info, end=True)
+
+
+Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
+Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
+Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
+End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]
+"""Moments are milliseconds; an end is the last millisecond of what it names."""
+TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
+"""A tzinfo, or None for the worker's own."""

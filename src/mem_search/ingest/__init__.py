@@ -1,0 +1,1 @@
+"""From draft to index: redact → compose → cut → store (one transaction) → embed → index."""

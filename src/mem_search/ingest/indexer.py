@@ -1,0 +1,182 @@
+"""Filling the vector index from the outbox, for as long as the worker lives.
+
+Two loops side by side: one turns passages into stored vectors, one carries stored vectors into
+the index (and deletions out of it). Each step is acknowledged in SQLite after it happened, so a
+crash repeats at most one step. Equal content is embedded once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mem_search.contracts import Embedder, VectorIndex, Vectors
+from mem_search.errors import MemSearchError
+from mem_search.storage.sqlite import outbox, vectors
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.outbox import ToEmbed
+from mem_search.text.passages import embedded_texts
+
+log = logging.getLogger(__name__)
+
+EMBED_BATCH = 64
+"""Passages a step: about half a second of work, so that a stop is soon heard."""
+
+ONLINE_BATCH = 50
+BULK_BATCH = 500
+"""Small batches while the queue is short: a write holds the index's lock (field measurements)."""
+
+RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What a comparison of store and index found, and has queued or removed."""
+
+    missing: int
+    extra: int
+
+
+class Indexer:
+    """Owns the way from the outbox to the index. ``run`` until cancelled; ``wake`` on new work."""
+
+    def __init__(
+        self,
+        database: Database,
+        index: VectorIndex,
+        embedder: Embedder,
+        model: int,
+        executor: Executor,
+        changed: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._index = index
+        self._embedder = embedder
+        self._model = model
+        self._executor = executor
+        self._changed = changed
+        self._work = {"embed": asyncio.Event(), "index": asyncio.Event()}
+        self.error = ""
+        """Why the last step failed; empty while all is well."""
+
+    def wake(self) -> None:
+        """There is new work."""
+        for event in self._work.values():
+            event.set()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._database.write(outbox.without_vector, self._model)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._loop("embed", self.embed_some))
+            group.create_task(self._loop("index", self.index_some))
+
+    async def embed_some(self) -> int:
+        """One step of embedding; returns how many passages it served."""
+        waiting = await self._database.read(outbox.to_embed, EMBED_BATCH)
+        if not waiting:
+            return 0
+        entries, rows = await self._vectors(waiting)
+        await self._database.write(_store, self._model, waiting, entries, rows)
+        self._work["index"].set()
+        self._changed()
+        return len(waiting)
+
+    async def index_some(self) -> int:
+        """One step of indexing: deletions first, then vectors; returns how many passages."""
+        gone = await self._database.read(outbox.waiting, "delete", BULK_BATCH)
+        if gone:
+            await self._index.delete([entry for p in gone for entry in (2 * p, 2 * p + 1)])
+            await self._database.write(outbox.done, "delete", gone)
+        depth = await self._database.read(outbox.depth)
+        size = BULK_BATCH if depth.get("index", 0) >= BULK_BATCH else ONLINE_BATCH
+        waiting = await self._database.read(outbox.waiting, "index", size)
+        if waiting:
+            entries, rows = await self._database.read(
+                vectors.read, self._model, self._embedder.dimensions, waiting
+            )
+            if entries:
+                await self._index.upsert(entries, rows)
+            await self._database.write(outbox.done, "index", waiting)
+        if gone or waiting:
+            self._changed()
+        return len(gone) + len(waiting)
+
+    async def audit(self) -> Audit:
+        """Compare the index with the store by set difference, and mend both ways."""
+        held = await self._index.entries()
+        stored = await self._database.read(vectors.settled_entries, self._model)
+        missing = sorted({entry >> 1 for entry in stored - held})
+        if missing:
+            await self._database.write(outbox.add, "index", missing)
+        known = await self._database.read(vectors.entries, self._model)
+        extra = sorted(held - known)
+        for first in range(0, len(extra), BULK_BATCH):
+            await self._index.delete(extra[first : first + BULK_BATCH])
+        if missing:
+            self._changed()
+            self.wake()
+        return Audit(len(missing), len(extra))
+
+    async def rebuild(self) -> int:
+        """Empty the index and fill it again from stored vectors; returns passages queued."""
+        await self._index.clear()
+        return (await self.audit()).missing
+
+    async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:
+        event = self._work[name]
+        while True:
+            event.clear()
+            try:
+                if await step():
+                    self.error = ""
+                    continue
+                wait: float | None = None
+            except MemSearchError as error:
+                if str(error) != self.error:
+                    log.warning("%s is waiting: %s", name, error)
+                self.error = str(error)
+                wait = RETRY_SECONDS
+            try:
+                await asyncio.wait_for(event.wait(), wait)
+            except TimeoutError:
+                continue
+
+    async def _vectors(self, waiting: list[ToEmbed]) -> tuple[list[int], Vectors]:
+        """Entries and vectors: copied where equal content has them, else embedded."""
+        known = await self._database.read(
+            vectors.of_equal_content, self._model, [item.digest for item in waiting]
+        )
+        entries: list[int] = []
+        copied: list[bytes] = []
+        for item in waiting:
+            for half, blob in known.get(item.digest, {}).items():
+                entries.append(2 * item.passage + half)
+                copied.append(blob)
+        fresh: list[int] = []
+        texts: list[str] = []
+        for item in waiting:
+            if item.digest not in known:
+                for half, text in enumerate(embedded_texts(item.title, item.text)):
+                    fresh.append(2 * item.passage + half)
+                    texts.append(text)
+        rows = vectors.unpack(copied, self._embedder.dimensions)
+        if texts:
+            embedded = await asyncio.get_running_loop().run_in_executor(
+                self._executor, self._embedder.embed, texts
+            )
+            rows = np.concatenate([rows, embedded])
+        return entries + fresh, rows
+
+
+def _store(
+    connection: Connection, model: int, waiting: list[ToEmbed], entries: list[int], rows: Vectors
+) -> None:
+    """Vectors and the outbox move together; a passage deleted meanwhile keeps its 'delete'."""
+    vectors.save(connection, model, entries, rows)
+    outbox.advance(connection, [item.passage for item in waiting])

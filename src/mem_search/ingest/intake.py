@@ -1,0 +1,101 @@
+"""Taking in what a source read: each batch is stored with its cursor, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mem_search.errors import InputError
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.storage.sqlite import intake, records
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.records import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many drafts of a batch were new, changed, unchanged, forgotten, failed or deleted."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    forgotten: int = 0
+    failed: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(
+            self.new + other.new,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.forgotten + other.forgotten,
+            self.failed + other.failed,
+            self.deleted + other.deleted,
+        )
+
+
+class Intake:
+    """The only way into the store. ``stored`` is called after each batch that changed it."""
+
+    def __init__(self, database: Database, stored: Callable[[], None]) -> None:
+        self._database = database
+        self._stored = stored
+
+    async def take(self, location: Location, batch: Batch, *, followed: bool = False) -> Taken:
+        """Store one batch. When this returns, it is durable and searchable by keyword."""
+        ready, failures = await asyncio.to_thread(_prepare_all, batch)
+        taken = await self._database.write(_write, location, batch, ready, failures, followed)
+        if taken.new or taken.changed or taken.deleted:
+            self._stored()
+        return taken
+
+    async def forget(self, numbers: list[int]) -> int:
+        """Delete records for good; a source that offers them again is refused."""
+        removed = await self._database.write(records.remove, numbers, forget=True)
+        if removed:
+            self._stored()
+        return removed
+
+
+def _prepare_all(batch: Batch) -> tuple[list[Prepared], list[LedgerEntry]]:
+    ready: list[Prepared] = []
+    failures: list[LedgerEntry] = []
+    for draft in batch.drafts:
+        try:
+            ready.append(prepare(draft))
+        except InputError as error:
+            reason = f"{error.field}: {error.message}" if error.field else error.message
+            failures.append(LedgerEntry(draft.source_id, "failed", reason))
+    return ready, failures
+
+
+def _write(
+    connection: Connection,
+    location: Location,
+    batch: Batch,
+    ready: list[Prepared],
+    failures: list[LedgerEntry],
+    followed: bool,
+) -> Taken:
+    stored = records.store(connection, ready)
+    outcomes = Counter(item.outcome for item in stored)
+    refused = [
+        LedgerEntry(item.draft.source_id, "left", "forgotten: deleted here before")
+        for item, done in zip(ready, stored, strict=True)
+        if done.outcome == "forgotten"
+    ]
+    deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
+    gone = [LedgerEntry(item, "deleted", "gone from the source") for item in batch.deletions]
+    intake.note(connection, location, [*batch.ledger, *failures, *refused, *gone])
+    intake.save_cursor(connection, location, batch.cursor, followed=followed)
+    return Taken(
+        new=outcomes["new"],
+        changed=outcomes["changed"],
+        unchanged=outcomes["unchanged"],
+        forgotten=outcomes["forgotten"],
+        failed=len(failures) + sum(entry.outcome == "failed" for entry in batch.ledger),
+        deleted=deleted,
+    )

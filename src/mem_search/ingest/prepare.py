@@ -1,0 +1,66 @@
+"""Make a draft ready to store. Pure, and run outside the writer thread.
+
+Redaction comes first, over every string of the draft, so that no secret reaches the database,
+the full-text index, the model or a log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mem_search import records
+from mem_search.model import Draft
+from mem_search.storage.sqlite.records import Prepared, content_hash
+from mem_search.text import code, passages, words
+from mem_search.text.redaction import redact
+
+
+def prepare(draft: Draft) -> Prepared:
+    """Redact, compose, cut into passages. Raises InputError naming the field at fault."""
+    kind = records.by_name(draft.kind)
+    draft = kind.compose(redacted(draft))
+    facets = tuple(kind.facets(draft))
+    source_code = draft.kind == "file" and code.is_code(draft.text)
+    cut = passages.cut(draft.text, "code" if source_code else "content")
+    texts = [draft.text[passage.start : passage.end] for passage in cut]
+    title_parts = words.parts(draft.title)
+    return Prepared(
+        draft=draft,
+        facets=facets,
+        passages=cut,
+        parts=tuple(f"{title_parts} {words.parts(text)}".strip() for text in texts),
+        hashes=tuple(_digest(draft.title, text) for text in texts),
+        content_hash=content_hash(draft, facets),
+    )
+
+
+def redacted(draft: Draft) -> Draft:
+    """The draft with secrets and private blocks replaced by markers, wherever they stand."""
+    return replace(
+        draft,
+        title=_clean(draft.title),
+        text=_clean(draft.text),
+        url=_clean(draft.url),
+        tags=tuple(_clean(tag) for tag in draft.tags),
+        metadata=_clean(dict(draft.metadata)),
+    )
+
+
+def _clean(value: Any) -> Any:
+    match value:
+        case str():
+            return redact(value)[0]
+        case Mapping():
+            return {key: _clean(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_clean(item) for item in value]
+        case _:
+            return value
+
+
+def _digest(title: str, text: str) -> bytes:
+    joined = f"{title}\0{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(joined, digest_size=16).digest()

@@ -1,0 +1,1 @@
+"""Long work: its state lives in the database, it reports progress, can be cancelled, resumes."""

@@ -1,0 +1,142 @@
+"""Running jobs: one at a time, in the order they came, with their state in the database.
+
+A job is a name, parameters that JSON can hold, and a coroutine. What it does must be safe to do
+again: a worker that died in the middle runs its unfinished jobs anew when it starts, and each
+goes on from the cursor it stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
+from mem_search.storage.sqlite import jobs
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.jobs import ENDED, JobState
+
+log = logging.getLogger(__name__)
+
+KEEP_MS = 7 * 24 * 3600 * 1000
+"""Ended jobs are kept for a week."""
+
+Report = Callable[[int, int, str], Awaitable[None]]
+"""(done, total, message): how far the job is."""
+
+
+class Job(Protocol):
+    """One kind of long work."""
+
+    name: str
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        """Do it; the result is kept as JSON. Cancellation arrives as CancelledError."""
+        ...
+
+
+class JobQueue:
+    """Owns the running job. Make it, then ``start``; ``close`` leaves unfinished jobs to resume."""
+
+    def __init__(self, database: Database, kinds: tuple[Job, ...]) -> None:
+        self._database = database
+        self._kinds = {job.name: job for job in kinds}
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
+        self._cancelled: set[str] = set()
+        self._loop: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up what a former worker left unfinished, then what comes."""
+        await self._database.write(jobs.expire, int(time.time() * 1000) - KEEP_MS)
+        for state in await self._database.read(jobs.unfinished):
+            if state.name in self._kinds:
+                self._queue.put_nowait(state.id)
+            else:
+                await self._end(state.id, "failed", f"no job is called {state.name} any more")
+        self._loop = asyncio.create_task(self._work(), name="jobs")
+
+    async def close(self) -> None:
+        """Stop; the running job stays 'running' in the database and is resumed at next start."""
+        if self._loop is not None:
+            self._loop.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._loop
+
+    async def submit(self, name: str, params: Mapping[str, Any]) -> str:
+        """Queue a job; returns its id. Raises InputError for an unknown name."""
+        if name not in self._kinds:
+            raise InputError(
+                f"no job is called {name!r}; known: {sorted(self._kinds)}", field="job"
+            )
+        job = uuid.uuid4().hex[:12]
+        await self._database.write(jobs.create, job, name, params)
+        self._queue.put_nowait(job)
+        return job
+
+    async def get(self, job: str) -> JobState:
+        """Raises NotFound."""
+        state = await self._database.read(jobs.get, job)
+        if state is None:
+            raise NotFound(f"no job {job!r}; `mem-search stats` and GET /api/jobs list them")
+        return state
+
+    async def newest(self, limit: int) -> list[JobState]:
+        """The jobs that came last, first."""
+        return await self._database.read(jobs.newest, limit)
+
+    async def cancel(self, job: str) -> JobState:
+        """Stop it at its next step. Raises NotFound, or Conflict when it has ended already."""
+        state = await self.get(job)
+        if state.state in ENDED:
+            raise Conflict(f"job {job} is already {state.state}", field="id")
+        self._cancelled.add(job)
+        if self._running is not None and self._running[0] == job:
+            self._running[1].cancel()
+        else:
+            await self._end(job, "cancelled", "cancelled before it ran")
+        return await self.get(job)
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._queue.get()
+            state = await self._database.read(jobs.get, job)
+            if state is None or state.state in ENDED:
+                continue
+            await self._run(state)
+
+    async def _run(self, state: JobState) -> None:
+        async def report(done: int, total: int, message: str) -> None:
+            await self._database.write(jobs.report, state.id, done, total, message)
+
+        await self._database.write(jobs.start, state.id)
+        task = asyncio.create_task(self._consume(state, report), name=f"job {state.name}")
+        self._running = (state.id, task)
+        try:
+            result = await task
+        except asyncio.CancelledError:
+            if state.id not in self._cancelled:  # the worker stops: leave it to be resumed
+                task.cancel()
+                raise
+            await self._end(state.id, "cancelled", "cancelled; what was stored stays")
+        except MemSearchError as error:
+            await self._end(state.id, "failed", error.message)
+        except Exception as error:
+            # A bug in one job must not end the queue; it is logged whole and told to the caller.
+            log.exception("job %s (%s) failed", state.id, state.name)
+            await self._end(state.id, "failed", f"internal error: {type(error).__name__}: {error}")
+        else:
+            await self._database.write(jobs.end, state.id, "done", "", result)
+        finally:
+            self._running = None
+            self._cancelled.discard(state.id)
+
+    async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
+        return await self._kinds[state.name].run(state.params, report)
+
+    async def _end(self, job: str, state: jobs.State, message: str) -> None:
+        await self._database.write(jobs.end, job, state, message, {})

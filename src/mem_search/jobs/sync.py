@@ -1,0 +1,64 @@
+"""The jobs that fill the store: ``sync`` what the machine has, ``import`` one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from mem_search.errors import MemSearchError, NotFound, SourceError
+from mem_search.ingest.intake import Taken
+from mem_search.jobs.queue import Report
+from mem_search.jobs.reading import Reader, find, machine_from
+from mem_search.model import Location
+
+
+class SyncJob:
+    """Read every location found; one that fails is named and the others go on."""
+
+    name = "sync"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        """``source``, ``path`` narrow it down; ``cwd`` is where git is looked for."""
+        machine = machine_from(params, os.environ)
+        locations = find(machine, params.get("source", ""), params.get("path", ""))
+        if not locations:
+            raise NotFound(
+                "found nothing to read on this machine; name it: mem-search sync SOURCE PATH"
+            )
+        read: list[dict[str, Any]] = []
+        errors: list[str] = []
+        for location in locations:
+            entry: dict[str, Any] = {"source": location.source, "path": location.path}
+            try:
+                taken = await self._reader.read(location, report, again=bool(params.get("again")))
+            except MemSearchError as error:
+                entry["error"] = error.message
+                errors.append(f"{location.source} {location.path}: {error.message}")
+            else:
+                entry |= asdict(taken)
+            read.append(entry)
+        if len(errors) == len(locations):
+            raise SourceError("; ".join(errors))
+        return {"locations": read, "errors": errors}
+
+
+class ImportJob:
+    """Read one file of one source, whole: what a person hands over is not followed."""
+
+    name = "import"
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        location: Location
+        (location,) = find(
+            machine_from(params, os.environ), str(params["source"]), str(params["path"])
+        )
+        taken: Taken = await self._reader.read(location, report, again=True)
+        return {"locations": [{"source": location.source, "path": location.path, **asdict(taken)}]}

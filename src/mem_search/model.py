@@ -1,0 +1,285 @@
+"""The nouns of mem-search as frozen values: no I/O, no behaviour beyond their own identity.
+
+Stages of the pipeline hand these to each other and know nothing else of one another.
+Times are integers: milliseconds since 1970-01-01T00:00:00Z. The glossary is docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Self
+
+from mem_search.errors import InputError
+
+Kind = Literal[
+    "observation",
+    "session_summary",
+    "user_prompt",
+    "note",
+    "website",
+    "file",
+    "conversation",
+    "memory",
+    "email",
+    "report",
+]
+KINDS: Final[tuple[Kind, ...]] = (
+    "observation",
+    "session_summary",
+    "user_prompt",
+    "note",
+    "website",
+    "file",
+    "conversation",
+    "memory",
+    "email",
+    "report",
+)
+Mode = Literal["hybrid", "keyword", "vector"]
+Order = Literal["relevance", "date_desc", "date_asc"]
+
+_REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """The name of a stored record: ``observation:42``. Numbers never collide between kinds."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``kind:number`` or ``local:kind:number``; raise InputError otherwise."""
+        match = _REF.fullmatch(text.strip())
+        if match is None or match[1] not in KINDS:
+            raise InputError(
+                f"{text!r} is not a ref; write kind:number, such as observation:42", field="ref"
+            )
+        return cls(match[1], int(match[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A pointer from one record to another: ``to`` is a ref, a source id or a URL."""
+
+    to: str
+    relation: str = "related"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record that is not stored yet. ``(source, source_id)`` is its identity for ever.
+
+    ``text`` is the canonical text: passages and citations are spans of it. ``session`` names
+    the conversation the record belongs to, and drafts of one session arrive in its order.
+    ``metadata`` holds what only this kind has (see ``records/``).
+    """
+
+    kind: Kind
+    source: str
+    source_id: str
+    text: str
+    title: str = ""
+    created_at: int | None = None
+    updated_at: int | None = None
+    project: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    url: str = ""
+    importance: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stored draft: it has a number, times, and a place in its session."""
+
+    number: int
+    kind: Kind
+    source: str
+    source_id: str
+    title: str
+    text: str
+    created_at: int
+    updated_at: int
+    project: str = ""
+    session: str = ""
+    position: int = 0
+    tags: tuple[str, ...] = ()
+    url: str = ""
+    importance: float | None = None
+    archived: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.kind, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``."""
+
+    ordinal: int
+    start: int
+    end: int
+    field: str = "content"
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """Milliseconds, both ends included; None is open."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.start is not None or self.end is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a record must be, beside matching the words. Empty means anything.
+
+    Values inside one tuple are alternatives; different fields all have to hold.
+    ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
+    and one of ``any_facets``, both as (name, value).
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    session: str = ""
+    source: str = ""
+    created: DateRange = DateRange()
+    updated: DateRange = DateRange()
+    importance: float | None = None
+    archived: bool | None = None
+    facets: tuple[tuple[str, str], ...] = ()
+    any_facets: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """One search, parsed once at the edge: HTTP, CLI and MCP all hand over this."""
+
+    text: str = ""
+    filters: Filters = Filters()
+    mode: Mode = "hybrid"
+    order: Order = "relevance"
+    limit: int = 20
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """``record.text[start:end]``, exactly."""
+
+    text: str
+    start: int
+    end: int
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that matched, with the reason: raw and fused scores by name."""
+
+    number: int
+    score: float
+    scores: Mapping[str, float] = field(default_factory=dict)
+    passage: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A hit with its record."""
+
+    record: Record
+    score: float
+    snippet: Snippet
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LegReport:
+    """How one retriever did its part. ``state`` is ok, off, degraded or failed."""
+
+    name: str
+    state: Literal["ok", "off", "degraded", "failed"]
+    count: int = 0
+    ms: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """How the search was really done: every reply carries it."""
+
+    requested: Mode
+    realised: Literal["hybrid", "keyword", "vector", "filter"]
+    legs: tuple[LegReport, ...] = ()
+    coverage: float = 1.0
+    took_ms: float = 0.0
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Results in the asked order, the true total, and how it was done."""
+
+    query: SearchQuery
+    results: tuple[Result, ...]
+    total: int
+    counts: Mapping[str, int]
+    report: SearchReport
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What became of one item (a path, a row, a line) that a source saw."""
+
+    item: str
+    outcome: Literal["taken", "left", "failed", "deleted"]
+    reason: str = ""
+    records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``."""
+
+    source: str
+    path: str
+    label: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A step of reading a location, stored in one transaction together with ``cursor``.
+
+    ``done``/``total`` are the progress after this batch in the source's own unit (bytes,
+    rows, commits). ``deletions`` are source ids that are gone from the location.
+    """
+
+    drafts: tuple[Draft, ...] = ()
+    deletions: tuple[str, ...] = ()
+    ledger: tuple[LedgerEntry, ...] = ()
+    cursor: Mapping[str, Any] = field(default_factory=dict)
+    done: int = 0
+    total: int = 0

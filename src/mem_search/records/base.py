@@ -1,0 +1,170 @@
+"""What all kinds of record share: one class that a kind fills in with data.
+
+A kind says which metadata it knows (a pydantic model), which of it belongs into the canonical
+text (``sections``) and which of it can be filtered by (``filterable``). How words are cleaned
+and how sections reach the text is ``_canonical.py``; storing and searching are elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mem_search.errors import InputError
+from mem_search.model import Draft, Kind, Link, Record
+from mem_search.records._canonical import (
+    Canonical,
+    Section,
+    clean,
+    cut,
+    drop_unstorable,
+    fold,
+    listed,
+    normalise,
+    shown,
+)
+from mem_search.text.dates import from_iso
+
+TITLE_LENGTH = 100
+FIRST_TIME, LAST_TIME = from_iso("0001-01-01"), from_iso("9999-12-31T23:59:59.999")
+
+
+class Metadata(BaseModel):
+    """Metadata that a record of any kind may have; keys nobody knows are kept as they are."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    archived: bool | None = None
+    branch: str | None = None
+    worktree: str | None = None
+    author: str | None = None
+    commit: str | None = None
+    agent: str | None = None
+    platform: str | None = None
+
+
+M = TypeVar("M", bound=Metadata)
+
+_COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
+
+
+class BaseKind(Generic[M]):
+    """A ``RecordKind`` whose subclasses are data: see ``contracts.RecordKind``.
+
+    ``sections`` are metadata fields written into the text, in that order; ``filterable`` pairs
+    a metadata field with the name of its facet.
+    """
+
+    name: Kind
+    plural: str
+    label: str
+    sign: str
+    model: type[M]
+    sections: ClassVar[tuple[Section, ...]] = ()
+    filterable: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    def compose(self, draft: Draft) -> Draft:
+        metadata = clean(draft.metadata, "metadata")
+        known = self.known(metadata)
+        title = fold(drop_unstorable(draft.title))
+        canonical = Canonical(normalise(draft.text))
+        for section in self.sections:
+            canonical.complete(section, _items(known, section))
+        # A record that is only a title must still have a passage to be found by.
+        text = canonical.text if canonical.text.strip() else title
+        if not text:
+            raise InputError(f"{self.name} has neither text nor title; give it text", field="text")
+        _check_numbers(draft)
+        return replace(
+            draft,
+            source_id=drop_unstorable(draft.source_id),
+            text=text,
+            title=title,
+            project=drop_unstorable(draft.project).strip(),
+            session=drop_unstorable(draft.session).strip(),
+            url=drop_unstorable(draft.url).strip(),
+            tags=tuple(listed([drop_unstorable(tag) for tag in draft.tags])),
+            metadata=metadata,
+            links=tuple(
+                Link(drop_unstorable(link.to), drop_unstorable(link.relation))
+                for link in draft.links
+            ),
+        )
+
+    def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
+        known = self.known(draft.metadata)
+        fields = [*self.filterable, *((name, name) for name in _COMMON_FACETS)]
+        pairs = [
+            (facet, value) for field, facet in fields for value in listed(getattr(known, field))
+        ]
+        return list(dict.fromkeys(pairs))
+
+    def icon(self, record: Record) -> str:
+        return self.sign
+
+    def title(self, record: Record) -> str:
+        line = record.title or next((ln for ln in record.text.splitlines() if ln.strip()), "")
+        return cut(fold(line), TITLE_LENGTH) or f"{self.label} {record.number}"
+
+    def detail(self, record: Record) -> Iterable[tuple[str, str]]:
+        known = self.known(record.metadata)
+        canonical = Canonical(record.text)
+        # What stands in the text is not said twice: it would only cost tokens.
+        told = {
+            field
+            for section in self.sections
+            if canonical.shows(section, _items(known, section))
+            # Two fields in one line, such as files read and modified, are not told apart there.
+            and sum(getattr(known, field) not in (None, []) for field in section.fields) == 1
+            for field in section.fields
+        }
+        for name, label, value in _filled(known):
+            if name not in told and (text := shown(value)):
+                yield label, text
+        for key, value in (known.model_extra or {}).items():
+            if text := shown(value):
+                yield key.replace("_", " ").capitalize(), text
+
+    def known(self, metadata: Mapping[str, Any]) -> M:
+        """The typed view of ``metadata``; raises InputError naming ``metadata.<key>``."""
+        try:
+            return self.model.model_validate(dict(metadata))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            path = ".".join(str(part) for part in ("metadata", *first["loc"]))
+            raise InputError(
+                f"{path} of this {self.name}: {first['msg'][0].lower()}{first['msg'][1:]}",
+                field=f"metadata.{first['loc'][0]}" if first["loc"] else "metadata",
+            ) from None
+
+
+def _check_numbers(draft: Draft) -> None:
+    for field in ("created_at", "updated_at"):
+        at = getattr(draft, field)
+        if at is not None and not FIRST_TIME <= at <= LAST_TIME:
+            raise InputError(
+                f"{field} is {at}; it is milliseconds since 1970, of a year from 1 to 9999",
+                field=field,
+            )
+    if draft.importance is not None and not 0 <= draft.importance <= 1:
+        raise InputError(
+            f"importance is {draft.importance}; it lies between 0 and 1", field="importance"
+        )
+
+
+def _items(known: Metadata, section: Section) -> list[str]:
+    values = [listed(getattr(known, field)) for field in section.fields]
+    return list(dict.fromkeys(item for items in values for item in items))
+
+
+def _filled(known: Metadata) -> Iterator[tuple[str, str, object]]:
+    """(name, label, value) of fields with a value: the kind's own, then those of every kind."""
+    fields = type(known).model_fields
+    common = Metadata.model_fields
+    for name in [*(name for name in fields if name not in common), *common]:
+        value = getattr(known, name)
+        if name != "archived" and value is not None:
+            yield name, fields[name].title or name.replace("_", " ").capitalize(), value

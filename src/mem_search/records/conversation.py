@@ -1,0 +1,16 @@
+"""A talk with an assistant or between people, kept as one text."""
+
+from __future__ import annotations
+
+from mem_search.model import Kind
+from mem_search.records.base import BaseKind, Metadata
+
+
+class Conversation(BaseKind[Metadata]):
+    """The ``conversation`` kind."""
+
+    name: Kind = "conversation"
+    plural = "conversations"
+    label = "Conversation"
+    sign = "🗨️"
+    model = Metadata

@@ -1,0 +1,53 @@
+"""A message with its sender and recipients; its subject is its title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from email.utils import getaddresses
+
+from pydantic import Field
+
+from mem_search.model import Draft, Kind
+from mem_search.records._canonical import listed
+from mem_search.records.base import BaseKind, Metadata
+
+
+class EmailMetadata(Metadata):
+    """What only an e-mail has. Addresses are written as in the header they come from."""
+
+    subject: str | None = None
+    sender: str | list[str] | None = Field(default=None, alias="from", title="From")
+    to: str | list[str] | None = None
+    cc: str | list[str] | None = None
+    date: str | None = None
+
+
+class Email(BaseKind[EmailMetadata]):
+    """The ``email`` kind: found by the address and by the name of who wrote or got it."""
+
+    name: Kind = "email"
+    plural = "emails"
+    label = "Email"
+    sign = "✉️"
+    model = EmailMetadata
+
+    def compose(self, draft: Draft) -> Draft:
+        subject = draft.metadata.get("subject")
+        if not draft.title.strip() and isinstance(subject, str):
+            draft = replace(draft, title=subject)
+        return super().compose(draft)
+
+    def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
+        known = self.known(draft.metadata)
+        people = [
+            *(("from", who) for who in _people(known.sender)),
+            *(("to", who) for who in [*_people(known.to), *_people(known.cc)]),
+        ]
+        return [*super().facets(draft), *dict.fromkeys(people)]
+
+
+def _people(header: str | list[str] | None) -> list[str]:
+    """Addresses in lower case, and display names as they are written."""
+    people = getaddresses(listed(header))
+    return listed([part for name, address in people for part in (address.lower(), name)])

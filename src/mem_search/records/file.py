@@ -1,0 +1,24 @@
+"""A document or a source file, as far as it is text."""
+
+from __future__ import annotations
+
+from mem_search.model import Kind
+from mem_search.records.base import BaseKind, Metadata
+
+
+class FileMetadata(Metadata):
+    """What only a file has."""
+
+    path: str | None = None
+    language: str | None = None
+
+
+class File(BaseKind[FileMetadata]):
+    """The ``file`` kind."""
+
+    name: Kind = "file"
+    plural = "files"
+    label = "File"
+    sign = "📄"
+    model = FileMetadata
+    filterable = (("path", "path"), ("language", "language"))

@@ -1,0 +1,57 @@
+"""A thing that an agent did or found out: what changed, why, and in which files.
+
+Metadata uses claude-mem's names, so that its rows need no translation.
+"""
+
+from __future__ import annotations
+
+from mem_search.model import Kind, Record
+from mem_search.records._canonical import Section
+from mem_search.records.base import BaseKind, Metadata
+
+_SIGNS = {
+    "bugfix": "🔴",
+    "feature": "🟣",
+    "refactor": "🔄",
+    "change": "✅",
+    "discovery": "🔵",
+    "decision": "⚖️",
+}
+
+
+class ObservationMetadata(Metadata):
+    """What only an observation has. ``type`` is bugfix, feature, refactor, ..."""
+
+    type: str | None = None
+    subtitle: str | None = None
+    narrative: str | None = None
+    facts: list[str] | None = None
+    concepts: list[str] | None = None
+    files_read: list[str] | None = None
+    files_modified: list[str] | None = None
+
+
+class Observation(BaseKind[ObservationMetadata]):
+    """The ``observation`` kind; its icon says the type."""
+
+    name: Kind = "observation"
+    plural = "observations"
+    label = "Observation"
+    sign = "🟣"
+    model = ObservationMetadata
+    sections = (
+        Section("paragraph", "Subtitle", ("subtitle",)),
+        Section("paragraph", "Narrative", ("narrative",)),
+        Section("bullets", "Facts", ("facts",)),
+        Section("line", "Concepts", ("concepts",)),
+        Section("line", "Files", ("files_read", "files_modified")),
+    )
+    filterable = (
+        ("type", "type"),
+        ("concepts", "concept"),
+        ("files_read", "file_read"),
+        ("files_modified", "file_modified"),
+    )
+
+    def icon(self, record: Record) -> str:
+        return _SIGNS.get(str(record.metadata.get("type")).strip().lower(), self.sign)

@@ -1,0 +1,16 @@
+"""The outcome of a longer piece of research, with what it rests on."""
+
+from __future__ import annotations
+
+from mem_search.model import Kind
+from mem_search.records.base import BaseKind, Metadata
+
+
+class Report(BaseKind[Metadata]):
+    """The ``report`` kind."""
+
+    name: Kind = "report"
+    plural = "reports"
+    label = "Report"
+    sign = "📊"
+    model = Metadata

@@ -1,0 +1,40 @@
+"""What a session was about: asked, investigated, learned, completed, left to do."""
+
+from __future__ import annotations
+
+from mem_search.model import Kind
+from mem_search.records._canonical import Section
+from mem_search.records.base import BaseKind, Metadata
+
+
+class SessionSummaryMetadata(Metadata):
+    """What only a session summary has."""
+
+    request: str | None = None
+    investigated: str | None = None
+    learned: str | None = None
+    completed: str | None = None
+    next_steps: str | None = None
+    notes: str | None = None
+    files_read: list[str] | None = None
+    files_edited: list[str] | None = None
+
+
+class SessionSummary(BaseKind[SessionSummaryMetadata]):
+    """The ``session_summary`` kind."""
+
+    name: Kind = "session_summary"
+    plural = "sessions"
+    label = "Session"
+    sign = "🎯"
+    model = SessionSummaryMetadata
+    sections = (
+        Section("labelled", "Request", ("request",)),
+        Section("labelled", "Investigated", ("investigated",)),
+        Section("labelled", "Learned", ("learned",)),
+        Section("labelled", "Completed", ("completed",)),
+        Section("labelled", "Next steps", ("next_steps",)),
+        Section("labelled", "Notes", ("notes",)),
+        Section("line", "Files", ("files_read", "files_edited")),
+    )
+    filterable = (("files_read", "file_read"), ("files_edited", "file_modified"))

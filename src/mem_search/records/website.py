@@ -1,0 +1,37 @@
+"""A page of the web as it read when it was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from mem_search.model import Draft, Kind
+from mem_search.records.base import BaseKind, Metadata
+
+
+class WebsiteMetadata(Metadata):
+    """What only a website has. ``domain`` is taken from the URL when missing."""
+
+    domain: str | None = None
+
+
+class Website(BaseKind[WebsiteMetadata]):
+    """The ``website`` kind."""
+
+    name: Kind = "website"
+    plural = "websites"
+    label = "Website"
+    sign = "🌐"
+    model = WebsiteMetadata
+
+    def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
+        domain = (self.known(draft.metadata).domain or "").strip().lower() or _domain(draft.url)
+        return [*super().facets(draft), *([("domain", domain)] if domain else [])]
+
+
+def _domain(url: str) -> str:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # such as an unclosed bracket of an IPv6 address
+        return ""
+    return host.removeprefix("www.")

@@ -1,0 +1,85 @@
+"""Results and records as plain values that ``json.dumps`` takes: the contract of scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from mem_search.model import Link, Page, Record, Result, SearchReport
+from mem_search.renderers.words import cut
+from mem_search.text import dates
+
+_TITLE_LENGTH = 100
+
+
+def to_json(page: Page) -> dict[str, Any]:
+    """A page: its results in order, the true total, and how the search was done."""
+    return {
+        "query": page.query.text,
+        "results": [_result(result) for result in page.results],
+        "total": page.total,
+        "counts_by_type": dict(page.counts),
+        "limit": page.query.limit,
+        "offset": page.query.offset,
+        "order": page.query.order,
+        "search": _report(page.report),
+    }
+
+
+def record_json(record: Record, links: Sequence[Link] = ()) -> dict[str, Any]:
+    """A whole record with its canonical text."""
+    return {
+        **_named(record),
+        "source_id": record.source_id,
+        "position": record.position,
+        "text": record.text,
+        "links": [asdict(link) for link in links],
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    snippet = result.snippet
+    return {
+        **_named(result.record),
+        "snippet": snippet.text,
+        # Enough to prove the citation: text[start:end] of the record hashes to this.
+        "snippet_span": {
+            "start": snippet.start,
+            "end": snippet.end,
+            "sha256": sha256(snippet.text.encode()).hexdigest(),
+        },
+        "score": result.score,
+        "scores": dict(result.scores),
+    }
+
+
+def _named(record: Record) -> dict[str, Any]:
+    return {
+        "ref": str(record.ref),
+        "kind": record.kind,
+        "number": record.number,
+        "title": record.title or cut(record.text[:1000], _TITLE_LENGTH),
+        "created_at": dates.iso(record.created_at),
+        "updated_at": dates.iso(record.updated_at),
+        "project": record.project,
+        "source": record.source,
+        "session": record.session,
+        "url": record.url,
+        "tags": list(record.tags),
+        "importance": record.importance,
+        "archived": record.archived,
+        "metadata": dict(record.metadata),
+    }
+
+
+def _report(report: SearchReport) -> dict[str, Any]:
+    return {
+        "requested": report.requested,
+        "realised": report.realised,
+        "legs": [asdict(leg) for leg in report.legs],
+        "coverage": report.coverage,
+        "took_ms": report.took_ms,
+        "notices": list(report.notices),
+    }

@@ -1,0 +1,28 @@
+"""Records in the order of time, by day, around one that was asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from mem_search.model import Record
+from mem_search.renderers.line import name_of
+from mem_search.renderers.view import View
+
+_NOTHING = "No records in this stretch of time"
+
+
+def render_timeline(records: Sequence[Record], anchor: Record | None, view: View) -> str:
+    """A heading a day, a line a record in the given order, ``<- anchor`` behind the anchor.
+
+    The day stands in the heading, so a line only has the time: ``(5:45 PM)``.
+    """
+    blocks = [f"Timeline around {name_of(anchor, view)}"] if anchor else ["Timeline"]
+    for day, of_day in groupby(records, key=lambda record: view.day(record.created_at)):
+        blocks.append(f"### {day}\n" + "\n".join(_line(record, anchor, view) for record in of_day))
+    return "\n\n".join(blocks if records else [*blocks, _NOTHING])
+
+
+def _line(record: Record, anchor: Record | None, view: View) -> str:
+    mark = "  <- anchor" if anchor and record.ref == anchor.ref else ""
+    return f"{name_of(record, view)} ({view.time(record.created_at)}){mark}"

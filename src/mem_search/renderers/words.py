@@ -1,0 +1,49 @@
+"""Foreign text made fit for a listing: one line, harmless on a terminal, of bounded cost."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Escape sequences would act on a terminal, direction overrides would disguise a line."""
+
+
+def harmless(text: str) -> str:
+    """``text`` without characters that do something instead of showing something."""
+    return _CONTROL.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """Whitespace folded, harmless."""
+    return harmless(" ".join(text.split()))
+
+
+def cut(text: str, length: int) -> str:
+    """One line of at most ``length`` characters, the last one ``…`` when something is missing."""
+    text = one_line(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def cut_to_cost(text: str, budget: int) -> str:
+    """One line that costs at most about ``budget``, in quarters of a token.
+
+    An estimate that holds for any tokenizer: four plain letters are a token, digits and signs
+    are split finer, and outside ASCII a single character may be a token or more.
+    """
+    text = one_line(text)
+    spent = 0
+    for at, character in enumerate(text):
+        spent += _cost(character)
+        if spent > budget:
+            quote = '"' if text.startswith('"') and text.endswith('"') else ""
+            return text[:at].rstrip() + "…" + quote
+    return text
+
+
+def _cost(character: str) -> int:
+    point = ord(character)
+    if point < 0x80:
+        return 1 if character.isalpha() or character == " " else 2
+    if point < 0x2E80:
+        return 2 if point < 0x530 else 3
+    return 5 if point < 0x10000 else 10

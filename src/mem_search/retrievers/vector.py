@@ -1,0 +1,160 @@
+"""The vector leg: nearest passages by meaning, a record by its best passage.
+
+The index is asked without a filter and its hits are grouped by kind afterwards; filters are
+applied in SQLite to more hits than needed. Where that cannot fill the ranking (selective
+filters, a kind that is rare, an index that is away) the stored vectors are scored exactly
+instead, so that no filter ever loses a match.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+
+from mem_search.contracts import Candidate, Embedder, Question, Ranking, VectorIndex, Vectors
+from mem_search.errors import IndexUnavailable
+from mem_search.model import KINDS, Filters
+from mem_search.storage.sqlite import vectors
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.stats import Corpus
+from mem_search.storage.sqlite.vectors import Scored
+
+OVERFETCH = 3
+"""Entries asked of the index for each record wanted: passages and halves share records."""
+
+FILTERED_FETCH = 1000
+"""Entries asked for when a filter will drop some of them."""
+
+SCAN_LIMIT = 25_000
+"""Up to so many passages an exact scan is as fast as the index, and exact."""
+
+REMEMBERED = 64
+"""Questions whose vectors are kept."""
+
+RARE = 2_000
+"""A kind with no more passages than this is scanned when the index returned none of it."""
+
+
+class VectorRetriever:
+    """Cosine similarity in the space of one embedding model."""
+
+    name = "vector"
+
+    def __init__(
+        self,
+        database: Database,
+        index: VectorIndex,
+        embedder: Embedder,
+        model: int,
+        executor: Executor,
+        corpus: Callable[[], Awaitable[Corpus]],
+    ) -> None:
+        self._database = database
+        self._index = index
+        self._embedder = embedder
+        self._model = model
+        self._executor = executor
+        self._corpus = corpus
+        self._recent: dict[str, Vectors] = {}
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        query = await self._embed(question.text)
+        filters = question.filters
+        if not filters:
+            return await self._unfiltered(query, depth)
+        passing = await self._database.read(vectors.count_passages, filters, SCAN_LIMIT + 1)
+        if passing > SCAN_LIMIT:
+            ranking = await self._from_index(query, FILTERED_FETCH, filters)
+            if ranking is not None and len(ranking.candidates) >= depth:
+                return ranking
+        return await self._scan(query, filters, depth, state="ok", detail="exact")
+
+    async def score(
+        self, question: Question, ranking: Ranking, records: Sequence[int]
+    ) -> Mapping[int, float]:
+        """Exact, from the stored vectors; a record that has none yet is left out."""
+        query = await self._embed(question.text)
+        dimensions = self._embedder.dimensions
+        owners, _, rows = await self._database.read(
+            vectors.of_records, self._model, dimensions, records
+        )
+        best: dict[int, float] = {}
+        for record, score in zip(owners, (rows @ query[0]).tolist(), strict=True):
+            best[record] = max(score, best.get(record, -1.0))
+        return best
+
+    async def _unfiltered(self, query: Vectors, depth: int) -> Ranking:
+        ranking = await self._from_index(query, OVERFETCH * depth, Filters())
+        if ranking is None:
+            return await self._scan(
+                query, Filters(), depth, state="degraded", detail="index away: exact scan"
+            )
+        found = {candidate.kind for candidate in ranking.candidates}
+        corpus = await self._corpus()
+        rare = tuple(
+            kind for kind in KINDS if kind not in found and 0 < corpus.passages.get(kind, 0) <= RARE
+        )
+        if not rare:
+            return ranking
+        extra = await self._database.read(
+            vectors.scan,
+            self._model,
+            query,
+            Filters(kinds=rare),
+            depth,
+        )
+        return _ranking([*_rows(ranking), *extra], detail=ranking.detail)
+
+    async def _from_index(self, query: Vectors, k: int, filters: Filters) -> Ranking | None:
+        """None when the index is away or has nothing at all."""
+        try:
+            entries = await self._index.query(query, k)
+        except IndexUnavailable:
+            return None
+        if not entries:
+            return None
+        best: dict[int, float] = {}
+        for entry, score in entries:
+            best[entry >> 1] = max(score, best.get(entry >> 1, -1.0))
+        owners = await self._database.read(vectors.owners, best, filters)
+        rows = [(passage, *owners[passage], best[passage]) for passage in best if passage in owners]
+        return _ranking(rows)
+
+    async def _scan(
+        self, query: Vectors, filters: Filters, depth: int, *, state: str, detail: str
+    ) -> Ranking:
+        rows = await self._database.read(vectors.scan, self._model, query, filters, 2 * depth)
+        return _ranking(rows, state=state, detail=detail)
+
+    async def _embed(self, text: str) -> Vectors:
+        # One question is ranked and then scored, and often asked again for the next page.
+        vector = self._recent.get(text)
+        if vector is None:
+            vector = await asyncio.get_running_loop().run_in_executor(
+                self._executor, self._embedder.embed, [text]
+            )
+            self._recent[text] = vector
+            while len(self._recent) > REMEMBERED:
+                self._recent.pop(next(iter(self._recent)), None)
+        return vector
+
+
+def _ranking(rows: Iterable[Scored], *, state: str = "ok", detail: str = "") -> Ranking:
+    best: dict[int, Candidate] = {}
+    for passage, record, kind, field, score in rows:
+        known = best.get(record)
+        if known is None or score > known.score:
+            best[record] = Candidate(record, kind, field, passage, score)
+    candidates = sorted(best.values(), key=lambda c: (-c.score, c.record))
+    return Ranking(
+        VectorRetriever.name,
+        candidates=tuple(candidates),
+        scores={candidate.record: candidate.score for candidate in candidates},
+        state="degraded" if state == "degraded" else "ok",
+        detail=detail,
+    )
+
+
+def _rows(ranking: Ranking) -> list[Scored]:
+    return [(c.passage, c.record, c.kind, c.field, c.score) for c in ranking.candidates]

@@ -1,0 +1,1 @@
+"""The pipeline: question → rankings → fusion → context → page. ``engine`` shows it whole."""

@@ -1,0 +1,92 @@
+"""What counts as a match, in which order, and how many there are. Pure.
+
+A record matches when the keyword leg matched it, or when its cosine is above a floor: every
+text is *somewhere* near every question, so without a floor a nonsense question gets an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from mem_search.contracts import Candidate, Ranking
+from mem_search.model import Hit
+from mem_search.search.fusion import LegScores
+
+COSINE_FLOOR = 0.30
+"""Below this a passage is not about the question (docs/retrieval.md has the distributions)."""
+
+LONE_COSINE_FLOOR = 0.45
+"""The same when no word of the question stands anywhere in the store: nonsense reaches .43."""
+
+
+def union(rankings: Sequence[Ranking], depth: int) -> dict[int, Candidate]:
+    """The best ``depth`` candidates of every leg, and as many of each kind that is rarer."""
+    found: dict[int, Candidate] = {}
+    for ranking in rankings:
+        taken: Counter[str] = Counter()
+        for place, candidate in enumerate(ranking.candidates):
+            if place < depth or taken[candidate.kind] < depth // 10:
+                taken[candidate.kind] += 1
+                found.setdefault(candidate.record, candidate)
+    return found
+
+
+def is_match(record: int, scores: Mapping[str, LegScores], rankings: Sequence[Ranking]) -> bool:
+    """Whether a leg stands for the record: its words match, or its meaning is near enough."""
+    if any(record in ranking.matched for ranking in rankings):
+        return True
+    lone = any(ranking.name == "keyword" and not ranking.matched for ranking in rankings)
+    cosine = scores["vector"].scores.get(record, -1.0) if "vector" in scores else -1.0
+    return cosine >= (LONE_COSINE_FLOOR if lone else COSINE_FLOOR)
+
+
+def order(hits: Iterable[Hit]) -> list[Hit]:
+    """Best first; ties by number, so that equal questions give equal pages."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.number))
+
+
+def counts(
+    hits: Sequence[Hit], kinds: Mapping[int, str], rankings: Sequence[Ranking]
+) -> dict[str, int]:
+    """How many records match, by kind: all word matches, and what only meaning found."""
+    everything = {hit.number: kinds[hit.number] for hit in hits}
+    for ranking in rankings:
+        everything |= ranking.matched
+    return dict(sorted(Counter(everything.values()).items()))
+
+
+def represent(hits: list[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit]:
+    """Give every kind that has a good match a place on the first page.
+
+    A rare kind's best hit moves up to the end of the page when it is better than the average
+    candidate (a positive score); the order within the page stays that of relevance.
+    """
+    page, rest = hits[:limit], hits[limit:]
+    shown = Counter(kinds[hit.number] for hit in page)
+    for hit in [hit for hit in rest if hit.score > 0]:
+        kind = kinds[hit.number]
+        if shown[kind]:
+            continue
+        for place in range(len(page) - 1, -1, -1):
+            crowded = kinds[page[place].number]
+            if shown[crowded] > 1:
+                rest.insert(0, page.pop(place))
+                rest.remove(hit)
+                page.append(hit)
+                shown[crowded] -= 1
+                shown[kind] += 1
+                break
+    return order(page) + order(rest)
+
+
+def tail(hits: Sequence[Hit], rankings: Sequence[Ranking]) -> list[Hit]:
+    """After the fused hits, the word matches that were not candidates, in their own order."""
+    seen = {hit.number for hit in hits}
+    last = hits[-1].score if hits else 0.0
+    return [*hits] + [
+        Hit(candidate.record, last, {ranking.name: candidate.score}, candidate.passage)
+        for ranking in rankings
+        for candidate in ranking.candidates
+        if candidate.record in ranking.matched and candidate.record not in seen
+    ]

@@ -1,0 +1,129 @@
+"""One frozen Settings, read once at start: file < environment < flags, then passed down.
+
+The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds everything the product owns:
+``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``config.toml``, ``token``,
+``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the command line
+reads settings before it talks to the worker.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from mem_search.errors import InputError
+
+DEFAULT_PORT = 37777
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the home is and how this worker behaves.
+
+    ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
+    ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
+    ``chroma_url``: empty for the owned child process, else a remote Chroma server,
+    ``off`` for none (exact search over stored vectors).
+    ``follow``: seconds between looks at followed sources; 0 turns following off.
+    ``allowed_hosts``: further Host names accepted beside loopback.
+    """
+
+    home: Path
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str = field(default="", repr=False)
+    embedder: str = "bundled"
+    chroma_url: str = ""
+    chroma_token: str = field(default="", repr=False)
+    follow: float = 15.0
+    timezone: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    log_level: str = "INFO"
+
+    @property
+    def database(self) -> Path:
+        return self.home / "mem-search.db"
+
+    @property
+    def chroma_dir(self) -> Path:
+        return self.home / "chroma"
+
+    @property
+    def models_dir(self) -> Path:
+        return self.home / "models"
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def token_file(self) -> Path:
+        return self.home / "token"
+
+    @property
+    def worker_file(self) -> Path:
+        return self.home / "worker.json"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.home / "worker.lock"
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None, **flags: Any) -> Self:
+        """Settings from ``config.toml`` in the home, then ``MEM_SEARCH_*``, then flags.
+
+        Raises InputError naming the file or variable that cannot be used.
+        """
+        environ = os.environ if environ is None else environ
+        home = Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
+        settings = cls(home=home)
+        values: dict[str, Any] = {}
+        file = home / "config.toml"
+        if file.is_file():
+            import tomllib  # costs a command line without a config.toml nothing
+
+            try:
+                values.update(tomllib.loads(file.read_text("utf-8")))
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+                raise InputError(f"cannot read {file}: {error}", field="config.toml") from error
+        names = {f.name for f in fields(cls)} - {"home"}
+        for name in names:
+            if (value := environ.get(f"MEM_SEARCH_{name.upper()}")) not in (None, ""):
+                values[name] = value
+        values.update({name: value for name, value in flags.items() if value is not None})
+        unknown = sorted(set(values) - names)
+        if unknown:
+            raise InputError(
+                f"unknown setting {unknown[0]!r} in {file}; known are {', '.join(sorted(names))}",
+                field=unknown[0],
+            )
+        return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
+
+
+def _coerce(name: str, value: Any) -> Any:
+    try:
+        match name:
+            case "port":
+                port = int(value)
+                if not 0 <= port <= 65535:
+                    raise ValueError
+                return port
+            case "follow":
+                seconds = float(value)
+                if not 0 <= seconds < float("inf"):
+                    raise ValueError
+                return seconds
+            case "allowed_hosts":
+                if isinstance(value, str):
+                    value = value.split(",")
+                return tuple(str(item).strip() for item in value if str(item).strip())
+            case _:
+                return str(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} cannot be {value!r}: set MEM_SEARCH_{name.upper()} or {name} in config.toml",
+            field=name,
+        ) from None

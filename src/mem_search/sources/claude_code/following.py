@@ -1,0 +1,87 @@
+"""Reading the new complete lines of a file that other programs append to.
+
+A file is followed by byte offset. When it is another file now (inode), shorter, or holds
+other bytes before the offset, it was replaced and is read from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+LONGEST_LINE: Final = 16 * 1024 * 1024
+"""Bytes of a line that is still decoded; longer ones are pictures and never words."""
+
+_CHECKED = 64
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a file was read: what the cursor keeps of it.
+
+    ``line`` counts consumed lines, ``check`` is a checksum of the bytes before ``offset``;
+    ``size`` (bytes) and ``modified`` (ns) are of the file when it was last looked at.
+    """
+
+    offset: int = 0
+    line: int = 0
+    inode: int = 0
+    size: int = -1
+    modified: int = 0
+    check: int = 0
+
+    def is_current(self, status: os.stat_result) -> bool:
+        """Whether nothing changed since the last look."""
+        return (self.inode, self.size, self.modified) == (
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+        )
+
+    def continues_in(self, file: BinaryIO) -> bool:
+        """Whether the open ``file`` still begins with all that was read of it."""
+        status = os.fstat(file.fileno())
+        if self.inode != status.st_ino or status.st_size < self.offset:
+            return False
+        return zlib.crc32(_before(file, self.offset)) == self.check
+
+
+@dataclass(slots=True)
+class Incomplete:
+    """Set when the file ends in the middle of a line."""
+
+    waiting: bool = False
+
+
+def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[bytes | None]:
+    """The complete lines from ``place`` on, None for one that is longer than LONGEST_LINE.
+
+    ``place`` has moved past a line when it is yielded; ``end`` tells afterwards whether an
+    incomplete line waits for its rest.
+    """
+    tail = _before(file, place.offset)
+    file.seek(place.offset)
+    while piece := file.readline(LONGEST_LINE):
+        line: bytes | None = piece
+        length = len(piece)
+        tail = (tail + piece)[-_CHECKED:]
+        while not piece.endswith(b"\n"):
+            if not (piece := file.readline(LONGEST_LINE)):
+                end.waiting = True
+                return
+            length += len(piece)
+            tail = (tail + piece)[-_CHECKED:]
+            line = line + piece if line is not None and length <= LONGEST_LINE else None
+        place.offset += length
+        place.line += 1
+        place.check = zlib.crc32(tail)
+        yield line
+
+
+def _before(file: BinaryIO, offset: int) -> bytes:
+    start = max(0, offset - _CHECKED)
+    file.seek(start)
+    return file.read(offset - start)

@@ -1,0 +1,73 @@
+"""Cutting and naming text for people: storable text, paragraph ends, headlines. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HEADLINE: Final = 100
+"""Characters of a title."""
+
+_UNWANTED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_MARKUP = re.compile(r"^(?:[#>*+•✓✅-]+\s+|\d{1,3}[.)]\s+|[*_]{2})+")
+_RULE = re.compile(r"^[\W_]*$")
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:let me|let's|i'll|i will|i need to|i'm going to)\b|:$"
+    r"|^(?:(?:ok(?:ay)?|good|great|perfect|excellent|alright|now|so)\b[\s,.!—-]*)*"
+    r"i (?:now )?(?:see|understand|have (?:all|enough|a (?:\w+ )?(?:picture|understanding)))\b"
+    r"|^now (?:i|run|commit|update|add|create|test|verify|check)\b",
+    re.IGNORECASE,
+)
+_ENOUGH_WORDS = 3
+
+
+def plain(value: object) -> str:
+    """The text that can be stored: no lone surrogates, terminal colours or control characters.
+
+    Anything but a string is the empty text.
+    """
+    if not isinstance(value, str):
+        return ""
+    return _UNWANTED.sub("", value.encode("utf-8", "replace").decode("utf-8"))
+
+
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters, ending at a paragraph, line or word if one ends late."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    for mark in ("\n\n", "\n", " "):
+        if (end := head.rfind(mark)) > limit // 2:
+            return head[:end].rstrip()
+    return head
+
+
+def one_line(text: str, limit: int) -> str:
+    """``text`` on one line; an ellipsis says that words are missing."""
+    # A heredoc can be megabytes long: look only at what can still be part of the answer.
+    line = " ".join(text[: 8 * limit].split())
+    return line if len(line) <= limit else cut(line, limit - 1).rstrip(" ,;:") + "…"
+
+
+def headline(text: str, limit: int = HEADLINE) -> str:
+    """The first line that says something, without Markdown; empty if there is no text.
+
+    A line that only announces what comes ("Let me look at ...") names the text if no other
+    line does. Lines of code never do.
+    """
+    announcement = fragment = ""
+    in_code = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("```"):
+            in_code = not in_code
+        if in_code or line.startswith(("```", "|")) or _RULE.match(line):
+            continue
+        line = _MARKUP.sub("", line).replace("**", "").strip()
+        if len(line.split()) < _ENOUGH_WORDS:
+            fragment = fragment or line
+        elif _ANNOUNCEMENT.search(line):
+            announcement = announcement or line
+        else:
+            return one_line(line, limit)
+    return one_line(announcement or fragment, limit)

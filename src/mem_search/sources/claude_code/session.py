@@ -1,0 +1,118 @@
+"""A session as a whole, and the summary it becomes: the agent's own words, or extracts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mem_search.sources.claude_code.prose import cut, headline
+from mem_search.sources.claude_code.turn import Turn, remember
+
+_REQUEST = 2000
+_CONCLUSION = 1500
+_CONCLUSIONS = 3
+_FILES = 200
+_LABELS = {
+    "request": "Request",
+    "investigated": "Investigated",
+    "learned": "Learned",
+    "completed": "Completed",
+    "next_steps": "Next steps",
+    "notes": "Notes",
+}
+
+
+@dataclass(slots=True)
+class Session:
+    """What is known of a session so far. Fields are JSON values: the cursor keeps them.
+
+    ``own`` are the parts of the agent's own summary, ``conclusions`` the texts that ended the
+    last turns since. ``queued`` prompts wait; ``heard`` ones were given, and may come again.
+    ``named`` tells that the person chose the title.
+    """
+
+    id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    title: str = ""
+    named: bool = False
+    request: str = ""
+    own: dict[str, str] = field(default_factory=dict)
+    conclusions: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    prompts: int = 0
+    queued: list[str] = field(default_factory=list)
+    heard: list[str] = field(default_factory=list)
+    started: int | None = None
+    ended: int | None = None
+
+    def seen_at(self, at: int | None) -> None:
+        """Something of the main conversation happened at ``at``."""
+        if at is not None:
+            self.started = at if self.started is None else self.started
+            self.ended = at
+
+    def titled(self, title: str, *, by_person: bool) -> None:
+        """The session got a name; what the person chose stays."""
+        if by_person or not self.named:
+            self.title, self.named = title, by_person
+
+    def asked(self, prompt: str) -> None:
+        """The person wrote ``prompt``."""
+        self.prompts += 1
+        self.request = self.request or cut(prompt, _REQUEST)
+
+    def summarised(self, own: dict[str, str]) -> None:
+        """The agent summed up all before in its own words."""
+        self.own = own
+        self.conclusions = []
+
+    def did(self, turn: Turn, *, over: bool) -> None:
+        """Take over the files of ``turn``, and its conclusion if it is ``over``."""
+        for mine, its in ((self.read, turn.read), (self.edited, turn.modified)):
+            for path in its:
+                if len(mine) < _FILES:
+                    remember(mine, path)
+        if over:
+            self.conclusions = self.concluded(turn)
+
+    def concluded(self, turn: Turn | None) -> list[str]:
+        """The conclusions if ``turn`` ended now."""
+        said = cut(turn.conclusion, _CONCLUSION) if turn else ""
+        return [*self.conclusions, *([said] if said else [])][-_CONCLUSIONS:]
+
+    def metadata(self, current: Turn | None) -> dict[str, Any]:
+        """The fields of the summary while ``current`` is open; empty if nothing is to tell."""
+        fields = {"request": self.request} | self.own
+        if conclusions := self.concluded(current):
+            fields["completed"] = "\n\n".join(conclusions)
+        elif current and not any(fields.values()):
+            # Nobody asked for anything: then the last words tell best what went on.
+            fields["completed"] = cut(current.said, _CONCLUSION)
+        told: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
+        if not told:
+            return {}
+        for name, mine, its in (
+            ("files_read", self.read, current.read if current else []),
+            ("files_edited", self.edited, current.modified if current else []),
+        ):
+            if files := list(dict.fromkeys([*mine, *its]))[:_FILES]:
+                told[name] = files
+        if not self.own:
+            told["extracted"] = True
+        if self.branch:
+            told["branch"] = self.branch
+        return told
+
+    def name(self, metadata: dict[str, Any]) -> str:
+        """The title the agent or person gave, else the first line of the request."""
+        first = metadata.get("request") or metadata.get("completed") or metadata.get("notes", "")
+        return self.title or headline(first)
+
+
+def telling(metadata: dict[str, Any]) -> str:
+    """The canonical text of a summary: its fields, each after its label."""
+    return "\n\n".join(
+        f"{label}: {metadata[name]}" for name, label in _LABELS.items() if name in metadata
+    )

@@ -1,0 +1,122 @@
+"""The source itself: every transcript of a location in turn, in batches with a cursor.
+
+A location is a folder with ``*.jsonl`` transcripts at any depth, or one such file. It is only
+ever read. A transcript that vanishes takes no record with it: Claude Code deletes old ones,
+and remembering them is the point.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from mem_search.contracts import Machine
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.projects import identify
+from mem_search.sources.claude_code.cursor import Cursor
+from mem_search.sources.claude_code.places import transcripts
+from mem_search.sources.claude_code.reading import Reading
+from mem_search.sources.claude_code.transcript import NAME
+
+_DRAFTS = 200
+_BYTES = 32 * 1024 * 1024
+"""Read so much without a batch, and progress would seem to stand still."""
+
+
+class ClaudeCode:
+    """Transcripts of Claude Code, followed while they grow."""
+
+    name = NAME
+    follows = True
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        """The transcripts of the machine's user, if there are any."""
+        configured = machine.environ.get("CLAUDE_CONFIG_DIR")
+        root = (Path(configured) if configured else machine.home / ".claude") / "projects"
+        if root.is_dir():
+            yield Location(source=NAME, path=str(root), label="Claude Code transcripts")
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        """New drafts of every transcript, in path order; progress is in bytes of them all.
+
+        Yields nothing if nothing changed.
+        """
+        yield from _Look(Path(location.path).expanduser(), Cursor(cursor)).batches()
+
+
+class _Look:
+    """One look at a location: what was gathered since the last batch, and the progress."""
+
+    def __init__(self, root: Path, cursor: Cursor) -> None:
+        self._found = transcripts(root)
+        self._cursor = cursor
+        # Asked once per directory and look: until the next one it may be another project.
+        self._identify = lru_cache(maxsize=None)(identify)
+        self._drafts: list[Draft] = []
+        self._ledger: list[LedgerEntry] = []
+        self._moved = False
+        self._total = 0
+
+    def batches(self) -> Iterator[Batch]:
+        found = self._found
+        statuses = {name: _status(path) for name, path in found.files.items()}
+        self._total = sum(status.st_size for status in statuses.values() if status)
+        for name, reason in found.left.items():
+            self._leave(name, "left", reason)
+        for name in self._cursor.forget_all_but([*found.files, *found.left]):
+            entry = LedgerEntry(name, "left", "the transcript is gone; its records stay")
+            self._ledger.append(entry)
+        done = 0
+        for name, status in statuses.items():
+            if status is None:
+                continue  # gone since it was listed: the next look tells
+            if not self._cursor.place(name).is_current(status):
+                yield from self._file(name, found.files[name], done)
+            done += status.st_size
+        if self._moved or self._drafts or self._ledger:
+            yield self._batch(done)
+
+    def _file(self, name: str, path: Path, before: int) -> Iterator[Batch]:
+        cursor = self._cursor
+        reading = Reading(name, path, self._identify, cursor.place(name), cursor.state(name))
+        saved = reading.place.offset
+        try:
+            for drafts in reading.steps():
+                self._drafts += drafts
+                offset = reading.place.offset
+                if len(self._drafts) >= _DRAFTS or offset - saved >= _BYTES:
+                    cursor.reached(name, reading.place, reading.state)
+                    yield self._batch(before + offset)
+                    saved = offset
+        except OSError as error:
+            self._leave(name, "failed", f"cannot be read: {error.strerror}")
+            return
+        cursor.reached(name, reading.place, reading.state)
+        self._moved = True
+        self._ledger += reading.ledger
+
+    def _leave(self, name: str, outcome: Literal["left", "failed"], reason: str) -> None:
+        if self._cursor.leaves(name, reason):
+            self._ledger.append(LedgerEntry(name, outcome, reason))
+
+    def _batch(self, done: int) -> Batch:
+        # A file may have grown since the total was taken.
+        batch = Batch(
+            drafts=tuple(self._drafts),
+            ledger=tuple(self._ledger),
+            cursor=self._cursor.value,
+            done=min(done, self._total),
+            total=self._total,
+        )
+        self._drafts, self._ledger, self._moved = [], [], False
+        return batch
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None

@@ -1,0 +1,89 @@
+"""What a tool call means for memory: a file read or changed, a command run, a decision. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mem_search.sources.claude_code.prose import cut, one_line, plain
+
+READS: Final = "reads"
+MODIFIES: Final = "modifies"
+RUNS: Final = "runs"
+PLANS: Final = "plans"
+ASKS: Final = "asks"
+TELLS: Final = "tells"
+OTHER: Final = "other"
+
+_COMMAND = 300
+_PLAN = 6000
+_FAILURE_LINES = 4
+_FAILURE_LINE = 240
+_EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    # tool: (effect, the argument that says on what, how a fact begins)
+    "Read": (READS, "file_path", "Read"),
+    "NotebookRead": (READS, "notebook_path", "Read"),
+    "Edit": (MODIFIES, "file_path", "Edit"),
+    "MultiEdit": (MODIFIES, "file_path", "Edit"),
+    "Write": (MODIFIES, "file_path", "Write"),
+    "NotebookEdit": (MODIFIES, "notebook_path", "Edit"),
+    "Bash": (RUNS, "command", "Ran"),
+    "PowerShell": (RUNS, "command", "Ran"),
+    "ExitPlanMode": (PLANS, "plan", "Plan"),
+    "AskUserQuestion": (ASKS, "", "Asked"),
+    "WebSearch": (TELLS, "query", "Searched the web"),
+    "WebFetch": (TELLS, "url", "Fetched"),
+    "Task": (TELLS, "description", "Asked a subagent"),
+    "Agent": (TELLS, "description", "Asked a subagent"),
+}
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\s*")
+_REJECTED = "The user doesn't want to"
+_NOT_RUN = re.compile(r"Sibling tool call errored|Cancelled: parallel tool call")
+_ERROR_TAGS = re.compile(r"</?tool_use_error>")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call whose answer is awaited; strings only, because it is kept in the cursor."""
+
+    effect: str
+    target: str
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call failed, as a fact; ``fact`` is empty if that is not worth a word."""
+
+    fact: str
+
+
+def meaning(tool: str, arguments: Mapping[str, Any]) -> Call:
+    """What the call is about to do; unknown tools matter only when they fail."""
+    effect, argument, verb = _EFFECTS.get(tool, (OTHER, "", tool))
+    text = plain(arguments.get(argument))
+    if effect == PLANS:
+        return Call(effect, cut(text, _PLAN), verb)
+    if effect in (READS, MODIFIES):
+        return Call(effect, text.strip(), verb)
+    return Call(effect, one_line(text, _COMMAND), verb)
+
+
+def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
+    """How the call failed, or None if it did not. The last lines of the error are kept."""
+    answer = _ERROR_TAGS.sub("", answer).strip()
+    code = _EXIT_CODE.match(answer) if call.effect == RUNS else None
+    if not failed and (code is None or int(code[1][:9]) == 0):
+        return None
+    if _NOT_RUN.search(answer):
+        return Failure("")
+    # A plan is text of its own; its first words are enough to say which one.
+    what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
+    if answer.startswith(_REJECTED):
+        return Failure(f"Rejected by the user: {what}")
+    reason = answer[code.end() :] if code else answer
+    lines = [one_line(line, _FAILURE_LINE) for line in reason.splitlines() if line.strip()]
+    failed_how = f"Failed with exit code {code[1]}" if code else "Failed"
+    return Failure("\n".join([f"{failed_how}: {what}", *lines[-_FAILURE_LINES:]]))

@@ -1,0 +1,181 @@
+"""The source ``claude-mem``: observations, session summaries and prompts of its store.
+
+The store is read live and never written to, whatever version of claude-mem made it; new,
+changed and deleted rows are followed. ``store`` opens it, ``tables`` knows its columns,
+``changes`` tells what is new, ``rows`` makes drafts. Other parts of claude-mem (its vectors,
+its queue, its HTTP server) are not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import Machine
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.sources.claude_mem.changes import NOTHING, Block, dump, fresh, load, remember
+from mem_search.sources.claude_mem.rows import OBSERVER_PROJECT, draft_of, is_observer
+from mem_search.sources.claude_mem.store import DATABASE, Store, located, opened, signature
+from mem_search.sources.claude_mem.tables import Table
+
+_DIRECTORY: Final = "CLAUDE_MEM_DATA_DIR"
+_REASONS: Final = {
+    OBSERVER_PROJECT: "rows are claude-mem's talk with its own observer",
+    "empty": "rows have no text, or none that the person typed",
+}
+
+
+class ClaudeMem:
+    """Reads one store per location; ``path`` is ``claude-mem.db`` or its directory.
+
+    ``source_id`` is ``observation:12`` for the store in ``~/.claude-mem``. A store anywhere
+    else has numbers of its own, so its ids begin with eight digits made from its path
+    (``3f2a9c1b:observation:12``): two stores never overwrite each other, and the usual one
+    keeps plain ids. Moving a store elsewhere makes it another store.
+
+    The cursor holds, for each table, what is known of each block of 256 ids (``changes``), and
+    as ``seen`` the state of the files after a complete reading, so that a store at rest costs
+    two calls of ``stat``.
+    """
+
+    name = "claude-mem"
+    follows = True
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        """The store where claude-mem itself would look for it, if there is one."""
+        path = _data_directory(machine) / DATABASE
+        if os.access(path, os.F_OK):
+            yield Location(self.name, str(path), "claude-mem")
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        """Rows that are new or changed, and the ids of those that are gone.
+
+        Raises SourceError for a store that is missing, locked, corrupt or not claude-mem's.
+        """
+        path = located(Path(location.path))
+        before = signature(path)
+        if before is not None and before == cursor.get("seen"):
+            return
+        with opened(path) as store:
+            yield from _Reading(store, cursor, _prefix(path)).batches(before)
+
+
+class _Reading:
+    """One pass over the tables: what is known so far, and how far it came."""
+
+    def __init__(self, store: Store, cursor: Mapping[str, Any], prefix: str) -> None:
+        self.store = store
+        self.prefix = prefix
+        self.known = {table.name: load(cursor.get(table.name)) for table in store.tables}
+        self.seen = cursor.get("seen")
+        self.total = sum(store.count(table) for table in store.tables)
+        self.done = 0
+        self.left: dict[tuple[str, str], int] = {}
+
+    def batches(self, state: list[int] | None) -> Iterator[Batch]:
+        """A batch per changed block, then one with the ledger and the ``state`` of the files."""
+        changed = False
+        for table in self.store.tables:
+            known = self.known[table.name]
+            for number in sorted({*self.store.blocks(table), *known}):
+                batch = self._block(table, known, number)
+                if batch is not None:
+                    changed = True
+                    yield batch
+        if changed or (state is not None and state != self.seen):
+            yield self._batch(ledger=self._ledger(), seen=state)
+
+    def _block(self, table: Table, known: dict[int, Block], number: int) -> Batch | None:
+        """Read one block; None when nothing in it changed."""
+        before = known.get(number, NOTHING)
+        rows = self.store.rows(table, number)
+        self.done += len(rows)
+        ours = [row for row in rows if not is_observer(table, row)]
+        self._leave(table, OBSERVER_PROJECT, len(rows) - len(ours))
+        drafts: list[Draft] = []
+        silent: set[int] = set()
+        for row in fresh(before, ours):
+            draft = draft_of(table, row, prefix=self.prefix)
+            if draft is None:
+                silent.add(row[0])
+            else:
+                drafts.append(draft)
+        self._leave(table, "empty", len(silent))
+        taken = [row for row in ours if row[0] not in silent]
+        gone = sorted(before.ids - {row[0] for row in taken})
+        if not drafts and not gone:
+            return None
+        if taken:
+            known[number] = remember(taken)
+        else:
+            del known[number]
+        ids = [f"{self.prefix}{table.kind}:{row_id}" for row_id in gone]
+        return self._batch(
+            drafts=tuple(drafts),
+            deletions=tuple(ids),
+            ledger=tuple(LedgerEntry(item, "deleted", "no longer in the store") for item in ids),
+        )
+
+    def _leave(self, table: Table, why: str, count: int) -> None:
+        key = (table.name, why)
+        self.left[key] = self.left.get(key, 0) + count
+
+    def _ledger(self) -> tuple[LedgerEntry, ...]:
+        """One entry per table for what is taken, and one per reason for what is left."""
+        entries = []
+        for table in self.store.tables:
+            taken = sum(len(block.ids) for block in self.known[table.name].values())
+            entries.append(LedgerEntry(table.name, "taken", records=taken))
+        for (name, why), count in self.left.items():
+            if count:
+                reason = f"{count} {_REASONS[why]}"
+                entries.append(LedgerEntry(f"{name} ({why})", "left", reason))
+        return tuple(entries)
+
+    def _batch(
+        self,
+        *,
+        drafts: tuple[Draft, ...] = (),
+        deletions: tuple[str, ...] = (),
+        ledger: tuple[LedgerEntry, ...] = (),
+        seen: list[int] | None = None,
+    ) -> Batch:
+        cursor: dict[str, Any] = {name: dump(blocks) for name, blocks in self.known.items()}
+        return Batch(drafts, deletions, ledger, cursor | {"seen": seen}, self.done, self.total)
+
+
+def _prefix(path: Path) -> str:
+    """What sets the ids of this store apart; empty for the one that nearly everybody has."""
+    real = os.path.realpath(path)
+    if real == os.path.realpath(os.path.expanduser(f"~/.claude-mem/{DATABASE}")):  # noqa: PTH111
+        return ""
+    return hashlib.blake2b(os.fsencode(real), digest_size=4).hexdigest() + ":"
+
+
+def _data_directory(machine: Machine) -> Path:
+    """claude-mem's own order: environment, its settings, its default."""
+    default = machine.home / ".claude-mem"
+    told = machine.environ.get(_DIRECTORY) or _setting(default / "settings.json")
+    if told == "~" or told.startswith("~/"):
+        return machine.home / told[2:]
+    return machine.home / told if told else default
+
+
+def _setting(file: Path) -> str:
+    """The data directory in claude-mem's settings, which were once nested under ``env``."""
+    try:
+        settings = json.loads(file.read_text("utf-8-sig"))
+    except (OSError, ValueError):
+        return ""  # no settings, or none that claude-mem could use either: its default holds
+    if not isinstance(settings, dict):
+        return ""
+    nested = settings.get("env")
+    for place in (settings, nested if isinstance(nested, dict) else {}):
+        value = place.get(_DIRECTORY)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return ""

@@ -1,0 +1,146 @@
+"""A claude-mem database, opened read-only beside the program that writes it.
+
+``mode=ro`` sees what is still in the write-ahead log, and is never ``immutable`` and never a
+copy, which would not. Each query is a read transaction of its own and short, so that
+claude-mem's checkpoints are not held up. SQLite itself may put an empty ``-wal`` and a ``-shm``
+file next to a store that nobody has open; the database file is never touched.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from mem_search.errors import SourceError
+from mem_search.sources.claude_mem.changes import BLOCK, Row
+from mem_search.sources.claude_mem.tables import NEEDED, TABLES, Table
+
+DATABASE: Final = "claude-mem.db"
+BUSY_SECONDS: Final = 5.0
+_SETTLED_SECONDS: Final = 2.0
+"""File times tick coarsely: a file touched more recently may change again unnoticed."""
+
+
+class Store:
+    """An open store. Errors of SQLite inside ``opened`` leave it as SourceError."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        listing = connection.execute("select name from sqlite_master").fetchall()
+        names = {name.decode(errors="replace") for (name,) in listing}
+        if missing := [name for name in NEEDED if name not in names]:
+            raise SourceError(
+                f"{path} is not a claude-mem store: it has no table {', '.join(missing)}"
+            )
+        sessions = self._columns("sdk_sessions")
+        self._queries: dict[str, str] = {}
+        for table in TABLES:
+            if table.name in names:
+                columns = self._columns(table.name)
+                if "id" not in columns:
+                    raise SourceError(f"{path} is not a claude-mem store: {table.name} has no id")
+                self._queries[table.name] = table.select(columns, sessions)
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The tables that this store has."""
+        return [table for table in TABLES if table.name in self._queries]
+
+    def count(self, table: Table) -> int:
+        (count,) = self._connection.execute(f"select count(*) from {table.name}").fetchone()  # noqa: S608
+        return int(count)
+
+    def blocks(self, table: Table) -> list[int]:
+        """The numbers of the blocks of ids that have rows, in order."""
+        sql = f"select distinct id / {BLOCK} from {table.name} where id >= 0 order by 1"  # noqa: S608
+        return [int(number) for (number,) in self._connection.execute(sql).fetchall()]
+
+    def rows(self, table: Table, block: int) -> list[Row]:
+        """The block's rows in order of id, each id once."""
+        first = block * BLOCK
+        rows = self._connection.execute(
+            self._queries[table.name], (first, first + BLOCK - 1)
+        ).fetchall()
+        return list({row[0]: row for row in reversed(rows)}.values())[::-1]
+
+    def _columns(self, table: str) -> set[str]:
+        rows = self._connection.execute(f"pragma table_info({table})").fetchall()
+        return {row[1].decode(errors="replace") for row in rows}
+
+
+def located(place: Path) -> Path:
+    """The database file of a location, which may also be the directory it is in."""
+    try:
+        file = place / DATABASE if place.is_dir() else place
+        file.stat()
+    except FileNotFoundError:
+        raise SourceError(f"{place} is gone; sync again once claude-mem has made it") from None
+    except OSError as error:
+        raise SourceError(
+            f"{place} cannot be reached: {error.strerror}; give this user access to it"
+        ) from error
+    return file
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """Open the store at ``path``; every error of SQLite on the way says what to do next."""
+    try:
+        with closing(_connect(path)) as connection:
+            yield Store(path, connection)
+    except sqlite3.Error as error:
+        raise _refusal(path, error) from error
+
+
+def signature(path: Path) -> list[int] | None:
+    """Equal values mean an unchanged store; None means that it cannot be told.
+
+    An empty log is as good as none: opening the store can create one.
+    """
+    values: list[int] = []
+    for file in (path, path.with_name(path.name + "-wal")):
+        try:
+            stat = file.stat()
+        except OSError:
+            stat = None  # no log; and that the store is gone shows when it is opened
+        if stat is None or not stat.st_size:
+            values += [0, 0]
+        elif stat.st_mtime > time.time() - _SETTLED_SECONDS:
+            return None
+        else:
+            values += [stat.st_mtime_ns, stat.st_size]
+    return values
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,  # a worker's threads take turns with one reading
+    )
+    # Most rows are only compared, never decoded; and what is not UTF-8 must not stop a reading.
+    connection.text_factory = bytes
+    return connection
+
+
+def _refusal(path: Path, error: sqlite3.Error) -> SourceError:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return SourceError(f"{path} is locked by another program; sync again in a minute")
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return SourceError(
+            f"{path} is not a readable SQLite database ({error});"
+            f" look closer with: sqlite3 '{path}' 'pragma integrity_check'"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR")):
+        return SourceError(
+            f"{path} cannot be opened ({error}): reading beside claude-mem needs its -wal and"
+            f" -shm files, so {path.parent} must be readable and writable by this user"
+        )
+    return SourceError(f"{path} cannot be read as a claude-mem store: {error}")

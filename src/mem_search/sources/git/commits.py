@@ -1,0 +1,112 @@
+"""What of a commit is worth remembering: from a commit to a draft. Pure; git runs elsewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from mem_search.model import Draft
+
+FILES_KEPT: Final = 500
+"""A vendored tree has thousands of files and is about none of them."""
+FILES_IN_TEXT: Final = 50
+
+_NOISE: Final = re.compile(
+    r"^(?:signed-off-by|co-authored-by|change-id):.*(?:\n[ \t].*)*\n?",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DEFAULT_MERGE: Final = re.compile(
+    r"merge (?:branch|remote|tag|commit|pull request|pr\b|[\w./#-]+ into |[0-9a-f]{7})"
+    r"|merged in |merge$",
+    re.IGNORECASE,
+)
+_WRITTEN_BY_MERGE: Final = re.compile(
+    r"^(?:(?:# )?Conflicts:|\* .*:(?: \(\d+ commits\))?)\n(?:#?[ \t]+.*(?:\n|\Z))+", re.MULTILINE
+)
+"""The conflicts and the list of merged subjects (``merge.log``): both are git's, not a person's."""
+
+_PREFIX: Final = re.compile(r"\s*(?:\[[^\]]*\]\s*)*([\w.+/-]+)(?:\([^)]*\))?!?:\s+")
+_CONVENTIONAL: Final = {
+    "feat": "feature",
+    "feature": "feature",
+    "fix": "bugfix",
+    "bugfix": "bugfix",
+    "hotfix": "bugfix",
+    "refactor": "refactor",
+    **dict.fromkeys(
+        ("docs", "doc", "chore", "test", "tests", "style", "ci", "build", "perf", "revert"),
+        "change",
+    ),
+}
+_WORDS: Final = (
+    ("change", r"reverts?\b"),
+    ("bugfix", r"(?:hot|bug)?fix(?:e[sd]|ing)?\b|.*\bfix(?:e[sd])?\b"),
+    ("feature", r"(?:add(?:s|ed)?|implement|introduce|support|allow|enable)\b"),
+    ("refactor", r"(?:refactor|rename|move|extract|simplify|restructure|clean ?up)\b"),
+)
+
+
+@dataclass(slots=True)
+class Commit:
+    """One commit as ``git log`` tells it; ``authored_at`` in ms.
+
+    ``files`` stops at ``FILES_KEPT``, ``file_count`` does not.
+    """
+
+    sha: str
+    parents: list[str]
+    authored_at: int | None
+    author: str
+    subject: str
+    body: str
+    files: list[str] = field(default_factory=list)
+    file_count: int = 0
+
+
+def draft_of(commit: Commit, *, root: str, project: str) -> Draft | None:
+    """None when the commit says nothing: a default merge, or neither message nor files."""
+    body = _NOISE.sub("", commit.body).strip()
+    if len(commit.parents) > 1 and _DEFAULT_MERGE.match(commit.subject):
+        body = _WRITTEN_BY_MERGE.sub("", body).strip()
+        if not body:
+            return None
+    parts = (body, _files_line(commit))
+    text = "\n\n".join(part for part in parts if part) or commit.subject
+    if not text:
+        return None
+    return Draft(
+        kind="observation",
+        source="git",
+        source_id=f"{root[:12]}:{commit.sha}",
+        title=commit.subject,
+        text=text,
+        created_at=commit.authored_at,
+        project=project,
+        metadata={
+            "type": type_of(commit.subject),
+            "files_modified": commit.files,
+            "author": commit.author.partition("@")[0],  # some give their address as the name
+            "commit": commit.sha,
+        },
+    )
+
+
+def type_of(subject: str) -> str:
+    """claude-mem's type of observation, from a conventional prefix or the first words."""
+    prefix = _PREFIX.match(subject)
+    if prefix is not None and (known := _CONVENTIONAL.get(prefix[1].lower())) is not None:
+        return known
+    words = subject[prefix.end() :] if prefix is not None else subject
+    for name, pattern in _WORDS:
+        if re.match(pattern, words, re.IGNORECASE):
+            return name
+    return "change"
+
+
+def _files_line(commit: Commit) -> str:
+    shown = commit.files[:FILES_IN_TEXT]
+    more = commit.file_count - len(shown)
+    if not shown:
+        return ""
+    return f"Files: {', '.join(shown)}" + (f", and {more} more" if more else "")

@@ -1,0 +1,185 @@
+"""A repository's history through the ``git`` command: read-only, offline, streamed.
+
+Git runs with a list of arguments and no shell, takes no locks, asks nothing and downloads
+nothing. What a commit means is the business of ``commits``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Final
+
+from mem_search.errors import SourceError
+from mem_search.sources.git.commits import FILES_KEPT, Commit
+
+_FORMAT: Final = "tformat:%x00%H%x00%P%x00%at%x00%aN%x00%s%x00%b%x00"
+_CHUNK: Final = 1 << 16
+_ONE_REPOSITORY: Final = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+"""Set while a git hook runs: a worker started by one would see that repository everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The commits of the repository at ``path``. Every method raises SourceError.
+
+    ``heads`` below are commits to read with all their ancestors, ``tips`` commits to leave
+    out with all of theirs.
+    """
+
+    path: str
+
+    def heads(self) -> set[str]:
+        """What HEAD and the local branches point at; empty before the first commit."""
+        answer = self._run("rev-parse", "--is-shallow-repository", "--branches")
+        shallow, *branches = answer.split()
+        if shallow == "true":
+            raise SourceError(
+                f"{self.path} is a shallow clone;"
+                f" complete it with: git -C {self.path} fetch --unshallow"
+            )
+        head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True)
+        return {*branches, *head.split()}
+
+    def has(self, commits: list[str]) -> bool:
+        """Whether all of them are still in the repository."""
+        answer = self._run("cat-file", "--batch-check", lines=commits) if commits else ""
+        return all(" commit " in line for line in answer.splitlines())
+
+    def root_commit(self, heads: Iterable[str]) -> str:
+        """The oldest commit without parents: the one that every clone has."""
+        answer = self._run(
+            "rev-list", "--max-parents=0", "--timestamp", "--stdin", lines=sorted(heads)
+        )
+        roots = [line.split() for line in answer.splitlines()]
+        return min((int(seconds), sha) for seconds, sha in roots)[1]
+
+    def count(self, heads: Iterable[str], tips: Iterable[str]) -> int:
+        return int(self._run("rev-list", "--count", "--stdin", lines=_revisions(heads, tips)))
+
+    @contextmanager
+    def commits(self, heads: Iterable[str], tips: Iterable[str]) -> Iterator[Iterator[Commit]]:
+        """Parents before children, else oldest first. Leaving the context ends git."""
+        command = self._command(
+            "log", "-z", "--reverse", "--date-order", "--root", "--name-only", "--no-renames",
+            "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8",
+            f"--format={_FORMAT}", "--stdin",
+        )  # fmt: skip
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaints:
+            asked.write(_encode(_revisions(heads, tips)))
+            asked.seek(0)
+            with subprocess.Popen(  # noqa: S603 - a list of our own words, no shell
+                command, stdin=asked, stdout=subprocess.PIPE, stderr=complaints, env=_environment()
+            ) as process:
+                try:
+                    yield parse(self._tokens(process, complaints))
+                finally:
+                    process.kill()
+
+    def _tokens(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> Iterator[str]:
+        """Every NUL-ended token; raises instead of ending when git failed.
+
+        That it is raised here keeps a commit that was cut in the middle from being taken.
+        """
+        assert process.stdout is not None
+        rest = b""
+        while chunk := process.stdout.read(_CHUNK):
+            *whole, rest = (rest + chunk).split(b"\0")
+            for token in whole:
+                yield token.decode(errors="replace")
+        if process.wait() != 0:
+            complaints.seek(0)
+            raise self._refusal(complaints.read())
+
+    def _run(self, *arguments: str, lines: Iterable[str] = (), may_fail: bool = False) -> str:
+        finished = subprocess.run(  # noqa: S603 - a list of our own words, no shell
+            self._command(*arguments),
+            input=_encode(lines),
+            capture_output=True,
+            env=_environment(),
+            check=False,
+        )
+        if finished.returncode != 0 and not may_fail:
+            raise self._refusal(finished.stderr)
+        return finished.stdout.decode(errors="replace")
+
+    def _command(self, *arguments: str) -> list[str]:
+        program = shutil.which("git")
+        if program is None:
+            raise SourceError("git is not installed or not on PATH; install it, then sync again")
+        settings = ("-c", "core.quotepath=false", "-c", "core.fsmonitor=false")
+        return [program, *settings, "-C", self.path, *arguments]
+
+    def _refusal(self, stderr: bytes) -> SourceError:
+        text = stderr.decode(errors="replace").strip()
+        if "dubious ownership" in text:
+            return SourceError(
+                f"git refuses {self.path} because another user owns it; if you trust it:"
+                f" git config --global --add safe.directory {self.path}"
+            )
+        absent = "cannot change to" in text and "Permission denied" not in text
+        if absent or "not a git repository" in text:
+            return SourceError(f"{self.path} is not a git repository; give the directory of one")
+        reason = text.splitlines()[-1] if text else "it gave no reason"
+        return SourceError(
+            f"git cannot read {self.path}: {reason}; look closer with: git -C {self.path} fsck"
+        )
+
+
+def parse(tokens: Iterator[str]) -> Iterator[Commit]:
+    """Commits from the tokens of ``git log -z --name-only`` in ``_FORMAT``.
+
+    A commit is an empty token, six fields, an empty token, and then the names of its files up
+    to the empty token that opens the next one. The first name has a newline in front.
+    """
+    opening = next(tokens, None)
+    while opening is not None:
+        sha, parents, seconds, author, subject, body, _end = islice(tokens, 7)
+        moment = int(seconds) * 1000 if seconds.removeprefix("-").isdecimal() else None
+        commit = Commit(sha, parents.split(), moment, author, subject, body)
+        opening = None
+        for name in tokens:
+            if not name:
+                opening = name
+                break
+            if commit.file_count < FILES_KEPT:
+                commit.files.append(name if commit.files else name.removeprefix("\n"))
+            commit.file_count += 1
+        yield commit
+
+
+def _revisions(heads: Iterable[str], tips: Iterable[str]) -> list[str]:
+    return [*sorted(heads), *(f"^{tip}" for tip in tips)]
+
+
+def _encode(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _ONE_REPOSITORY}
+    return kept | {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone must not start to download
+        "LC_ALL": "C",  # complaints are recognised by their words
+    }

@@ -1,0 +1,97 @@
+"""The ``jsonl`` source: a file in the exchange format of mem-search.
+
+The format, both ways, is ``exchange.py``. A line that cannot be used is a failed ledger entry
+and the rest goes on; the same file read twice gives the same records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mem_search.contracts import Machine
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
+from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
+
+__all__ = ["ExchangeRecord", "Jsonl", "export_line", "parse_line"]
+
+BATCH = 200
+
+
+class Jsonl:
+    """Reads what ``export_line`` writes. Location: the path of a file, gzipped or not.
+
+    The cursor is that of ``lines.LineReader``. Progress is in bytes of the file. Nothing new
+    yields nothing.
+    """
+
+    name = NAME
+    follows = False
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        """Nothing: a file of records lies wherever somebody put it."""
+        return ()
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        path = Path(location.path).expanduser()
+        with open_lines(path) as reader:
+            seen: Counter[str] = Counter()
+            for line in reader.skip_to(cursor):
+                _count(line, seen)
+            if not reader.number:
+                seen.clear()
+            yield from _batches(reader, seen, path.stat().st_size)
+
+
+def _batches(reader: LineReader, seen: Counter[str], size: int) -> Iterator[Batch]:
+    drafts: list[Draft] = []
+    failed: list[LedgerEntry] = []
+    first = reader.number + 1
+    start = cursor = reader.cursor()
+
+    def batch() -> Batch:
+        taken = LedgerEntry(f"lines {first}-{cursor['line']}", "taken", records=len(drafts))
+        ledger = (*([taken] if drafts else []), *failed)
+        done = reader.done()
+        return Batch(tuple(drafts), (), ledger, cursor, done, max(done, size))
+
+    for line in reader:
+        try:
+            if line is None:
+                raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
+            if line.strip():
+                drafts.append(_identified(parse_line(line), seen))
+        except ValueError as error:
+            item = f"line {reader.number}"
+            failed.append(LedgerEntry(item, "failed", f"{item}: {error}"))
+            if line is not None and not line.endswith(b"\n"):
+                break  # still being written, perhaps: the next reading takes it up here
+        cursor = reader.cursor()
+        if len(drafts) + len(failed) >= BATCH:
+            yield batch()
+            drafts, failed, first = [], [], reader.number + 1
+            start = cursor
+    if failed or cursor != start:
+        yield batch()
+
+
+def _identified(record: ExchangeRecord, seen: Counter[str]) -> Draft:
+    """The draft of ``record``; without an id it is known by its content, and which one it is."""
+    if record.source_id:
+        return record.draft(record.source_id)
+    content = record.content_id()
+    seen[content] += 1
+    repeated = f"#{seen[content]}" if seen[content] > 1 else ""
+    return record.draft(content + repeated)
+
+
+def _count(line: bytes, seen: Counter[str]) -> None:
+    try:
+        record = parse_line(line)
+    except ValueError:  # in the ledger since it was first read
+        return
+    if not record.source_id:
+        seen[record.content_id()] += 1

@@ -1,0 +1,160 @@
+"""The exchange format of mem-search: one record a line, as JSON. Both ways, no files.
+
+``ExchangeRecord`` is the format. What metadata means to a kind is not known here: see
+``records/``. Where lines come from is ``lines.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, NoReturn
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    Strict,
+    ValidationError,
+)
+
+from mem_search.model import Draft, Kind, Link, Record
+from mem_search.sources.jsonl.times import read_time
+from mem_search.text import dates
+
+NAME: Final = "jsonl"
+
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+Time = Annotated[
+    int | None, BeforeValidator(read_time), PlainSerializer(dates.iso, when_used="unless-none")
+]
+NonEmpty = Annotated[str, Field(min_length=1)]
+
+
+class ExchangeLink(BaseModel):
+    """``to`` is a ref, a source id or a URL."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    to: NonEmpty
+    relation: NonEmpty = "related"
+
+
+class ExchangeRecord(BaseModel):
+    """One line: ``kind`` and ``text`` are required. Its fields are a draft's, in this order.
+
+    ``source`` says who the record came from, so that an export keeps its identity. ``session``
+    names the conversation a record belongs to; the order of lines is its order. Times are
+    milliseconds here, and in a line whatever ``times.read_time`` takes.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind
+    source: NonEmpty = NAME
+    source_id: str = ""
+    title: str = ""
+    text: str
+    created_at: Time = None
+    updated_at: Time = None
+    project: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    url: str = ""
+    importance: Annotated[float, Strict(), Field(ge=0, le=1)] | None = None
+    metadata: dict[str, Any] = {}
+    links: tuple[ExchangeLink, ...] = ()
+
+    def draft(self, source_id: str) -> Draft:
+        """The draft of this line under the identity ``(source, source_id)``."""
+        links = tuple(Link(link.to, link.relation) for link in self.links)
+        return Draft(**{**dict(self), "source_id": source_id, "links": links})
+
+    def content_id(self) -> str:
+        """An id that follows from what the line says, however it is spelled."""
+        content = self.model_dump(exclude_defaults=True, exclude={"source_id"})
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii"))
+        return f"sha256:{digest.hexdigest()[:20]}"
+
+
+def export_line(record: Record, links: Sequence[Link]) -> str:
+    """``record`` as a line, without the line's end; importing it gives the same record again."""
+    metadata = dict(record.metadata)
+    if bool(metadata.get("archived")) != record.archived:
+        metadata["archived"] = record.archived
+    # Not validated: what is stored was, and milliseconds would be read as seconds.
+    line = ExchangeRecord.model_construct(
+        kind=record.kind,
+        source=record.source,
+        source_id=record.source_id,
+        title=record.title,
+        text=record.text,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        project=record.project,
+        session=record.session,
+        tags=record.tags,
+        url=record.url,
+        importance=record.importance,
+        metadata=dict(sorted(metadata.items())),
+    )
+    said = line.model_dump(exclude_defaults=True)
+    if links:
+        said["links"] = [{"to": link.to, "relation": link.relation} for link in links]
+    return json.dumps(said, ensure_ascii=False, allow_nan=False)
+
+
+def parse_line(line: bytes) -> ExchangeRecord:
+    """The record of one line; raises ValueError saying which field is wrong and why."""
+    try:
+        value = json.loads(line.decode("utf-8-sig"), parse_constant=_reject)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} at character {error.pos + 1})") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    if _ESCAPED_SURROGATE.search(line):
+        value = _without_surrogates(value)
+    # Written by hand or by other programs, null says the same as leaving the key out.
+    given = {key: item for key, item in value.items() if item is not None}
+    try:
+        return ExchangeRecord.model_validate(given)
+    except ValidationError as error:
+        raise ValueError(_explain(error)) from None
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        model = ExchangeLink if field.startswith("links.") else ExchangeRecord
+        return f"{field}: unknown key; known are {', '.join(model.model_fields)}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {message[0].lower()}{message[1:]}"
+
+
+def _reject(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Halves of characters, left by programs that cut text carelessly, cannot be stored."""
+    match value:
+        case str():
+            return value.encode("utf-8", "ignore").decode("utf-8")
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case dict():
+            return {
+                _without_surrogates(key): _without_surrogates(item) for key, item in value.items()
+            }
+        case _:
+            return value

@@ -1,0 +1,94 @@
+"""The lines of a plain or gzipped file, with a position that can be found again.
+
+A position is known by a digest of all bytes before it, not by inode or time: an edited file is
+noticed even when the editor kept both, and a moved or copied one is not read again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from mem_search.errors import SourceError
+
+LONGEST_LINE = 32 * 1024 * 1024
+"""Bytes; a longer line is no record but some other file, and is not taken into memory."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class LineReader:
+    """Iterates over lines as bytes, ``None`` standing for one that is too long."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self._raw.seek(0)
+        packed = self._raw.read(2) == _GZIP_MAGIC
+        self._raw.seek(0)
+        self._file: IO[bytes] | gzip.GzipFile = (
+            gzip.GzipFile(fileobj=self._raw) if packed else self._raw
+        )
+        self.number = 0
+        self._offset = 0
+        self._digest = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        while line := self._next():
+            self.number += 1
+            if line.endswith(b"\n") or len(line) < LONGEST_LINE:
+                yield line
+            else:
+                while line and not line.endswith(b"\n"):
+                    line = self._next()
+                yield None
+
+    def _next(self) -> bytes:
+        line = self._file.readline(LONGEST_LINE)
+        self._offset += len(line)
+        self._digest.update(line)
+        return line
+
+    def cursor(self) -> dict[str, Any]:
+        """Where reading stands: ``offset`` in unpacked bytes, ``line``, ``digest``."""
+        return {
+            "offset": self._offset,
+            "line": self.number,
+            "digest": self._digest.hexdigest(),
+        }
+
+    def skip_to(self, cursor: Mapping[str, Any]) -> Iterator[bytes]:
+        """The lines before ``cursor``. Afterwards reading goes on there, or at the start again
+        when the file is not the one that the cursor was taken from."""
+        offset = cursor.get("offset", 0)
+        if not offset:
+            return
+        for line in self:
+            if line is not None:
+                yield line
+            if self._offset >= offset:
+                break
+        if self.cursor()["digest"] != cursor.get("digest"):
+            self._rewind()
+
+    def done(self) -> int:
+        """Bytes of the file itself that have been read, packed or not."""
+        return self._raw.tell()
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[LineReader]:
+    """Open ``path``; whatever stops it from being read becomes a SourceError."""
+    try:
+        with path.open("rb") as raw:
+            yield LineReader(raw)
+    except (OSError, EOFError, zlib.error) as error:  # gzip raises all three
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(f"cannot read {path}: {reason}", field="path") from error

@@ -1,0 +1,155 @@
+"""The folder of the owned Chroma: who may use it, what is left of former children, quarantine.
+
+    chroma/
+      .lock                 held by the worker for as long as it owns the folder
+      child.json            the process that was started last, and has not been seen to end
+      data/                 what Chroma writes
+      quarantine-<time>/    the data that it could not open any more; at most one
+
+All calls block for a moment; none talks to Chroma.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from mem_search.errors import IndexUnavailable
+
+CHILD: Final = Path(__file__).with_name("child.py")
+_PATIENCE = 5.0
+_ROOM = 32 * 1024 * 1024
+
+
+class DataDirectory:
+    """One folder, ``root``. Everything but ``data`` and ``has_room`` needs ``lock`` before."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+        self.data = self.root / "data"
+        self._lock: int | None = None
+
+    def lock(self) -> None:
+        """Own the folder until ``unlock`` or the end of this process.
+
+        Raises IndexUnavailable naming the process that owns it, or what is wrong with it.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise IndexUnavailable(
+                f"cannot use {self.root} for the vector index: {error}"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(handle, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(handle)
+            raise IndexUnavailable(
+                f"the vector index {self.root} is in use by process {owner}; stop that one first"
+            ) from error
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        self._lock = handle
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def has_data(self) -> bool:
+        return (self.data / "chroma.sqlite3").exists()
+
+    def has_room(self) -> bool:
+        """Whether the disk is not full: on a full one every file looks damaged."""
+        return shutil.disk_usage(self.root).free > _ROOM
+
+    def remember_child(self, pid: int) -> None:
+        (self.root / "child.json").write_text(json.dumps({"pid": pid}) + "\n", "utf-8")
+
+    def forget_child(self) -> None:
+        (self.root / "child.json").unlink(missing_ok=True)
+
+    def end_stale_child(self) -> None:
+        """End the child of a worker that died without ending it, if it is still there.
+
+        Its number may belong to another program by now, so the command line has to be ours.
+        """
+        try:
+            pid = int(json.loads((self.root / "child.json").read_text("utf-8"))["pid"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            deadline = time.monotonic() + _PATIENCE
+            if self._is_our_child(pid):
+                os.kill(pid, sign)
+            while self._is_our_child(pid) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        self.forget_child()
+
+    def _is_our_child(self, pid: int) -> bool:
+        command = _command_line(pid)
+        return str(CHILD) in command and str(self.data) in command
+
+    def quarantine(self) -> Path:
+        """Move ``data`` aside and return where it lies; an older quarantine is deleted."""
+        for old in self.root.glob("quarantine-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        aside = self.root / time.strftime("quarantine-%Y%m%dT%H%M%SZ", time.gmtime())
+        self.data.rename(aside)
+        return aside
+
+    def restore(self, aside: Path) -> None:
+        """Put a quarantine back: fresh data fared no better, so it was not to blame."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        aside.rename(self.data)
+
+    def sweep(self) -> None:
+        """Delete the folders of deleted collections, which Chroma leaves behind.
+
+        Only while no child runs. What cannot be read is left for Chroma to judge.
+        """
+        if not self.has_data():
+            return
+        uri = f"{(self.data / 'chroma.sqlite3').as_uri()}?mode=ro"
+        try:
+            with closing(sqlite3.connect(uri, uri=True)) as database:
+                known = {row[0] for row in database.execute("select id from segments")}
+        except sqlite3.Error:
+            return
+        for folder in self.data.iterdir():
+            if folder.is_dir() and _is_uuid(folder.name) and folder.name not in known:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_uuid(name: str) -> bool:
+    try:
+        return str(UUID(name)) == name
+    except ValueError:
+        return False
+
+
+def _command_line(pid: int) -> str:
+    """The command line of a process, its parts separated by spaces; empty if there is none."""
+    try:
+        return (
+            Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        )
+    except OSError:
+        if Path("/proc/self").exists():
+            return ""
+    listing = subprocess.run(  # noqa: S603  a fixed program; the number is an int
+        ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return listing.stdout

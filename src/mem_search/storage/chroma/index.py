@@ -1,0 +1,192 @@
+"""The vector index over Chroma: one collection for one embedding space, ids are entry numbers.
+
+It holds nothing that SQLite does not hold as well. ``generation`` grows whenever what is in it
+may differ from what was acknowledged, and whoever fills it then compares ``entries`` with
+SQLite. Filters and documents are not its business: both are slow there, and SQLite has them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from typing import TypeVar
+
+import numpy as np
+
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.connection import Connection, load
+from mem_search.storage.chroma.faults import CollectionGone, Unreachable
+from mem_search.storage.chroma.server import Server, State
+
+T = TypeVar("T")
+
+_WORK_PATIENCE = 60.0
+
+
+class ChromaIndex:
+    """A VectorIndex on ``server``, for vectors of one ``fingerprint`` and ``dimensions``.
+
+    ``start`` it in a running loop. ``on_reset`` is called in the loop each time ``generation``
+    grows: after every start of the server, and when the collection was found missing.
+    Queries have two threads of their own, so that none waits behind a bulk write, and end
+    after ``patience`` seconds.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        fingerprint: str,
+        dimensions: int,
+        *,
+        headers: dict[str, str] | None = None,
+        on_reset: Callable[[], None] | None = None,
+        patience: float = 5.0,
+    ) -> None:
+        self.name: str = f"passages-{sha256(fingerprint.encode()).hexdigest()[:12]}"
+        self.generation = 0
+        self._server = server
+        self._dimensions = dimensions
+        self._about = {"fingerprint": fingerprint, "dimensions": str(dimensions)}
+        self._headers = headers or {}
+        self._on_reset = on_reset
+        self._patience = patience
+        self._queries: Connection | None = None
+        self._work: Connection | None = None
+        self._query_threads = ThreadPoolExecutor(2, "chroma-query")
+        self._work_thread = ThreadPoolExecutor(1, "chroma-work")
+
+    @property
+    def state(self) -> State:
+        """starting, ready or down."""
+        return self._server.state
+
+    @property
+    def detail(self) -> str:
+        """Why it is not ready, and what is being done; empty when it is."""
+        return self._server.detail
+
+    def start(self) -> None:
+        """Begin to get ready, in the background; also tries anew. Needs a running loop."""
+        self._work_thread.submit(load)  # a second, while the server starts
+        self._server.start(self._opened)
+
+    async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  the caller's patience
+        """Return once it is ready; raise IndexUnavailable after ``timeout`` seconds."""
+        await self._server.wait_ready(timeout)
+
+    async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
+        """Of several with one number the last one counts. Sent 500 at a time."""
+        if vectors.shape != (len(entries), self._dimensions):
+            raise ValueError(f"{len(entries)} entries cannot have vectors {vectors.shape}")
+        rows = sorted({entry.entry: row for row, entry in enumerate(entries)}.values())
+        if len(rows) < len(entries):
+            entries, vectors = [entries[row] for row in rows], vectors[rows]
+        await self._worked(lambda work: work.upsert(entries, vectors))
+
+    async def delete(self, entries: Sequence[int]) -> None:
+        """Numbers that it does not hold are ignored."""
+        numbers = list(dict.fromkeys(entries))
+        await self._worked(lambda work: work.delete(numbers))
+
+    async def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+        """As the contract says; approximate."""
+        if vector.shape != (1, self._dimensions):
+            raise ValueError(f"a query needs one vector, not {vector.shape}")
+        if k < 1:
+            return []
+        try:
+            async with asyncio.timeout(self._patience):
+                return await self._call(
+                    self._query_threads, lambda: self._queries, lambda found: found.query(vector, k)
+                )
+        except TimeoutError:
+            raise Unreachable("Chroma did not answer in time while searching") from None
+
+    async def entries(self) -> set[int]:
+        return await self._worked(Connection.entries)
+
+    async def clear(self) -> None:
+        await self._worked(Connection.clear)
+
+    async def close(self) -> None:
+        """End the child, or leave the remote server; every call raises from now on."""
+        await self._server.stop()
+        # Calls under way fail with the server; those to a remote one that hangs are left to it.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await asyncio.to_thread(self._query_threads.shutdown)
+                await asyncio.to_thread(self._work_thread.shutdown)
+        await asyncio.to_thread(self._disconnect)
+
+    async def _worked(self, do: Callable[[Connection], T]) -> T:
+        return await self._call(self._work_thread, lambda: self._work, do)
+
+    async def _call(
+        self,
+        threads: ThreadPoolExecutor,
+        connected: Callable[[], Connection | None],
+        do: Callable[[Connection], T],
+    ) -> T:
+        self._server.require_ready()
+        connection = connected()
+        assert connection is not None
+        loop = asyncio.get_running_loop()
+        try:
+            try:
+                return await loop.run_in_executor(threads, do, connection)
+            except CollectionGone:
+                connection.forget()
+                return await loop.run_in_executor(threads, do, connection)
+        except IndexUnavailable as fault:
+            self._server.doubt(fault)
+            raise
+
+    async def _opened(self, url: str) -> None:
+        """The server is up at ``url``: connect, and see that our collection can be read."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._work_thread, self._connect, url, loop)
+        self._reset()
+
+    def _connect(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._disconnect()
+
+        def connect(timeout: float) -> Connection:
+            return Connection(
+                url,
+                self._headers,
+                self.name,
+                about=self._about,
+                timeout=timeout,
+                made=partial(self._tell_made, loop),
+            )
+
+        self._queries = connect(self._patience)
+        self._work = connect(_WORK_PATIENCE)
+        # A damaged collection often fails only here, when its files are read.
+        if self._work.count():
+            any_direction = np.zeros((1, self._dimensions), np.float32)
+            any_direction[0, 0] = 1
+            self._work.query(any_direction, 1)
+
+    def _disconnect(self) -> None:
+        for connection in (self._queries, self._work):
+            if connection is not None:
+                connection.close()
+        self._queries = self._work = None
+
+    def _tell_made(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_soon_threadsafe(self._made)
+
+    def _made(self) -> None:
+        if self.state == "ready":  # while opening, ``_opened`` tells it
+            self._reset()
+
+    def _reset(self) -> None:
+        self.generation += 1
+        if self._on_reset is not None:
+            self._on_reset()

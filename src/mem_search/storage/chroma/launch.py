@@ -1,0 +1,126 @@
+"""One run of the owned Chroma: start the child, wait until it answers, end it.
+
+Which data it gets, and what happens when it dies, is decided in ``process``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.directory import CHILD
+from mem_search.storage.chroma.faults import Unreachable
+from mem_search.storage.chroma.heartbeat import heartbeat
+
+HOST: Final = "127.0.0.1"
+_LONGEST_LOG = 5 * 1024 * 1024
+_SECRETS = {"OPENAI_API_KEY", "MEM_SEARCH_TOKEN"}
+
+
+class Child:
+    """A running Chroma. Made by ``launch``."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+        self._process = process
+        self.pid: int = process.pid
+        self.url: str = f"http://{HOST}:{port}"
+
+    async def ended(self) -> str:
+        """Wait until it is gone and say how it went."""
+        code = await self._process.wait()
+        return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+
+    @property
+    def crashed(self) -> bool:
+        """Whether it ended by a fault of its own, and not because somebody ended it."""
+        code = self._process.returncode
+        return code is not None and code not in (0, -signal.SIGTERM, -signal.SIGKILL)
+
+    async def answering(self, patience: float) -> None:
+        """Wait for the first heartbeat. Raises IndexUnavailable when it ends or stays silent."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while True:
+            if self._process.returncode is not None:
+                raise IndexUnavailable(f"Chroma {await self.ended()} while starting")
+            try:
+                await asyncio.to_thread(heartbeat, self.url, timeout=1.0)
+            except Unreachable as error:
+                if loop.time() >= deadline:
+                    raise Unreachable(
+                        f"Chroma did not answer within {patience:.0f} s of its start"
+                    ) from error
+                await asyncio.sleep(0.03)
+            else:
+                return
+
+    async def end(self, patience: float = 5.0) -> None:
+        """SIGTERM, ``patience`` seconds to leave, SIGKILL. Returns when it is gone."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):  # it may end by itself in this very moment
+                self._process.terminate()
+            try:
+                await asyncio.wait_for(self._process.wait(), patience)
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+        await self._process.wait()
+
+
+async def launch(data: Path, log: Path) -> Child:
+    """Start Chroma over ``data`` on a free port of this machine; it need not answer yet.
+
+    Call it from a thread that lives as long as the child shall: Linux ends the child with the
+    thread that started it. Raises IndexUnavailable when the process cannot be started.
+    """
+    port = _free_port()
+    options = {"path": data, "host": HOST, "port": port, "parent": os.getpid()}
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with _open_log(log) as output:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",  # the folder of the script holds modules of ours, not of everybody
+                str(CHILD),
+                *(f"--{name}={value}" for name, value in options.items()),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=_environment(os.environ),
+                start_new_session=True,  # Ctrl-C is for the worker, which then ends us in order
+            )
+    except OSError as error:
+        raise IndexUnavailable(f"Chroma cannot be started: {error}") from error
+    return Child(process, port)
+
+
+def _open_log(log: Path) -> BinaryIO:
+    grown = log.exists() and log.stat().st_size > _LONGEST_LOG
+    return log.open("wb" if grown else "ab")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What the child gets: no telemetry, no settings meant for another Chroma, no secrets."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in _SECRETS
+        and not name.startswith(("CHROMA_", "OTEL_"))
+        and not name.lower().endswith("_proxy")
+    }
+    return {**kept, "ANONYMIZED_TELEMETRY": "FALSE", "NO_COLOR": "1", "RUST_LOG": "warn"}

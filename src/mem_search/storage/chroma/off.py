@@ -1,0 +1,48 @@
+"""The vector index of a worker that is told to have none: exact search over SQLite answers.
+
+``VectorIndex`` in name only, so that nothing else needs to know whether there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.server import State
+
+DETAIL: Final = "the vector index is turned off (chroma_url is off)"
+
+
+class OffIndex:
+    """Takes in everything and keeps nothing; every question raises IndexUnavailable."""
+
+    name: str = "off"
+    state: State = "off"
+    detail: str = DETAIL
+    generation: int = 0
+
+    def start(self) -> None:
+        """Nothing to start."""
+
+    async def ready(self, timeout: float = 0.0) -> NoReturn:  # noqa: ASYNC109  as of ChromaIndex
+        raise IndexUnavailable(DETAIL)
+
+    async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
+        """Nothing to keep: the stored vectors are what is searched."""
+
+    async def delete(self, entries: Sequence[int]) -> None:
+        """Nothing was kept."""
+
+    async def query(self, vector: Vectors, k: int) -> NoReturn:
+        raise IndexUnavailable(DETAIL)
+
+    async def entries(self) -> NoReturn:
+        raise IndexUnavailable(DETAIL)
+
+    async def clear(self) -> None:
+        """Nothing was kept."""
+
+    async def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,140 @@
+"""The Chroma that the worker owns: one child over one folder, started again when it dies.
+
+In this process its writes would hold the interpreter for hundreds of milliseconds, and a
+damaged index would take the worker down with it; in a child both only cost an answer.
+
+The index is derived, so damage is answered by starting afresh: a folder under which Chroma
+twice fails to start, crashes or answers with inner errors is moved to quarantine and refilled
+from SQLite by whoever hears of the new opening. If Chroma fails over an empty folder as well,
+the old one was not to blame and is put back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.directory import DataDirectory
+from mem_search.storage.chroma.faults import ServerFault
+from mem_search.storage.chroma.launch import Child, launch
+from mem_search.storage.chroma.restarts import Restarts
+from mem_search.storage.chroma.server import Opened, Server
+
+_log = logging.getLogger(__name__)
+
+_START_PATIENCE = 30.0
+_LOCK_WAIT = 2.0
+_SUSPICIOUS = 2
+_ENDED_FROM_OUTSIDE = 0.1
+"""What it costs to be killed while serving. Something: a kernel short of memory repeats it."""
+
+
+class ChromaProcess(Server):
+    """Chroma over ``root/data``, its output in ``log``; see ``Restarts`` for how often it dies.
+
+    ``start`` it in a thread that lives as long as the worker (see ``launch``). ``pid`` is the
+    running child's, ``quarantines`` counts how often the folder was started afresh.
+    """
+
+    def __init__(self, root: Path, log: Path, restarts: Restarts | None = None) -> None:
+        super().__init__()
+        self._directory = DataDirectory(root)
+        self._output = log
+        self._restarts = restarts or Restarts()
+        self._doubts: asyncio.Queue[str] = asyncio.Queue()
+        self._suspicion = 0
+        self.pid: int | None = None
+        self.quarantines = 0
+
+    def doubt(self, fault: IndexUnavailable) -> None:
+        # A lost connection needs no report: if the child is gone, its end is noticed. On a
+        # full disk every file looks damaged, and starting afresh would only lose the good one.
+        if isinstance(fault, ServerFault) and self._directory.has_room():
+            self._doubts.put_nowait(str(fault))
+
+    async def _keep_up(self, opened: Opened) -> None:
+        await self._lock()
+        try:
+            await asyncio.to_thread(self._directory.end_stale_child)
+            await asyncio.to_thread(self._directory.sweep)
+            while True:
+                await self._wait_after(await self._once(opened))
+        finally:
+            self._directory.unlock()
+
+    async def _lock(self) -> None:
+        while True:
+            try:
+                return self._directory.lock()
+            except IndexUnavailable as error:
+                # A worker that is about to leave holds it for seconds; another one for days.
+                self._set("down", str(error))
+                await asyncio.sleep(_LOCK_WAIT)
+
+    async def _wait_after(self, failure: str) -> None:
+        now = asyncio.get_running_loop().time()
+        pause = self._restarts.pause(now)
+        if self._restarts.exhausted(now):
+            failure += f"; too many failures, see {self._output}"
+        self._set("down", f"{failure}; starting again in {pause:.1f} s")
+        await asyncio.sleep(pause)
+
+    async def _once(self, opened: Opened) -> str:
+        """Start the child, serve until it fails, and return how it failed."""
+        aside: Path | None = None
+        served = False
+        cost = 1.0
+        self._set("starting", "the vector index is starting")
+        try:
+            aside = self._start_afresh_if_damaged()
+            child = await launch(self._directory.data, self._output)
+            try:
+                self.pid = child.pid
+                self._directory.remember_child(child.pid)
+                await child.answering(_START_PATIENCE)
+                await opened(child.url)
+                served = True
+                self._set("ready")
+                failure, to_blame = await self._failing(child)
+                self._suspicion += to_blame
+                cost = 1.0 if to_blame else _ENDED_FROM_OUTSIDE
+            finally:
+                self.pid = None
+                await child.end()
+                self._directory.forget_child()
+        except IndexUnavailable as error:
+            failure = str(error)
+            self._suspicion += 1
+        except OSError as error:  # of the folder, not of Chroma
+            failure = f"cannot use {self._directory.root}: {error}"
+        if aside is not None and not served:
+            self._directory.restore(aside)
+            self._suspicion = -_SUSPICIOUS
+        self._restarts.failed(asyncio.get_running_loop().time(), cost)
+        return failure
+
+    def _start_afresh_if_damaged(self) -> Path | None:
+        if self._suspicion < _SUSPICIOUS or not self._directory.has_data():
+            return None
+        aside = self._directory.quarantine()
+        self._suspicion = 0
+        self.quarantines += 1
+        _log.error("the vector index is damaged and is filled again; the old one is in %s", aside)
+        return aside
+
+    async def _failing(self, child: Child) -> tuple[str, bool]:
+        """Wait until the child ends or is doubted: what happened, and was it its own fault."""
+        while not self._doubts.empty():
+            self._doubts.get_nowait()
+        ended = asyncio.ensure_future(child.ended())
+        doubted = asyncio.ensure_future(self._doubts.get())
+        try:
+            await asyncio.wait({ended, doubted}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                return f"Chroma {ended.result()}", child.crashed
+            return doubted.result(), True
+        finally:
+            ended.cancel()
+            doubted.cancel()

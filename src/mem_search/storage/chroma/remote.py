@@ -1,0 +1,64 @@
+"""A Chroma server that somebody else runs: watched, never started or ended.
+
+Its address is a setting, so a wrong one is told as such; a server that is merely away is
+waited for, since only the search by meaning is missing meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+from mem_search.errors import IndexUnavailable, InputError
+from mem_search.storage.chroma.faults import ServerFault, Unreachable
+from mem_search.storage.chroma.heartbeat import heartbeat
+from mem_search.storage.chroma.server import Opened, Server
+
+_PATIENCE = 5.0
+_LONGEST_WAIT = 30.0
+
+
+class RemoteChroma(Server):
+    """``url`` is http or https, host and port. Raises InputError for any other."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        super().__init__()
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(
+                f"chroma_url cannot be {url!r}; write http(s)://host:port, or off",
+                field="chroma_url",
+            )
+        self._url = url.rstrip("/")
+        self._headers = token_headers(token)
+        self._doubted = asyncio.Event()
+
+    def doubt(self, fault: IndexUnavailable) -> None:
+        if isinstance(fault, Unreachable | ServerFault):
+            self._doubted.set()
+
+    async def _keep_up(self, opened: Opened) -> None:
+        wait = 0.5
+        while True:
+            self._doubted.clear()
+            try:
+                await asyncio.to_thread(heartbeat, self._url, self._headers, timeout=_PATIENCE)
+                await opened(self._url)
+            except IndexUnavailable as error:
+                self._set("down", f"{error}; trying again every {_LONGEST_WAIT:.0f} s")
+            else:
+                wait = 0.5
+                self._set("ready")
+                await self._doubted.wait()
+                self._set("down", f"the Chroma at {self._url} failed; connecting again")
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
+
+
+def token_headers(token: str) -> dict[str, str]:
+    """The two places where servers and the proxies before them look for a token."""
+    return {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}

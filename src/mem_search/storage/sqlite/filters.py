@@ -1,0 +1,82 @@
+"""Filters as SQL: one place that says which records a search may return.
+
+``where(filters)`` gives a condition over ``records r`` with its parameters, used unchanged by
+every leg, by browsing, counting and deleting, so that no leg can see a different corpus.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mem_search.model import Filters
+
+
+def where(filters: Filters) -> tuple[str, list[Any]]:
+    """A condition over ``records r`` (``"1"`` when anything goes) and its parameters."""
+    terms: list[str] = []
+    values: list[Any] = []
+
+    def add(term: str, *parameters: Any) -> None:
+        terms.append(term)
+        values.extend(parameters)
+
+    def facet(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+        add(
+            "exists (select 1 from facets x where x.record_id = r.id"
+            f" and x.name in ({_marks(names)}) and x.value collate nocase in ({_marks(wanted)}))",
+            *names,
+            *wanted,
+        )
+
+    if filters.kinds:
+        add(f"r.kind in ({_marks(filters.kinds)})", *filters.kinds)
+    if filters.project:
+        # Projects are written by many tools in many cases; nobody has two that differ in case.
+        add("r.project = ? collate nocase", filters.project)
+    if filters.session:
+        add("r.session = ?", filters.session)
+    if filters.source:
+        add("r.source = ?", filters.source)
+    for column, span in (("created_at", filters.created), ("updated_at", filters.updated)):
+        if span.start is not None:
+            add(f"r.{column} >= ?", span.start)
+        if span.end is not None:
+            add(f"r.{column} <= ?", span.end)
+    if filters.importance is not None:
+        add("r.importance >= ?", filters.importance)
+    if filters.archived is not None:
+        add("r.archived = ?", int(filters.archived))
+    if filters.types:
+        facet(("type",), filters.types)
+    if filters.concepts:
+        facet(("concept",), filters.concepts)
+    if filters.tags:
+        facet(("tag",), filters.tags)
+    for name, value in filters.facets:
+        facet((name,), (value,))
+    if filters.any_facets:
+        pairs = " or ".join(["x.name = ? and x.value = ? collate nocase"] * len(filters.any_facets))
+        add(
+            f"exists (select 1 from facets x where x.record_id = r.id and ({pairs}))",
+            *(part for pair in filters.any_facets for part in pair),
+        )
+    if filters.files:
+        # A path matches whole, or from a path separator on: "auth.py" finds "src/auth.py".
+        # LIKE ignores the case of ASCII letters, so the whole match does as well.
+        add(
+            "exists (select 1 from facets x where x.record_id = r.id"
+            " and x.name in ('file_read', 'file_modified', 'path') and ("
+            + " or ".join(["x.value = ? collate nocase or x.value like ? escape '\\'"] * len(filters.files))
+            + "))",
+            *(part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))),
+        )
+    return " and ".join(terms) or "1", values
+
+
+def like(text: str) -> str:
+    r"""``text`` with the wildcards of LIKE taken literally (``escape '\'``)."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _marks(values: tuple[str, ...]) -> str:
+    return ", ".join("?" * len(values))

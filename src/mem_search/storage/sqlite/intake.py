@@ -1,0 +1,108 @@
+"""What sources left behind: cursors, the ledger, tombstones."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mem_search.model import LedgerEntry, Location
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A location that was read before, when, and how that ended (``error`` empty: well)."""
+
+    location: Location
+    followed: bool
+    read_at: int
+    error: str
+
+
+def cursor(connection: sqlite3.Connection, location: Location) -> dict[str, Any]:
+    """Where reading stopped; empty for a location never read."""
+    row = connection.execute(
+        "select cursor from cursors where source = ? and location = ?",
+        (location.source, location.path),
+    ).fetchone()
+    return dict(json.loads(row[0])) if row else {}
+
+
+def save_cursor(
+    connection: sqlite3.Connection, location: Location, value: Mapping[str, Any], *, followed: bool
+) -> None:
+    connection.execute(
+        "insert into cursors(source, location, label, options, cursor, followed, read_at)"
+        " values(?, ?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+        " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
+        " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''",
+        (
+            location.source, location.path, location.label, json.dumps(dict(location.options)),
+            json.dumps(value), int(followed), int(time.time() * 1000),
+        ),
+    )  # fmt: skip
+
+
+def save_error(
+    connection: sqlite3.Connection, location: Location, error: str, *, followed: bool
+) -> None:
+    """Keep the cursor, note why the last look failed."""
+    connection.execute(
+        "insert into cursors(source, location, label, options, followed, read_at, error)"
+        " values(?, ?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+        " read_at = excluded.read_at, error = excluded.error",
+        (
+            location.source, location.path, location.label, json.dumps(dict(location.options)),
+            int(followed), int(time.time() * 1000), error,
+        ),
+    )  # fmt: skip
+
+
+def locations(connection: sqlite3.Connection) -> list[Followed]:
+    rows = connection.execute(
+        "select source, location, label, options, followed, read_at, error from cursors"
+        " order by source, location"
+    )
+    return [
+        Followed(Location(source, path, label, json.loads(options)), bool(followed), at, error)
+        for source, path, label, options, followed, at, error in rows
+    ]
+
+
+def note(
+    connection: sqlite3.Connection, location: Location, entries: Iterable[LedgerEntry]
+) -> None:
+    """Write what became of items; the newest word on an item replaces the older one."""
+    now = int(time.time() * 1000)
+    connection.executemany(
+        "insert or replace into ledger(source, location, item, outcome, reason, records, at)"
+        " values(?, ?, ?, ?, ?, ?, ?)",
+        [
+            (location.source, location.path, e.item, e.outcome, e.reason, e.records, now)
+            for e in entries
+        ],
+    )
+
+
+def ledger(
+    connection: sqlite3.Connection, source: str, item: str, limit: int, offset: int
+) -> list[dict[str, Any]]:
+    """Newest first; ``source`` and ``item`` (a part of it) narrow it down when not empty."""
+    rows = connection.execute(
+        "select source, location, item, outcome, reason, records, at from ledger"
+        " where (?1 = '' or source = ?1) and (?2 = '' or instr(item, ?2) > 0)"
+        " order by at desc, item limit ?3 offset ?4",
+        (source, item, limit, offset),
+    )
+    names = ("source", "location", "item", "outcome", "reason", "records", "at")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def ledger_counts(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """(source, outcome, items)."""
+    return connection.execute(
+        "select source, outcome, count(*) from ledger group by source, outcome order by 1, 2"
+    ).fetchall()

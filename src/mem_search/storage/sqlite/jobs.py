@@ -1,0 +1,115 @@
+"""The state of jobs: written at every step, so that a restart knows where each one stood."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """One row; ``done`` of ``total`` in the job's own unit, total 0 while unknown."""
+
+    id: str
+    name: str
+    params: Mapping[str, Any]
+    state: State
+    done: int
+    total: int
+    message: str
+    result: Mapping[str, Any]
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+
+_COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
+
+
+def create(connection: sqlite3.Connection, job: str, name: str, params: Mapping[str, Any]) -> None:
+    connection.execute(
+        "insert into jobs(id, name, params, state, created_at) values(?, ?, ?, 'queued', ?)",
+        (job, name, json.dumps(params), _now()),
+    )
+
+
+def start(connection: sqlite3.Connection, job: str) -> None:
+    connection.execute(
+        "update jobs set state = 'running', started_at = ?, ended_at = null where id = ?",
+        (_now(), job),
+    )
+
+
+def report(connection: sqlite3.Connection, job: str, done: int, total: int, message: str) -> None:
+    connection.execute(
+        "update jobs set done = ?, total = ?, message = ? where id = ?",
+        (done, total, message, job),
+    )
+
+
+def end(
+    connection: sqlite3.Connection,
+    job: str,
+    state: State,
+    message: str,
+    result: Mapping[str, Any],
+) -> None:
+    connection.execute(
+        "update jobs set state = ?, message = ?, result = ?, ended_at = ? where id = ?",
+        (state, message, json.dumps(result), _now(), job),
+    )
+
+
+def get(connection: sqlite3.Connection, job: str) -> JobState | None:
+    row = connection.execute(f"select {_COLUMNS} from jobs where id = ?", (job,)).fetchone()
+    return _state(row) if row else None
+
+
+def newest(connection: sqlite3.Connection, limit: int) -> list[JobState]:
+    rows = connection.execute(
+        f"select {_COLUMNS} from jobs order by created_at desc, id limit ?", (limit,)
+    )
+    return [_state(row) for row in rows]
+
+
+def unfinished(connection: sqlite3.Connection) -> list[JobState]:
+    """Jobs that a worker which is gone had not ended, oldest first."""
+    rows = connection.execute(
+        f"select {_COLUMNS} from jobs where state in ('queued', 'running') order by created_at, id"
+    )
+    return [_state(row) for row in rows]
+
+
+def expire(connection: sqlite3.Connection, before: int) -> int:
+    """Drop ended jobs older than ``before`` (ms); returns how many."""
+    return connection.execute(
+        "delete from jobs where ended_at is not null and ended_at < ?", (before,)
+    ).rowcount
+
+
+def _state(row: tuple[Any, ...]) -> JobState:
+    job, name, params, state, done, total, message, result, created, started, ended = row
+    return JobState(
+        id=job,
+        name=name,
+        params=json.loads(params),
+        state=state,
+        done=done,
+        total=total,
+        message=message,
+        result=json.loads(result),
+        created_at=created,
+        started_at=started,
+        ended_at=ended,
+    )
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,94 @@
+"""Numbers about the store, each one statement."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """``embedded`` and ``indexed`` are passages; coverage is indexed over passages."""
+
+    records: dict[str, int]
+    passages: int
+    embedded: int
+    indexed: int
+    first_at: int | None
+    last_at: int | None
+    last_stored_at: int | None
+
+    @property
+    def coverage(self) -> float:
+        return self.indexed / self.passages if self.passages else 1.0
+
+
+def totals(connection: sqlite3.Connection) -> Totals:
+    """Exact counts; cheap enough to ask at any time."""
+    records = dict(
+        connection.execute("select kind, count(*) from records group by kind").fetchall()
+    )
+    passages, waiting = progress(connection)
+    (indexing,) = connection.execute("select count(*) from outbox where step = 'index'").fetchone()
+    first, last, stored = connection.execute(
+        "select min(created_at), max(created_at), max(stored_at) from records"
+    ).fetchone()
+    return Totals(
+        records=records,
+        passages=passages,
+        embedded=passages - waiting + indexing,
+        indexed=passages - waiting,
+        first_at=first,
+        last_at=last,
+        last_stored_at=stored,
+    )
+
+
+def progress(connection: sqlite3.Connection) -> tuple[int, int]:
+    """(passages, those not in the vector index yet)."""
+    (passages,) = connection.execute("select count(*) from passages").fetchone()
+    (waiting,) = connection.execute(
+        "select count(*) from outbox where step in ('embed', 'index')"
+    ).fetchone()
+    return passages, waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What ranking must know of the whole: passages by kind, mean length in characters."""
+
+    passages: dict[str, int]
+    lengths: dict[str, float]
+    waiting: int
+
+    @property
+    def size(self) -> int:
+        return sum(self.passages.values())
+
+    @property
+    def mean_length(self) -> float:
+        """Over all passages, at least 1."""
+        total = sum(self.passages[kind] * self.lengths[kind] for kind in self.passages)
+        return max(1.0, total / max(1, self.size))
+
+    @property
+    def coverage(self) -> float:
+        return 1.0 - self.waiting / self.size if self.size else 1.0
+
+
+def corpus(connection: sqlite3.Connection) -> Corpus:
+    """One pass over the passages: worth keeping for a few seconds."""
+    rows = connection.execute(
+        "select kind, count(*), avg(end - start) from passages group by kind"
+    ).fetchall()
+    _, waiting = progress(connection)
+    return Corpus(
+        passages={kind: count for kind, count, _ in rows},
+        lengths={kind: max(1.0, length) for kind, _, length in rows},
+        waiting=waiting,
+    )
+
+
+def store_id(connection: sqlite3.Connection) -> str:
+    (value,) = connection.execute("select value from meta where key = 'store_id'").fetchone()
+    return str(value)

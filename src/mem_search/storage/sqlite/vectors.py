@@ -1,0 +1,181 @@
+"""Stored vectors: the truth that the vector index is derived from, and exact scoring.
+
+Vectors are kept as little-endian float16 of unit length; the index gets the same rounded
+values, so a rebuilt index equals the one it replaces.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.model import Filters
+from mem_search.storage.sqlite import filters as sql_filters
+
+_CHUNK = 4096
+
+Scored = tuple[int, int, str, str, float]
+"""(passage, record, kind, field, cosine)."""
+
+
+def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimensions: int) -> int:
+    """The number of an embedding space, made on first sight."""
+    connection.execute(
+        "insert or ignore into embedding_models(fingerprint, name, dimensions, created_at)"
+        " values(?, ?, ?, ?)",
+        (fingerprint, name, dimensions, int(time.time() * 1000)),
+    )
+    (number,) = connection.execute(
+        "select id from embedding_models where fingerprint = ?", (fingerprint,)
+    ).fetchone()
+    return int(number)
+
+
+def pack(vectors: Vectors) -> list[bytes]:
+    """One blob a row."""
+    return [row.tobytes() for row in vectors.astype("<f2")]
+
+
+def unpack(blobs: Sequence[bytes], dimensions: int) -> Vectors:
+    """Shape (n, dimensions), float32."""
+    if not blobs:
+        return np.zeros((0, dimensions), dtype=np.float32)
+    joined = np.frombuffer(b"".join(blobs), dtype="<f2")
+    return joined.reshape(len(blobs), dimensions).astype(np.float32)
+
+
+def save(
+    connection: sqlite3.Connection, model: int, entries: Sequence[int], vectors: Vectors
+) -> None:
+    """Keep the vectors of passages that are still there."""
+    connection.executemany(
+        "insert or replace into vectors(entry_id, model_id, vector)"
+        " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
+        [(entry, model, blob) for entry, blob in zip(entries, pack(vectors), strict=True)],
+    )
+
+
+def of_records(
+    connection: sqlite3.Connection, model: int, dimensions: int, records: Sequence[int]
+) -> tuple[list[int], list[int], Vectors]:
+    """(record of each row, passage of each row, vectors) for all passages of ``records``."""
+    rows = connection.execute(
+        "select p.record_id, p.id, v.vector from passages p"
+        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+        " where p.record_id in (select value from json_each(?))",
+        (model, json.dumps(list(records))),
+    ).fetchall()
+    return (
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        unpack([row[2] for row in rows], dimensions),
+    )
+
+
+def scan(
+    connection: sqlite3.Connection,
+    model: int,
+    query: Vectors,
+    filters: Filters,
+    k: int,
+) -> list[Scored]:
+    """Exact search: the best ``k`` (passage, record, kind, field, cosine) within ``filters``.
+
+    ``query`` has shape (1, dimensions). Reads in chunks, so memory does not grow with the store.
+    """
+    dimensions = query.shape[1]
+    condition, values = sql_filters.where(filters)
+    join = "" if condition == "1" else " join records r on r.id = p.record_id"
+    cursor = connection.execute(
+        f"select p.id, p.record_id, p.kind, p.field, v.vector from passages p{join}"
+        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+        f" where {condition}",
+        (model, *values),
+    )
+    best: list[Scored] = []
+    while rows := cursor.fetchmany(_CHUNK):
+        scores = unpack([row[4] for row in rows], dimensions) @ query[0]
+        keep = np.argpartition(-scores, k)[:k] if len(rows) > k else range(len(rows))
+        best += [(*rows[i][:4], float(scores[i])) for i in keep]
+        best.sort(key=lambda item: (-item[4], item[0]))
+        del best[2 * k :]  # a passage may be there twice, by both its halves
+    return best[: 2 * k]
+
+
+def count_passages(connection: sqlite3.Connection, filters: Filters, cap: int) -> int:
+    """How many passages pass the filters, counted up to ``cap``."""
+    condition, values = sql_filters.where(filters)
+    (count,) = connection.execute(
+        "select count(*) from (select 1 from records r join passages p on p.record_id = r.id"
+        f" where {condition} limit ?)",
+        (*values, cap),
+    ).fetchone()
+    return int(count)
+
+
+def owners(
+    connection: sqlite3.Connection, passages: Iterable[int], filters: Filters
+) -> dict[int, tuple[int, str, str]]:
+    """passage → (record, kind, field), for those whose record passes ``filters``."""
+    condition, values = sql_filters.where(filters)
+    join = "" if condition == "1" else " join records r on r.id = p.record_id"
+    return {
+        passage: (record, kind, field)
+        for passage, record, kind, field in connection.execute(
+            f"select p.id, p.record_id, p.kind, p.field from passages p{join}"
+            f" where p.id in (select value from json_each(?)) and {condition}",
+            (json.dumps(list(passages)), *values),
+        )
+    }
+
+
+def entries(connection: sqlite3.Connection, model: int) -> set[int]:
+    """Every entry that has a vector of this model."""
+    rows = connection.execute("select entry_id from vectors where model_id = ?", (model,))
+    return {entry for (entry,) in rows}
+
+
+def settled_entries(connection: sqlite3.Connection, model: int) -> set[int]:
+    """Entries that the index should hold by now: those that wait for nothing."""
+    rows = connection.execute(
+        "select v.entry_id from vectors v where v.model_id = ?"
+        " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)",
+        (model,),
+    )
+    return {entry for (entry,) in rows}
+
+
+def read(
+    connection: sqlite3.Connection, model: int, dimensions: int, passages: Sequence[int]
+) -> tuple[list[VectorEntry], Vectors]:
+    """What the vector index needs for ``passages``: its entries and their vectors."""
+    rows = connection.execute(
+        "select v.entry_id, p.record_id, p.kind, r.project, r.created_at, v.vector"
+        " from passages p join records r on r.id = p.record_id"
+        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+        " where p.id in (select value from json_each(?)) order by v.entry_id",
+        (model, json.dumps(list(passages))),
+    ).fetchall()
+    return [VectorEntry(*row[:5]) for row in rows], unpack([row[5] for row in rows], dimensions)
+
+
+def of_equal_content(
+    connection: sqlite3.Connection, model: int, hashes: Sequence[bytes]
+) -> dict[bytes, dict[int, bytes]]:
+    """Content hash → half → stored vector: equal content is embedded once."""
+    found: dict[bytes, dict[int, bytes]] = {}
+    for digest in dict.fromkeys(hashes):
+        rows = connection.execute(
+            "select v.entry_id % 2, v.vector from passages p"
+            " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+            " where p.content_hash = ?",
+            (model, digest),
+        ).fetchall()
+        if rows:
+            found[digest] = dict(rows)
+    return found

@@ -1,0 +1,34 @@
+"""Records together with the links they came with: what opening and exporting show."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from mem_search.model import Filters, Link, Order, Record
+from mem_search.storage.sqlite import records
+
+Whole = tuple[Record, tuple[Link, ...]]
+
+
+def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Whole]:
+    """The records with these numbers that there are, in the order asked for."""
+    found = records.fetch(connection, numbers)
+    return [
+        (found[number], records.links(connection, number)) for number in numbers if number in found
+    ]
+
+
+def browse(
+    connection: sqlite3.Connection, filters: Filters, order: Order, limit: int, offset: int
+) -> tuple[list[Whole], int]:
+    """A page of what passes the filters, by date, and how many do."""
+    numbers = records.browse(connection, filters, order, limit, offset)
+    return fetch(connection, numbers), sum(records.counts(connection, filters).values())
+
+
+def export_page(
+    connection: sqlite3.Connection, filters: Filters, after: int, size: int
+) -> list[Whole]:
+    """The next records after number ``after``, in the order they were stored."""
+    return fetch(connection, records.export_page(connection, filters, after, size))

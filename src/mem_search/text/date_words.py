@@ -1,0 +1,339 @@
+"""The grammar of dates in words, read in the calendar of one time zone.
+
+A phrase is worked out as wall time and only then turned into instants, so a day is 23 or 25
+hours long where the clocks change. What a phrase spans is its own unit: ``october`` is the
+month, ``2024`` the year, ``yesterday`` the day; both ends are included. A weekday, a month or
+a day without a year is the latest one that has begun, because everything stored is in the
+past; the name of today's weekday means a week ago.
+
+Input is lower-case ASCII with single spaces; ``dates`` is where other text comes in, and where
+the errors get their words. ValueError and OverflowError here mean: no such date.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+from mem_search.model import DateRange
+
+Span = tuple[int, int]
+"""First and last millisecond, both included."""
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = timedelta(days=1)
+MONTHS: Final = (
+    "january february march april may june july august september october november december"
+).split()
+_WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
+_COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks", "y": "years"}
+_HOURS: Final = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
+
+_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})"
+WEEKDAY: Final = rf"(?:{'|'.join(_WEEKDAYS)})"
+COUNT: Final = rf"(?:[0-9]{{1,5}}|an?|{'|'.join(_COUNTS)})"
+UNIT: Final = r"(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?)"
+_NTH: Final = r"[0-3]?[0-9](?:st|nd|rd|th)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """``now`` in the calendar of ``tz``, and every phrase as seen from there."""
+
+    now: datetime
+    tz: tzinfo
+
+    @property
+    def today(self) -> date:
+        return self.now.date()
+
+    def ms(self, wall: datetime) -> int:
+        """The instant of a wall time; in a gap of the clock, the instant the gap opens into."""
+        moment = wall.replace(tzinfo=self.tz)
+        if moment.astimezone(UTC).astimezone(self.tz).replace(tzinfo=None) != wall:
+            # Imported here: it costs more than all else in this file, and gaps are rare.
+            from dateutil.tz import resolve_imaginary
+
+            moment = resolve_imaginary(moment)
+        return to_ms(moment)
+
+    def days(self, first: date, after: date) -> Span:
+        """From the first midnight up to the second, exclusive."""
+        start = self.ms(datetime.combine(first, time.min))
+        end = self.ms(datetime.combine(after, time.min)) - 1
+        return start, max(start, end)  # a day that a zone skipped has no length
+
+    def day(self, day: date) -> Span:
+        return self.days(day, day + _DAY)
+
+    def week(self, day: date) -> Span:
+        monday = day - day.weekday() * _DAY
+        return self.days(monday, monday + 7 * _DAY)
+
+    def month(self, year: int, month: int) -> Span:
+        first = date(year, month, 1)
+        return self.days(first, first + relativedelta(months=1))
+
+    def year(self, year: int) -> Span:
+        return self.days(date(year, 1, 1), date(year + 1, 1, 1))
+
+    def hours(self, day: date, first: int, after: int) -> Span:
+        start = datetime.combine(day, time.min)
+        return (
+            self.ms(start + timedelta(hours=first)),
+            self.ms(start + timedelta(hours=after)) - 1,
+        )
+
+    def unit(self, unit: str, day: date) -> Span:
+        match unit:
+            case "weeks":
+                return self.week(day)
+            case "months":
+                return self.month(day.year, day.month)
+            case "years":
+                return self.year(day.year)
+            case _:
+                return self.day(day)
+
+    def back(self, unit: str, count: int) -> date | int:
+        """``count`` units before now: a day of the calendar, or ms for what is shorter."""
+        if unit in {"minutes", "hours"}:
+            return to_ms(self.now) - count * (60_000 if unit == "minutes" else 3_600_000)
+        return self.today + _step(unit, -count)
+
+    def range(self, words: str) -> DateRange | None:
+        """The whole phrase, or None when it is not understood."""
+        if (span := self.atom(words)) is not None:
+            return DateRange(*span)
+        if two := _BETWEEN.fullmatch(words) or _FROM_TO.fullmatch(words):
+            return self.between(two[1], two[2])
+        if one := _PREFIXED.fullmatch(words):
+            return self.prefixed(one[1], one[2])
+        return None
+
+    def between(self, first: str, last: str) -> DateRange | None:
+        end = self.atom(last, bound=True)
+        if end is None:
+            return None
+        clock = self
+        if _RECURRING.fullmatch(first):  # "October to February" means the October before it
+            moment = EPOCH + timedelta(milliseconds=end[0])
+            clock = Clock(moment.astimezone(self.tz), self.tz)
+        start = clock.atom(first, bound=True)
+        return None if start is None else DateRange(start[0], end[1])
+
+    def prefixed(self, word: str, rest: str) -> DateRange | None:
+        open_ended = word not in {"in", "on", "during", "from", "over", "within", "of", "for"}
+        span = self.atom(rest, bound=open_ended)
+        if span is None:
+            return None
+        match word:
+            case "since":
+                return DateRange(start=span[0])
+            case "after":
+                return DateRange(start=span[1] + 1)
+            case "before":
+                return DateRange(end=span[0] - 1)
+            case "until" | "till" | "through" | "up to" | "by" | "as of":
+                return DateRange(end=span[1])
+            case _:
+                return DateRange(*span)
+
+    def atom(self, words: str, *, bound: bool = False) -> Span | None:
+        """What one date without ``since`` or ``to`` spans.
+
+        As a bound, ``2 months ago`` is that very day; else it is that whole month.
+        """
+        for pattern, read in _ATOMS:
+            if match := pattern.fullmatch(words):
+                return read(self, match, bound)
+        return None
+
+
+def to_ms(moment: datetime) -> int:
+    """An aware time as milliseconds since the epoch, rounded down."""
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+# One function a form of phrase; _ATOMS at the end says which form is whose.
+
+
+def _word(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    match match[0]:
+        case "now":
+            return to_ms(clock.now), to_ms(clock.now)
+        case "yesterday":
+            return clock.day(clock.today - _DAY)
+        case "day before yesterday":
+            return clock.day(clock.today - 2 * _DAY)
+        case "tomorrow":
+            return clock.day(clock.today + _DAY)
+        case "last night":  # it lasts into this morning
+            evening = clock.hours(clock.today - _DAY, *_HOURS["night"])
+            return evening[0], clock.hours(clock.today, 0, 6)[1]
+        case _:
+            return clock.day(clock.today)
+
+
+def _part_of_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    day = clock.today - _DAY if match[1] == "yesterday" else clock.today
+    return clock.hours(day, *_HOURS["night" if match[0] == "tonight" else match[2]])
+
+
+def _number(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    digits = match[0]
+    if re.fullmatch("[0-9]{4}", digits):
+        return clock.year(int(digits))
+    if re.fullmatch("[12][0-9]{3}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", digits):
+        return clock.day(date.fromisoformat(digits))
+    value = float(digits) if "." in digits or "e" in digits else int(digits)
+    if abs(value) >= 1e13:  # past 2286 in ms: rather a date without its separators
+        raise ValueError(digits)
+    # 1e11 seconds are the year 5138, 1e11 milliseconds are in 1973.
+    instant = int(value) if abs(value) >= 1e11 else int(value * 1000)
+    return instant, instant
+
+
+def _iso_date(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    year, month, day = int(match[1]), int(match[2]), match[3]
+    return clock.month(year, month) if day is None else clock.day(date(year, month, int(day)))
+
+
+def _iso_week(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    return clock.week(date.fromisocalendar(int(match[1]), int(match[2]), 1))
+
+
+def _iso_datetime(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    # A "+" that nobody percent-encoded arrives as a space.
+    text = re.sub(r" ([0-9]{2}:?[0-9]{2})$", r"+\1", f"{match[1]}T{match[2]}".upper())
+    moment = datetime.fromisoformat(text)
+    instant = clock.ms(moment) if moment.tzinfo is None else to_ms(moment)
+    return instant, instant
+
+
+def _ago(clock: Clock, match: re.Match[str], bound: bool) -> Span:
+    unit = _unit(match["unit"])
+    then = clock.back(unit, _count(match["count"]))
+    if isinstance(then, int):
+        return then, then if bound else max(then, to_ms(clock.now))
+    return clock.day(then) if bound else clock.unit(unit, then)
+
+
+def _rolling(clock: Clock, match: re.Match[str], bound: bool) -> Span:
+    """``past 3 days`` are the three before today, and today."""
+    if bound and match[0][0].isdigit():  # --until 3d is a day, as --since 3d is
+        return _ago(clock, match, bound)
+    then = clock.back(_unit(match["unit"]), _count(match["count"] or "a"))
+    if isinstance(then, int):
+        return then, max(then, to_ms(clock.now))
+    return clock.day(then)[0], clock.day(clock.today)[1]
+
+
+def _relative(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    step = {"last": -1, "previous": -1, "next": 1}.get(match[1], 0)
+    unit = match[2] + "s"
+    return clock.unit(unit, clock.today + _step(unit, step))
+
+
+def _weekday(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    ahead = [name[:3] for name in _WEEKDAYS].index(match[2][:3]) - clock.today.weekday()
+    if match[1] == "next":
+        ahead = (ahead - 1) % 7 + 1
+    elif match[1] != "this":
+        ahead = ahead % 7 - 7
+    return clock.day(clock.today + ahead * _DAY)
+
+
+def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    month, today = _month_number(match[2]), clock.today
+    year = today.year
+    match match[1]:
+        case "last":
+            year -= month >= today.month
+        case "next":
+            year += month <= today.month
+        case None:
+            year -= month > today.month
+    return clock.month(year, month)
+
+
+def _month_year(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    return clock.month(int(match[2]), _month_number(match[1]))
+
+
+def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    month, day = _month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
+    if match["year"]:
+        return clock.day(date(int(match["year"]), month, day))
+    # Eight years back there is a 29th of February, even around a year such as 2100.
+    for year in range(clock.today.year, clock.today.year - 9, -1):
+        if 1 <= day <= monthrange(year, month)[1] and date(year, month, day) <= clock.today:
+            return clock.day(date(year, month, day))
+    raise ValueError(match[0])
+
+
+def _count(word: str) -> int:
+    if word.isdigit():
+        return int(word)
+    return 1 if word in {"a", "an"} else _COUNTS.index(word) + 1
+
+
+def _unit(word: str) -> str:
+    return "months" if word.startswith("mo") else _UNITS[word[0]]
+
+
+def _step(unit: str, count: int) -> relativedelta:
+    match unit:
+        case "days":
+            return relativedelta(days=count)
+        case "weeks":
+            return relativedelta(weeks=count)
+        case "months":
+            return relativedelta(months=count)
+        case _:
+            return relativedelta(years=count)
+
+
+def _month_number(name: str) -> int:
+    return [month[:3] for month in MONTHS].index(name[:3]) + 1
+
+
+_Reader = Callable[[Clock, re.Match[str], bool], Span]
+_SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in _WEEKDAYS)})"
+_YEAR: Final = "[0-9]{4}"
+_ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        ("now|today|yesterday|day before yesterday|tomorrow|last night", _word),
+        (r"(?:(this|yesterday) (morning|afternoon|evening))|tonight", _part_of_day),
+        (r"-?[0-9]{1,20}(?:\.[0-9]{1,9})?(?:e\+?[0-9]{1,2})?", _number),
+        (r"([0-9]{4})[-/]([0-9]{1,2})(?:[-/]([0-9]{1,2}))?", _iso_date),
+        (r"([0-9]{4})-?w([0-9]{2})", _iso_week),
+        (r"([0-9]{4}-?[0-9]{2}-?[0-9]{2})[t ]([0-9][0-9:.,z+\- ]*)", _iso_datetime),
+        (rf"(?P<count>{COUNT}) (?P<unit>{UNIT}) ago", _ago),
+        (r"(?P<count>[0-9]{1,5}) ?(?P<unit>mo|[mhdwy])", _rolling),
+        (rf"(?:last|past|previous) (?P<count>{COUNT}) (?P<unit>{UNIT})", _rolling),
+        (rf"past(?P<count>) (?P<unit>{UNIT})", _rolling),
+        (r"last(?P<count>) (?P<unit>minute|hour|day)", _rolling),
+        ("(last|previous|this|current|next) (week|month|year)", _relative),
+        (rf"(?:(last|this|next) )?({_SHORT_WEEKDAY})", _weekday),
+        (rf"(?:(last|this|next) )?({_MONTH})\.?", _month),
+        (rf"({_MONTH})\.?,? ({_YEAR})", _month_year),
+        (rf"(?P<month>{_MONTH})\.? (?P<day>{_NTH})(?:,? (?P<year>{_YEAR}))?", _month_day),
+        (rf"(?P<day>{_NTH}) (?:of )?(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?", _month_day),
+    )
+)
+_RECURRING: Final = re.compile(rf"{_SHORT_WEEKDAY}|(?:{_NTH} )?{_MONTH}\.?(?: {_NTH})?")
+_BETWEEN: Final = re.compile("(?:between|from) (.+?) (?:and|to|until|till|through|-) (.+)")
+_FROM_TO: Final = re.compile(r"(.+?)(?: (?:to|until|till|through|-) |\.\.|/)(.+)")
+_PREFIXED: Final = re.compile(
+    "(since|after|before|until|till|through|up to|by|as of"
+    "|in|on|during|from|over|within|of|for) (.+)"
+)

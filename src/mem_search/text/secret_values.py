@@ -1,0 +1,96 @@
+"""Whether a value that is assigned to a name like ``password`` is a secret or only words.
+
+A judgement on one short value, without its surroundings: identifiers, types, paths, numbers,
+placeholders and references to a secret kept elsewhere are not secrets; what nobody would say
+aloud is one. ``redaction`` finds the values and owns what happens to them.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final, Literal
+
+Place = Literal["string", "data", "code"]
+
+_PLACEHOLDER: Final = re.compile(
+    r"\[redacted:|\$[{(]|^\$\w+$|^%\w*%?$|%\(|\{[\w.]*\}|^[<{].*[>}]?$|\.\.\.|…|\*{3}|x{4}"
+    r"|^(?:your|change[-_ ]?me|change[-_ ]?it|insert|replace|undefined)"
+    r"|(?<![a-z0-9])(?:your|my|example|sample|placeholder|dummy|todo|fixme|here)(?![a-z0-9])",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(
+    r"[a-z][a-z0-9+.-]{0,30}://|(?:sha[0-9]{1,3}|md5)[:-]|arn:aws|[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"|(?:process\.env|os\.environ|env|secrets|vars|config|settings|self|this)\.",
+    re.IGNORECASE,
+)
+_PATH: Final = re.compile(r"(?:~|\.{0,2})/|[A-Za-z]:[\\/]")
+_BASE64: Final = re.compile("[A-Za-z0-9/+]{40,}={0,2}")
+_RUN: Final = re.compile("[A-Za-z0-9]+")
+_WORD: Final = re.compile("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
+_NUMBERED_WORD: Final = re.compile("[A-Za-z]+[0-9]{1,3}")
+# What every secret has one of; quicker than all that follows.
+_HINT: Final = re.compile("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{16}")
+_TYPE: Final = re.compile("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
+_SPECIAL: Final = re.compile("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
+_TECHNICAL: Final = re.compile(
+    "(?:sha|md|base|utf|aes|rs|hs|es|ps|rsa|oauth|ed|argon|pbkdf|http|ipv|u?int|float|s|k|p|u|i|f"
+    "|pass|password|passwd|pw|pwd|token|secret|key|arg|str|string|user|test)[0-9]+",
+    re.IGNORECASE,
+)
+_GENERIC: Final = frozenset("password passwd passw0rd pass pwd pw secret token key".split())
+
+
+def is_placeholder(value: str) -> bool:
+    """A stand-in for a secret, such as ``<your-key>``, ``${VAR}``, ``xxxx`` or ``changeme``."""
+    return (
+        len(set(value)) <= 3 or value.lower() in _GENERIC or _PLACEHOLDER.search(value) is not None
+    )
+
+
+def is_secret(value: str, place: Place, *, password: bool) -> bool:
+    """Whether ``value`` is hard to guess and stands there for itself.
+
+    ``place``: a quoted ``string``, ``data`` (``KEY=value``, ``key: value``) or ``code``, where
+    it may as well be an identifier. ``password`` when the name promises one: people choose
+    shorter and simpler ones than machines do.
+    """
+    chosen = password and place != "code"
+    if len(value) < (6 if chosen else 8) or not _HINT.search(value) or is_placeholder(value):
+        return False
+    if _ELSEWHERE.match(value) or (_PATH.match(value) and not _BASE64.fullmatch(value)):
+        return False
+    if any(letter.isspace() for letter in value):  # a sentence about a secret
+        return False
+    if re.fullmatch(r"[0-9][0-9.,_]*", value):
+        return chosen
+    if _TYPE.fullmatch(value) and not (password and place == "string"):
+        return False
+    runs = _RUN.findall(value)
+    if chosen:
+        return not all(_WORD.fullmatch(run) or _TECHNICAL.fullmatch(run) for run in runs) or (
+            _SPECIAL.search(value) is not None
+        )
+    return not _is_wordy(runs) or (place != "code" and any(_is_scrambled(run) for run in runs))
+
+
+def is_credential(value: str) -> bool:
+    """Whether what follows ``Authorization: Bearer`` or ``Basic`` is more than a word."""
+    if len(value) < 8 or is_placeholder(value):
+        return False
+    mixed = value[1:] != value[1:].lower() and value != value.upper()
+    return mixed or (
+        any(letter.isdigit() for letter in value) and not _is_wordy(_RUN.findall(value))
+    )
+
+
+def _is_wordy(runs: list[str]) -> bool:
+    return all(_WORD.fullmatch(run) or _NUMBERED_WORD.fullmatch(run) for run in runs)
+
+
+def _is_scrambled(run: str) -> bool:
+    """Letters alone, but no word has that many, nor so many capitals among them."""
+    if len(run) < 16 or not run.isalpha():
+        return False
+    flips = sum(one.isupper() != two.isupper() for one, two in pairwise(run))
+    return flips >= 0.38 * len(run) or (flips == 0 and len(run) >= 24)

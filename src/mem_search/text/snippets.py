@@ -1,0 +1,62 @@
+"""The piece of a passage that shows why it matched, as an exact span of the record's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mem_search.model import Snippet
+
+LENGTH = 240
+_WORD = re.compile(r"\w+")
+
+
+def snippet(
+    text: str, start: int, end: int, words: Iterable[str], *, length: int = LENGTH
+) -> Snippet:
+    """The window of about ``length`` characters in ``text[start:end]`` with most of ``words``.
+
+    ``words`` are lower-case; a text word counts when one begins with the other's stem, as the
+    index stems too. The span is cut at word ends: ``result.text == text[result.start:result.end]``.
+    """
+    stems = {_stem(word) for word in words}
+    hits = [
+        (match.start() + start, stem)
+        for match in _WORD.finditer(text[start:end])
+        if (stem := _stem(match[0].lower())) in stems
+    ]
+    if not hits or end - start <= length:
+        return _cut(text, start, min(end, start + length), start, end)
+    best_at, best = start, -1
+    for at, _ in hits:
+        inside = {stem for other, stem in hits if at <= other < at + length}
+        if len(inside) > best:
+            best_at, best = at, len(inside)
+    first = max(start, best_at - length // 6)
+    return _cut(text, first, min(end, first + length), start, end)
+
+
+def _cut(text: str, first: int, last: int, start: int, end: int) -> Snippet:
+    """Move both ends outward-safe to word ends and away from white space."""
+    while first > start and text[first - 1].isalnum() and text[first].isalnum():
+        first -= 1
+    while (
+        last < end
+        and text[last - 1].isalnum()
+        and text[last].isalnum()
+        and last - first < 2 * LENGTH
+    ):
+        last += 1
+    while first < last and text[first].isspace():
+        first += 1
+    while last > first and text[last - 1].isspace():
+        last -= 1
+    return Snippet(text=text[first:last], start=first, end=last)
+
+
+def _stem(word: str) -> str:
+    """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
+    for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

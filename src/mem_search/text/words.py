@@ -1,0 +1,166 @@
+"""Words of a question, as the full-text index will see them.
+
+FTS5's ``unicode61`` takes letters and digits as words and everything else as space, so a
+question is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts, and
+no character of a question can be query syntax. Question words that carry no meaning are left
+out unless nothing else remains. Chinese, Japanese and Korean runs are cut into the same
+character pairs that ``parts`` puts into the index beside the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+STOP_WORDS = frozenset(
+    "a an and are as at be by did do does for from had has have he her his how i in is it its me"
+    " my of on or our she that the their them they this to was we were what when where which who"
+    " whom why will with would you your".split()
+)
+"""54 words; a larger list or frequency trimming ranks worse (docs/retrieval.md)."""
+
+MAX_WORDS = 64
+"""More distinct words than this add cost, not meaning: a pasted page is not a question."""
+
+_CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003134f"
+)
+_RUN = re.compile(f"[{_CJK}]+|(?:(?![{_CJK}])[^\\W_])+")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_PHRASE = re.compile(r'"([^"]+)"')
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A question cut up: single words, quoted phrases, CJK runs.
+
+    Phrases must match when ``demanded``, else they only add to the score.
+    """
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    cjk: tuple[str, ...] = ()
+    demanded: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.phrases or self.cjk)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every word that may be lit up in a text that matched."""
+        inside = (word for phrase in self.phrases for word in phrase)
+        return tuple(dict.fromkeys((*self.words, *inside, *self.cjk)))
+
+
+def read(text: str) -> Words:
+    """Cut a question into words. Any text is fine; nothing raises.
+
+    Quotes around several words are a demand when they are at least half of what is asked;
+    inside a longer sentence they quote, and their words count like the others.
+    """
+    text = unicodedata.normalize("NFC", text)
+    quoted = [tuple(_runs(inside)) for inside in _PHRASE.findall(text)]
+    phrases = tuple(runs for runs in quoted if _is_phrase(runs))
+    outside = _meaningful(_runs(_PHRASE.sub(" ", text)))
+    demanded = sum(map(len, phrases)) >= len(outside)
+    if demanded and phrases:
+        one_word = [run for runs in quoted if not _is_phrase(runs) for run in runs]
+        kept = list(dict.fromkeys(outside + one_word))
+    else:
+        runs = list(dict.fromkeys(_runs(text)))
+        kept = _meaningful(runs) or runs
+    return Words(
+        words=tuple(run for run in kept if not _IS_CJK.match(run))[:MAX_WORDS],
+        phrases=phrases[:MAX_WORDS],
+        cjk=tuple(run for run in kept if _IS_CJK.match(run))[:MAX_WORDS],
+        demanded=demanded,
+    )
+
+
+def mostly_foreign(text: str) -> bool:
+    """Whether most letters are outside Latin script: the bundled model knows English only."""
+    letters = [char for char in text if char.isalpha()]
+    foreign = sum(not unicodedata.name(char, "").startswith("LATIN") for char in letters)
+    return foreign * 2 > len(letters)
+
+
+def match_expression(words: Words) -> str:
+    """The question as an FTS5 query: any word may match, every demanded phrase must.
+
+    Returns "" when there is nothing to look for.
+    """
+    phrases = [_phrase(phrase) for phrase in words.phrases]
+    optional = [_quoted(word) for word in words.words]
+    for run in words.cjk:
+        # One character stands in the index only as the head of a pair.
+        optional += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
+    if not phrases or not words.demanded:
+        return " OR ".join(optional + phrases)
+    # A required phrase is named again among the alternatives, so that a record with the
+    # phrase alone still matches while other words add to its score.
+    required = " AND ".join(phrases)
+    return f"({required}) AND ({' OR '.join(phrases + optional)})" if optional else required
+
+
+def parts(text: str) -> str:
+    """Terms to index beside ``text``: CJK character pairs and the parts of camelCase words."""
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFC", text)):
+        if _IS_CJK.match(run):
+            found += pairs(run)
+        elif _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
+            pieces = _CAMEL.findall(run)
+            if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
+                found += [piece.lower() for piece in pieces]
+    return " ".join(found)
+
+
+def pairs(run: str) -> list[str]:
+    """Overlapping character pairs; a single character stands for itself."""
+    if len(run) == 1:
+        return [run]
+    return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def _is_phrase(runs: tuple[str, ...]) -> bool:
+    """Several words, or a CJK run that the index holds as several pairs."""
+    return len(runs) > 1 or any(_IS_CJK.match(run) and len(run) > 2 for run in runs)
+
+
+def _meaningful(runs: Sequence[str]) -> list[str]:
+    return [run for run in runs if run not in STOP_WORDS]
+
+
+def _runs(text: str) -> list[str]:
+    return [run.lower() for run in _RUN.findall(text)]
+
+
+def _phrase(runs: tuple[str, ...]) -> str:
+    """Runs of one script stand together; where the script changes, both sides must match."""
+    terms: list[str] = []
+    latin: list[str] = []
+    for run in runs:
+        if _IS_CJK.match(run):
+            if latin:
+                terms.append(_quoted(" ".join(latin)))
+                latin = []
+            terms.append(_parts(" ".join(pairs(run)), prefix=len(run) == 1))
+        else:
+            latin.append(run)
+    if latin:
+        terms.append(_quoted(" ".join(latin)))
+    return terms[0] if len(terms) == 1 else f"({' AND '.join(terms)})"
+
+
+def _parts(text: str, *, prefix: bool) -> str:
+    return f"parts : {_quoted(text)}{' *' if prefix else ''}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

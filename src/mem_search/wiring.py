@@ -1,0 +1,209 @@
+"""The composition root: Settings → Runtime. The only place that knows every part by name.
+
+Opening is quick: the store is opened and migrated, everything heavy (the model, the vector
+index) gets ready in the background, and a search meanwhile answers with what there is and says
+so. ``Runtime.close`` stops in the reverse order and leaves nothing running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from mem_search.contracts import Embedder, Retriever
+from mem_search.embedders import open_embedder
+from mem_search.embedders.missing import MissingEmbedder
+from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable
+from mem_search.ingest.indexer import Indexer
+from mem_search.ingest.intake import Intake
+from mem_search.jobs.following import follow
+from mem_search.jobs.queue import JobQueue
+from mem_search.jobs.reading import Reader
+from mem_search.jobs.sync import ImportJob, SyncJob
+from mem_search.jobs.upkeep import AuditJob, RebuildJob
+from mem_search.retrievers.keyword import KeywordRetriever
+from mem_search.retrievers.vector import VectorRetriever
+from mem_search.search.engine import Engine
+from mem_search.settings import Settings
+from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.sqlite import stats, vectors
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.stats import Corpus
+
+log = logging.getLogger(__name__)
+
+SMALL_CORPUS = 5_000
+"""Passages up to which the numbers are read again at every change."""
+
+CORPUS_SECONDS = 5.0
+"""How old the corpus numbers may be while the store changes."""
+
+
+class CorpusNumbers:
+    """The corpus' numbers, read again when the store changed, but not more often than needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._numbers: Corpus | None = None
+        self._read_at = 0.0
+        self._stale = True
+        self._reading = asyncio.Lock()
+
+    def changed(self) -> None:
+        """The store is not what it was."""
+        self._stale = True
+
+    async def __call__(self) -> Corpus:
+        async with self._reading:
+            if self._numbers is None or (self._stale and self._due(self._numbers)):
+                self._stale = False
+                self._read_at = time.monotonic()
+                self._numbers = await self._database.read(stats.corpus)
+            return self._numbers
+
+    def _due(self, numbers: Corpus) -> bool:
+        small = numbers.size < SMALL_CORPUS
+        return small or time.monotonic() - self._read_at > CORPUS_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Everything a surface needs, ready to use."""
+
+    settings: Settings
+    database: Database
+    corpus: CorpusNumbers
+    engine: Engine
+    intake: Intake
+    reader: Reader
+    indexer: Indexer
+    index: ChromaIndex | OffIndex
+    embedder: Embedder
+    jobs: JobQueue
+    started_at: int
+
+
+@asynccontextmanager
+async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncIterator[Runtime]:
+    """The parts of one home, open until the block ends.
+
+    ``background=False`` opens the store and the engine without indexing, jobs or following.
+    Raises StorageError, or InputError naming the setting at fault.
+    """
+    database = await Database.open(settings.database)
+    embedding = ThreadPoolExecutor(1, thread_name_prefix="embed-passages")
+    asking = ThreadPoolExecutor(1, thread_name_prefix="embed-question")
+    tasks: list[asyncio.Task[None]] = []
+    index: ChromaIndex | OffIndex | None = None
+    reset = asyncio.Event()
+    try:
+        embedder = await asyncio.to_thread(_embedder, settings)
+        model = await database.write(
+            vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
+        )
+        index = open_index(
+            settings.chroma_url if embedder.dimensions else "off",
+            chroma_dir=settings.chroma_dir,
+            logs_dir=settings.logs_dir,
+            fingerprint=embedder.fingerprint,
+            dimensions=embedder.dimensions,
+            token=settings.chroma_token,
+            on_reset=reset.set,
+        )
+        corpus = CorpusNumbers(database)
+        indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
+
+        def stored() -> None:
+            corpus.changed()
+            indexer.wake()
+
+        intake = Intake(database, stored)
+        reader = Reader(database, intake)
+        jobs = JobQueue(
+            database,
+            (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
+        )
+        legs: tuple[Retriever, ...] = (
+            KeywordRetriever(database, corpus),
+            VectorRetriever(database, index, embedder, model, asking, corpus),
+        )
+        runtime = Runtime(
+            settings=settings,
+            database=database,
+            corpus=corpus,
+            engine=Engine(database, legs, corpus),
+            intake=intake,
+            reader=reader,
+            indexer=indexer,
+            index=index,
+            embedder=embedder,
+            jobs=jobs,
+            started_at=int(time.time() * 1000),
+        )
+        index.start()
+        if background:
+            await jobs.start()
+            background_work = (
+                _run("index", indexer.run()),
+                _run("audit", _audit_after(reset, indexer)),
+                _run("follow", follow(database, reader, settings.follow)),
+                _run("warm up", _warm_up(embedder, asking)),
+            )
+            tasks += [asyncio.create_task(work) for work in background_work]
+        yield runtime
+        await jobs.close()
+    finally:
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+        for executor in (embedding, asking):
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+        if index is not None:
+            await index.close()
+        await database.close()
+
+
+def _embedder(settings: Settings) -> Embedder:
+    try:
+        return open_embedder(settings.embedder, settings.models_dir)
+    except ModelUnavailable as error:
+        log.warning("only words are searched until the next start: %s", error)
+        return MissingEmbedder(settings.embedder, error.message)
+
+
+async def _run(name: str, work: Coroutine[Any, Any, None]) -> None:
+    """Background work that must not end the worker: its failure is logged and told by stats."""
+    try:
+        await work
+    except Exception:
+        log.exception("%s stopped; restart the worker with `mem-search worker restart`", name)
+
+
+async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
+    """Whenever the index may have lost something, compare it with the store and mend it."""
+    while True:
+        await reset.wait()
+        reset.clear()
+        try:
+            found = await indexer.audit()
+        except IndexUnavailable as error:
+            log.warning("the index could not be compared yet: %s", error)  # its next start resets
+            continue
+        if found.missing or found.extra:
+            log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
+
+
+async def _warm_up(embedder: Embedder, executor: ThreadPoolExecutor) -> None:
+    """Load the model before the first question; a model that cannot load says so when asked."""
+    try:
+        await asyncio.get_running_loop().run_in_executor(executor, embedder.embed, ["warm up"])
+    except MemSearchError as error:
+        log.warning("the embedding model is not ready: %s", error)

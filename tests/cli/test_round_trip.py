@@ -1,0 +1,216 @@
+"""What people type, end to end: in, found, opened, out, deleted; and how each error is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Home
+
+RECORDS = [
+    {
+        "kind": "note",
+        "source_id": "n1",
+        "title": "Token lifetime",
+        "text": "Auth tokens expire after an hour.",
+        "created_at": "2026-01-02T10:00:00Z",
+        "project": "web",
+        "tags": ["auth"],
+    },
+    {
+        "kind": "email",
+        "source_id": "e1",
+        "title": "Slow login",
+        "text": "The login page takes ten seconds since the auth change.",
+        "created_at": "2026-01-03T10:00:00Z",
+        "project": "web",
+    },
+    {
+        "kind": "memory",
+        "source_id": "m1",
+        "text": "Prefers tabs over spaces.",
+        "created_at": "2026-01-04T10:00:00Z",
+    },
+]
+
+
+@pytest.fixture
+def filled(mem: Home) -> Home:
+    lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+    assert mem.ok("import", "jsonl", "-", given=lines) == "jsonl standard input: 3 new\n"
+    return mem
+
+
+def results(mem: Home, *argv: str) -> list[str]:
+    return [each["title"] for each in json.loads(mem.ok(*argv, "--json"))["results"]]
+
+
+def test_what_was_imported_is_found(filled: Home) -> None:
+    listing = filled.ok("unified", "auth")
+    assert listing.startswith('Found 2 result(s) matching "auth":\n')
+    assert "Note #1 - Token lifetime (" in listing
+    assert "\x1b" not in listing
+    assert results(filled, "unified", "auth") == ["Slow login", "Token lifetime"]
+    assert results(filled, "emails", "auth") == ["Slow login"]
+    assert results(filled, "search", "--tag", "auth") == ["Token lifetime"]
+    assert results(filled, "unified", "--project", "web", "--until", "2026-01-02") == [
+        "Token lifetime"
+    ]
+    assert results(
+        filled, "unified", "--kind", "email", "--kind", "note", "--order", "date_asc"
+    ) == [
+        "Token lifetime",
+        "Slow login",
+    ]
+
+
+def test_the_quick_path_and_the_framework_print_the_same(filled: Home) -> None:
+    quick = filled.ok("unified", "auth")
+    # The two dashes are left to the framework.
+    assert filled.ok("unified", "--", "auth") == quick
+
+
+def test_nothing_found_is_exit_1(filled: Home) -> None:
+    done = filled.run("unified", "--project", "nowhere")
+    assert done.returncode == 1
+    assert done.stdout.startswith("No results found")
+
+
+def test_records_are_opened_by_ref_and_by_number(filled: Home) -> None:
+    whole = filled.ok("get", "note:1", "2")
+    assert "Auth tokens expire after an hour." in whole
+    assert "\n---\n" in whole
+    assert "ten seconds" in whole
+    lines = filled.ok("get", "1", "email:2", "--json").splitlines()
+    assert [json.loads(line)["ref"] for line in lines] == ["note:1", "email:2"]
+
+
+def test_what_is_there_is_printed_beside_what_is_missing(filled: Home) -> None:
+    done = filled.run("get", "note:99", "note:1")
+    assert done.returncode == 4
+    assert "Auth tokens" in done.stdout
+    assert "99" in done.stderr
+
+
+def test_a_timeline_stands_around_a_record_or_an_answer(filled: Home) -> None:
+    around = filled.ok("timeline", "email:2")
+    assert "Slow login (10:00 AM)  <- anchor" in around
+    assert "Token lifetime" in around
+    assert filled.ok("timeline", "slow login") == around
+    assert "Slow login" not in filled.ok("timeline", "1", "--after", "0")
+
+
+def test_export_import_export_is_identical(filled: Home, tmp_path: Path) -> None:
+    first = filled.ok("export")
+    assert len(first.splitlines()) == 3
+    other = Home(
+        tmp_path / "second", filled.environ | {"MEM_SEARCH_HOME": str(tmp_path / "second")}
+    )
+    try:
+        file = tmp_path / "all.jsonl"
+        file.write_text(first)
+        assert other.ok("import", "jsonl", str(file)) == f"jsonl {file}: 3 new\n"
+        assert other.ok("export") == first
+        assert other.ok("export", "--kind", "memory").count("\n") == 1
+    finally:
+        other.end()
+
+
+def test_a_deleted_record_does_not_come_back(filled: Home) -> None:
+    unasked = filled.run("delete", "note:1")
+    assert unasked.returncode == 2
+    assert "--yes" in unasked.stderr
+    assert filled.ok("delete", "note:1", "--yes") == "deleted note:1  Token lifetime\n"
+    assert filled.run("get", "note:1").returncode == 4
+    filled.ok("import", "jsonl", "-", given=json.dumps(RECORDS[0]) + "\n")
+    assert results(filled, "unified", "auth") == ["Slow login"]
+
+
+def test_a_line_that_is_no_record_is_named_in_the_ledger(mem: Home) -> None:
+    mem.run("import", "jsonl", "-", given=json.dumps(RECORDS[0]) + "\n{broken\n")
+    assert "failed" in mem.ok("ledger", "--item", "line 2")
+    assert mem.run("ledger", "--item", "nothing like it").returncode == 1
+
+
+def test_sync_reads_a_place_and_says_what_came(filled: Home, tmp_path: Path) -> None:
+    file = tmp_path / "more.jsonl"
+    file.write_text(json.dumps({"kind": "report", "text": "A report on auth."}) + "\n")
+    assert filled.ok("sync", "jsonl", str(file)) == f"jsonl {file}: 1 new\n"
+    assert filled.ok("sync", "jsonl", str(file)) == f"jsonl {file}: nothing new\n"
+    assert "sync" in filled.ok("jobs")
+
+
+def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
+    assert filled.ok("stats").startswith("3 records\n")
+    assert json.loads(filled.ok("stats", "--json"))["records"]["total"] == 3
+    assert json.loads(filled.ok("index", "status", "--json"))["passages"] >= 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "word"),
+    [
+        (["unified", "x", "--limit", "500"], 2, "--limit"),
+        (["unified", "x", "--limit", "many"], 2, "--limit"),
+        (["unified", "x", "--since", "the day after never"], 2, "--since"),
+        (["unified", "x", "--order", "size"], 2, "--order"),
+        (["unified", "x", "--kind", "poem"], 2, "--kind"),
+        (["unified"], 2, "query"),
+        (["unified", "x", "--unknown"], 2, "--unknown"),
+        (["get", "poem:1"], 2, "poem"),
+        (["get", "424242"], 4, "424242"),
+        (["get", "x", "--format", "yaml"], 2, "--format"),
+        (["import", "jsonl", "/nowhere/x.jsonl"], 2, "/nowhere/x.jsonl"),
+        (["import", "poems", "/etc/hostname"], 2, "poems"),
+        (["sync", "claude-mem", "/etc/hostname"], 7, "/etc/hostname"),
+        (["jobs", "nonsense"], 4, "nonsense"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(mem: Home, argv: list[str], code: int, word: str) -> None:
+    done = mem.run(*argv)
+    assert done.returncode == code, done.stderr
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_reader_that_goes_away_is_nobodys_fault(filled: Home) -> None:
+    for argv in (["unified", "auth"], ["export"], ["stats"]):
+        process = filled.popen(*argv)
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+
+
+def test_doctor_finds_a_healthy_home_and_a_sick_one(filled: Home) -> None:
+    healthy = filled.run("doctor")
+    assert healthy.returncode == 0, healthy.stdout
+    assert "ok    worker: pid " in healthy.stdout
+    filled.ok("worker", "stop")
+    (filled.path / "mem-search.db").write_bytes(b"not a database, but long enough" * 40)
+    sick = filled.run("doctor", "--json")
+    assert sick.returncode == 1
+    (finding,) = [
+        each for each in json.loads(sick.stdout)["findings"] if each["state"] == "missing"
+    ]
+    assert finding["name"] == "database"
+    assert finding["fix"]
+
+
+@pytest.mark.worker
+def test_the_product_as_it_comes_searches_by_meaning(whole: Home) -> None:
+    lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
+    whole.ok("import", "jsonl", "-", given=lines)
+    for _ in range(60):
+        if json.loads(whole.ok("stats", "--json"))["embedding_coverage"] == 1:
+            break
+    assert results(whole, "search", "indentation habits", "--mode", "vector")[0].startswith(
+        "Prefers tabs"
+    )
+    assert whole.ok("index", "audit") == "index and store agree\n"
+    whole.ok("worker", "stop")

@@ -1,0 +1,148 @@
+"""A worker's life by its commands: one per home, found again, ended for certain."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from conftest import Home
+
+from mem_search.daemon.address import is_locked
+
+
+def test_start_status_restart_and_stop(mem: Home) -> None:
+    assert mem.run("worker", "status").returncode == 3
+    assert mem.ok("worker", "start").startswith("started (pid ")
+    first = mem.worker()
+    assert (mem.path / "worker.json").stat().st_mode & 0o777 == 0o600
+    assert first["home"] == str(mem.path)
+    assert mem.ok("worker", "start") == f"already running (pid {first['pid']}, {first['url']})\n"
+    assert json.loads(mem.ok("worker", "status", "--json")) == first
+    assert mem.ok("worker", "restart").startswith("started (pid ")
+    assert mem.worker()["instance_id"] != first["instance_id"]
+    assert mem.ok("worker", "stop").startswith("stopped (pid ")
+    assert not (mem.path / "worker.json").exists()
+    assert not is_locked(str(mem.path))
+    assert mem.ok("worker", "stop") == "not running\n"
+    log = mem.ok("worker", "logs", "-n", "2")
+    assert log.endswith("stopped\n")
+
+
+def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
+    starts = [mem.popen("worker", "start") for _ in range(10)]
+    said = [start.communicate(timeout=60)[0] for start in starts]
+    assert [start.returncode for start in starts] == [0] * 10
+    assert sum(text.startswith("started") for text in said) == 1
+    assert all(f"pid {mem.pid()}, " in text for text in said)
+
+
+def test_a_second_worker_in_the_foreground_is_a_conflict(mem: Home) -> None:
+    mem.ok("worker", "start")
+    second = mem.run("worker", "run")
+    assert second.returncode == 5
+    assert f"already running (pid {mem.pid()}, http://127.0.0.1:" in second.stderr
+
+
+class _Foreign(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_port_that_another_program_has_is_told_with_the_way_out(mem: Home) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Foreign) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = str(server.server_port)
+        in_front = mem.run("worker", "run", MEM_SEARCH_PORT=port)
+        behind = mem.run("worker", "start", "--port", port)
+        server.shutdown()
+        thread.join()
+    assert in_front.returncode == 5
+    assert f"port {port} is taken by another program" in in_front.stderr
+    assert "MEM_SEARCH_PORT" in in_front.stderr
+    assert behind.returncode == 3
+    assert f"port {port} is taken" in behind.stderr
+    assert not is_locked(str(mem.path))
+
+
+def test_a_port_that_another_homes_worker_has_is_told_apart(mem: Home) -> None:
+    mem.ok("worker", "start")
+    port = str(mem.worker()["port"])
+    other = Home(
+        mem.path.parent / "other",
+        mem.environ | {"MEM_SEARCH_HOME": str(mem.path.parent / "other")},
+    )
+    refused = other.run("worker", "run", "--port", port)
+    assert refused.returncode == 5
+    assert f"the mem-search worker of another home (pid {mem.pid()})" in refused.stderr
+
+
+def test_what_a_killed_worker_left_behind_does_no_harm(mem: Home) -> None:
+    mem.ok("worker", "start")
+    killed = mem.pid()
+    os.kill(killed, signal.SIGKILL)
+    mem.wait_until_free()
+    assert (mem.path / "worker.json").exists()
+    assert mem.run("worker", "status").returncode == 3
+    assert mem.run("unified", "x", "--no-start").returncode == 3
+    assert mem.run("unified", "x").returncode == 1  # starts one, which knows nothing
+    assert mem.pid() != killed
+
+
+def test_a_second_signal_ends_the_worker_at_once(mem: Home) -> None:
+    mem.ok("worker", "start")
+    pid, port = mem.pid(), int(str(mem.worker()["port"]))
+    # A request that never comes to its end keeps the worker waiting for its five seconds.
+    token = (mem.path / "token").read_text().strip()
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(
+            b"POST /api/import/jsonl HTTP/1.1\r\nContent-Type: application/x-ndjson\r\n"
+            + f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n".encode()
+            + b"Content-Length: 999\r\n\r\n{"
+        )
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGTERM)
+        time.sleep(0.3)
+        assert is_locked(str(mem.path))
+        os.kill(pid, signal.SIGTERM)
+        mem.wait_until_free(2)
+    assert "second signal" in mem.ok("worker", "logs")
+
+
+def test_an_upload_that_a_stop_cuts_off_leaves_nothing_half_written(mem: Home) -> None:
+    mem.ok("worker", "start")
+    port = int(str(mem.worker()["port"]))
+    token = (mem.path / "token").read_text().strip()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.putrequest("POST", "/api/import/jsonl")
+    connection.putheader("Authorization", f"Bearer {token}")
+    connection.putheader("Content-Type", "application/x-ndjson")
+    connection.putheader("Content-Length", "500")
+    connection.endheaders(b'{"kind": "note", "text": "never finished"}\n{"kind": ')
+    time.sleep(0.2)
+    assert mem.ok("worker", "stop").startswith("stopped")
+    connection.close()
+    assert mem.run("notes", "never").returncode == 1
+    assert not list((mem.path / "spool").glob("*"))
+
+
+def test_a_broken_setting_is_named_by_who_starts(mem: Home) -> None:
+    done = mem.run("stats", MEM_SEARCH_EMBEDDER="nonsense")
+    assert done.returncode == 3
+    assert "unknown embedder 'nonsense'" in done.stderr
+    assert not is_locked(str(mem.path))
+
+
+def test_a_foreign_host_is_refused(mem: Home) -> None:
+    done = mem.run("worker", "run", "--host", "0.0.0.0")
+    assert done.returncode == 6
+    assert "0.0.0.0" in done.stderr

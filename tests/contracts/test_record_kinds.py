@@ -1,0 +1,129 @@
+"""Every kind of record through the same tests."""
+
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.contracts import RecordKind
+from mem_search.errors import InputError
+from mem_search.model import Draft, Kind, Link, Record
+from mem_search.records import KINDS, by_name, by_plural
+
+WORDS = st.text(max_size=40) | st.text(alphabet="ab ,\n\r-:\x00\ud800é", max_size=40)
+LISTS = st.lists(WORDS, max_size=4)
+METADATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": WORDS,
+        "subtitle": WORDS,
+        "narrative": WORDS,
+        "facts": LISTS,
+        "concepts": LISTS,
+        "files_read": LISTS,
+        "files_modified": LISTS,
+        "files_edited": LISTS,
+        "request": WORDS,
+        "completed": WORDS,
+        "notes": WORDS,
+        "branch": WORDS,
+        "folder": WORDS,
+        "domain": WORDS,
+        "path": WORDS,
+        "subject": WORDS,
+        "from": WORDS,
+        "to": LISTS,
+        "archived": st.booleans(),
+        "unknown": st.none() | st.integers() | WORDS | st.dictionaries(WORDS, LISTS, max_size=2),
+    },
+)
+DRAFTS = st.builds(
+    Draft,
+    kind=st.sampled_from(get_args(Kind)),
+    source=st.just("test"),
+    source_id=st.just("1"),
+    text=WORDS.map(lambda words: f"{words} end"),
+    title=WORDS,
+    project=WORDS,
+    tags=LISTS.map(tuple),
+    url=WORDS,
+    importance=st.none() | st.floats(0, 1),
+    metadata=METADATA,
+    links=st.lists(st.builds(Link, WORDS, WORDS), max_size=2).map(tuple),
+)
+
+
+def stored(draft: Draft) -> Record:
+    values: dict[str, Any] = {
+        name: getattr(draft, name) for name in Draft.__dataclass_fields__ if name != "links"
+    }
+    return Record(number=3, **{**values, "created_at": 0, "updated_at": 0})
+
+
+@given(DRAFTS)
+def test_composing_twice_changes_nothing(draft: Draft) -> None:
+    kind = by_name(draft.kind)
+    once = kind.compose(draft)
+    assert kind.compose(once) == once
+
+
+@given(DRAFTS)
+def test_whatever_is_composed_can_be_encoded_listed_and_filtered(draft: Draft) -> None:
+    kind = by_name(draft.kind)
+    once = kind.compose(draft)
+    once.text.encode()
+    once.title.encode()
+    assert once.text.strip()
+    assert set(draft.metadata) == set(once.metadata)
+    facets = list(kind.facets(once))
+    assert len(set(facets)) == len(facets)
+    assert all(name and value == value.strip() and value for name, value in facets)
+    record = stored(once)
+    title = kind.title(record)
+    assert title.strip()
+    assert "\n" not in title
+    assert len(title) <= 100
+    assert kind.icon(record)
+    assert all(label and text for label, text in kind.detail(record))
+
+
+def test_every_kind_of_the_model_has_its_member() -> None:
+    assert [kind.name for kind in KINDS] == list(get_args(Kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+class TestKind:
+    def test_is_found_by_its_name_and_by_its_plural(self, kind: RecordKind) -> None:
+        assert by_name(kind.name) is kind
+        assert by_plural(kind.plural) is kind
+        assert kind.label
+
+    def test_keeps_metadata_that_nobody_knows(self, kind: RecordKind) -> None:
+        draft = Draft(kind.name, "test", "1", "text", metadata={"their_key": {"a": [1]}})
+        composed = kind.compose(draft)
+        assert composed.metadata == {"their_key": {"a": [1]}}
+        assert ("Their key", '{"a": [1]}') in kind.detail(stored(composed))
+
+    def test_can_be_filtered_by_where_and_by_whom(self, kind: RecordKind) -> None:
+        values = {"branch": "main", "author": "Ann", "platform": "linux"}
+        draft = kind.compose(Draft(kind.name, "test", "1", "text", metadata=values))
+        assert set(values.items()) <= set(kind.facets(draft))
+
+    def test_is_found_by_its_title_when_it_has_no_text(self, kind: RecordKind) -> None:
+        draft = Draft(kind.name, "test", "1", "", title=" Only\na title ")
+        assert kind.compose(draft).text == "Only a title"
+
+    def test_refuses_a_draft_that_says_nothing(self, kind: RecordKind) -> None:
+        with pytest.raises(InputError) as caught:
+            kind.compose(Draft(kind.name, "test", "1", " \n"))
+        assert caught.value.field == "text"
+
+    def test_does_not_change_the_draft_it_is_given(self, kind: RecordKind) -> None:
+        metadata = {"branch": "a\x00"}
+        draft = Draft(kind.name, "test", "1", "text", metadata=metadata)
+        before = replace(draft)
+        kind.compose(draft)
+        assert draft == before
+        assert metadata == {"branch": "a\x00"}

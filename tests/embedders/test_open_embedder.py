@@ -1,0 +1,61 @@
+"""A setting string becomes an embedder, or an error that says what to write instead."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mem_search.embedders import MEMBERS, open_embedder
+from mem_search.errors import InputError, ModelUnavailable
+
+
+def test_bundled_is_opened_without_loading_anything(tmp_path: Path) -> None:
+    assert open_embedder("bundled", tmp_path).name == "all-MiniLM-L6-v2"
+    assert not list(tmp_path.iterdir())
+
+
+def test_hashing_is_opened(tmp_path: Path) -> None:
+    assert open_embedder(" hashing ", tmp_path).dimensions == 256
+
+
+@pytest.mark.parametrize("setting", ["", "bert", "hashing:512", "bundled:", "OpenAI:small"])
+def test_an_unknown_setting_names_the_field_and_the_known_ones(
+    setting: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        open_embedder(setting, tmp_path)
+    assert caught.value.field == "embedder"
+    assert all(name in str(caught.value) for name in MEMBERS)
+
+
+def test_the_key_comes_from_the_environment_given(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
+        open_embedder("openai:small", tmp_path, environ={})
+
+
+def test_a_missing_optional_package_is_named_with_its_install_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(ModelUnavailable, match=r"pip install 'mem-search\[fastembed\]'"):
+        open_embedder("fastembed", tmp_path)
+
+
+def test_chroma_default_without_chroma_is_named_with_its_install_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "chromadb.utils.embedding_functions", None)
+    with pytest.raises(ModelUnavailable, match="pip install chromadb"):
+        open_embedder("chroma-default", tmp_path)
+
+
+def test_chroma_default_that_cannot_fetch_its_model_points_to_the_bundled_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = open_embedder("chroma-default", tmp_path)
+    embedder._function = lambda texts: 1 / 0  # type: ignore[attr-defined]
+    assert embedder.embed([]).shape == (0, 384)
+    with pytest.raises(ModelUnavailable, match="MEM_SEARCH_EMBEDDER=bundled"):
+        embedder.embed(["a"])

@@ -1,0 +1,93 @@
+"""The rewritten graph computes what the float graph computes, in integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from mem_search.embedders.quantize import compute_in_int8
+
+RNG = np.random.default_rng(7)
+
+
+def graph(tmp_path: Path, *, quantized: bool = True) -> Path:
+    """A table of 10 rows, looked up, then two products reading the same activation."""
+    make = helper.make_node
+    table = RNG.integers(-127, 128, (10, 16), np.int8)
+    left, right = RNG.integers(-127, 128, (2, 16, 8), np.int8)
+    scales = {
+        "table_s": RNG.random((10, 1), np.float32) / 100,
+        "left_s": RNG.random((1, 8), np.float32) / 100,
+        "right_s": RNG.random((1, 8), np.float32) / 100,
+    }
+    stored = {"table": table, "left": left, "right": right}
+    constants = {**scales, **{f"{k}_q": v if quantized else v * 1.0 for k, v in stored.items()}}
+    if not quantized:
+        constants = {k: v.astype(np.float32) for k, v in constants.items()}
+    nodes = []
+    for name in stored:
+        nodes.append(make("Cast", [f"{name}_q"], [f"{name}_f"], to=TensorProto.FLOAT))
+        nodes.append(make("Mul", [f"{name}_f", f"{name}_s"], [name]))
+    nodes += [
+        make("Gather", ["table", "ids"], ["x"]),
+        make("MatMul", ["x", "left"], ["a"]),
+        make("MatMul", ["x", "right"], ["b"]),
+        make("Add", ["a", "b"], ["out"]),
+    ]
+    width = 8 if quantized else 16
+    if not quantized:
+        nodes = [make("Gather", ["table_q", "ids"], ["out"])]
+    model = helper.make_model(
+        helper.make_graph(
+            nodes,
+            "small",
+            [helper.make_tensor_value_info("ids", TensorProto.INT64, ["rows", "tokens"])],
+            [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["rows", "tokens", width])],
+            [numpy_helper.from_array(v, k) for k, v in constants.items()],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=10,
+    )
+    file = tmp_path / "small.onnx"
+    onnx.save(model, str(file))
+    return file
+
+
+def run(model: bytes, ids: list[list[int]]) -> np.ndarray:
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(None, {"ids": np.array(ids, np.int64)})[0]
+
+
+def test_results_agree_with_the_float_graph(tmp_path: Path) -> None:
+    file = graph(tmp_path)
+    ids = [[1, 2, 3], [4, 5, 9]]
+    before, after = run(file.read_bytes(), ids), run(compute_in_int8(file), ids)
+    assert np.abs(before - after).max() < 0.02 * np.abs(before).max()
+
+
+def test_a_row_does_not_depend_on_its_neighbours(tmp_path: Path) -> None:
+    model = compute_in_int8(graph(tmp_path))
+    assert np.array_equal(run(model, [[1, 2], [8, 9]])[0], run(model, [[1, 2]])[0])
+
+
+def test_no_float_copy_of_the_weights_is_left(tmp_path: Path) -> None:
+    model = onnx.load_from_string(compute_in_int8(graph(tmp_path)))
+    kinds = [node.op_type for node in model.graph.node]
+    assert kinds.count("MatMulInteger") == 2
+    assert kinds.count("QuantizeLinear") == 1
+    assert "MatMul" not in kinds
+
+
+def test_building_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    file = graph(tmp_path)
+    assert compute_in_int8(file) == compute_in_int8(file)
+
+
+def test_a_graph_without_int8_products_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no matrix product"):
+        compute_in_int8(graph(tmp_path, quantized=False))

@@ -1,0 +1,70 @@
+"""A real worker app over a temporary home: SQLite, the hashing embedder, no Chroma, no network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import RECORDS, TOKEN, Client, Get, opening_of
+
+from mem_search.http.app import build_app
+from mem_search.model import Location
+from mem_search.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        home=tmp_path / "home",
+        port=0,
+        token=TOKEN,
+        embedder="hashing",
+        chroma_url="off",
+        follow=0,
+        timezone="UTC",
+    )
+
+
+@pytest.fixture
+async def empty(settings: Settings) -> AsyncIterator[Client]:
+    """A worker that has nothing stored."""
+    client = TestClient(TestServer(build_app(settings)))
+    async with client:
+        await opening_of(client).ready()
+        yield client
+
+
+@pytest.fixture
+async def client(empty: Client, tmp_path: Path) -> Client:
+    """A worker that has stored ``RECORDS``."""
+    file = tmp_path / "records.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
+    runtime = opening_of(empty).runtime
+    taken = await runtime.reader.read(Location("jsonl", str(file)))
+    assert taken.new == len(RECORDS)
+    return empty
+
+
+@pytest.fixture
+async def numbers(client: Client) -> dict[str, int]:
+    """source_id → number."""
+    rows = await opening_of(client).runtime.database.read(
+        lambda connection: connection.execute("select source_id, id from records").fetchall()
+    )
+    return dict(rows)
+
+
+@pytest.fixture
+def get(client: Client) -> Get:
+    """GET a path as JSON: ``await get("/api/search", query="auth")``; asserts 200."""
+
+    async def fetch(path: str, **params: Any) -> Any:
+        reply = await client.get(path, params={k: str(v) for k, v in params.items()})
+        assert reply.status == 200, await reply.text()
+        return await reply.json()
+
+    return fetch

@@ -1,0 +1,102 @@
+"""What the tests of the HTTP surface share: the token, the records, the types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient
+
+from mem_search.http.opening import OPENING, Opening
+
+TOKEN = "a-token-for-tests"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
+
+Client = TestClient[web.Request, web.Application]
+
+RECORDS: tuple[dict[str, Any], ...] = (
+    {
+        "kind": "session_summary",
+        "source_id": "s1",
+        "title": "Implemented JWT authentication",
+        "text": "Auth works end to end.",
+        "created_at": "2025-11-17T17:30:00Z",
+        "project": "web",
+        "session": "one",
+        "metadata": {"learned": "Tokens expire early", "completed": "The login"},
+    },
+    {
+        "kind": "observation",
+        "source_id": "o1",
+        "title": "Added login endpoint",
+        "text": "The auth endpoint checks the password.",
+        "created_at": "2025-11-17T17:45:00Z",
+        "project": "web",
+        "session": "one",
+        "tags": ["api"],
+        "metadata": {
+            "type": "feature",
+            "concepts": ["how-it-works"],
+            "files_modified": ["src/auth.py"],
+        },
+        "links": [{"to": "https://example.org/jwt", "relation": "cites"}],
+    },
+    {
+        "kind": "user_prompt",
+        "source_id": "p1",
+        "title": "",
+        "text": "How do we handle auth?",
+        "created_at": "2025-11-17T18:00:00Z",
+        "project": "web",
+        "session": "one",
+    },
+    {
+        "kind": "observation",
+        "source_id": "o2",
+        "title": "Chose JWT over sessions",
+        "text": "Decided on tokens for auth because of the mobile app.",
+        "created_at": "2025-11-18T23:59:59.500Z",
+        "project": "web",
+        "session": "one",
+        "metadata": {"type": "decision", "concepts": ["decision", "trade-off"]},
+    },
+    {
+        "kind": "observation",
+        "source_id": "o3",
+        "title": "Backend keeps the rate limit",
+        "text": "A trade-off that was decided late, with nothing about tokens.",
+        "created_at": "2025-11-19T08:00:00Z",
+        "project": "api",
+        "metadata": {"type": "discovery", "concepts": ["decision"]},
+    },
+    {
+        "kind": "note",
+        "source_id": "n1",
+        "title": "Reading list",
+        "text": "Papers about auth and passwords.",
+        "created_at": "2024-02-01T12:00:00Z",
+        "metadata": {"folder": "inbox"},
+    },
+    *(
+        {
+            "kind": "observation",
+            "source_id": f"c{i}",
+            "title": f"Changed widget {i}",
+            "text": f"The widget number {i} got a new colour.",
+            "created_at": f"2025-10-{i + 1:02}T10:00:00Z",
+            "project": "ui",
+            "metadata": {"type": "change", "concepts": ["what-changed"] if i % 2 else []},
+        }
+        for i in range(25)
+    ),
+)
+
+Get = Callable[..., Any]
+
+
+def opening_of(client: Client) -> Opening:
+    """The runtime's holder behind a client."""
+    app = client.app
+    assert isinstance(app, web.Application)
+    return app[OPENING]

@@ -1,0 +1,144 @@
+"""Health, documentation, and how the worker answers while it starts or when it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import Client
+
+from mem_search.errors import StorageError
+from mem_search.http.app import build_app
+from mem_search.http.openapi import describe
+from mem_search.http.opening import OPENING
+from mem_search.http.routes import ROUTES
+from mem_search.settings import Settings
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+EARLY = ("/health", "/api/health", "/api/version", "/openapi.json", "/docs", "/api/search/help")
+
+
+async def test_health_names_the_service_but_no_version(empty: Client) -> None:
+    health = await (await empty.get("/api/health")).json()
+    assert health["service"] == "mem-search"
+    assert health["initialized"] is True
+    assert health["store_id"]
+    assert "version" not in health
+    assert (await (await empty.get("/health")).json())["status"] == "ok"
+    assert (await (await empty.get("/api/readiness")).json())["status"] == "ready"
+
+
+async def test_the_port_answers_while_the_store_is_being_opened(settings: Settings) -> None:
+    app = build_app(settings)
+    app.cleanup_ctx.clear()  # the store is never opened
+    async with TestClient(TestServer(app)) as client:
+        for path in EARLY:
+            assert (await client.get(path)).status == 200, path
+        assert (await (await client.get("/api/health")).json())["status"] == "starting"
+        for path in ("/api/search?query=auth", "/api/readiness", "/api/stats"):
+            reply = await client.get(path)
+            assert (reply.status, (await reply.json())["code"]) == (503, "starting")
+            assert reply.headers["Retry-After"] == "1"
+
+
+async def test_a_store_that_cannot_be_opened_is_told_to_everybody(settings: Settings) -> None:
+    settings.home.mkdir()
+    settings.database.write_bytes(b"this is no database at all" * 100)
+    app = build_app(settings)
+    async with TestClient(TestServer(app)) as client:
+        with pytest.raises(StorageError):
+            await app[OPENING].ready()
+        assert (await (await client.get("/api/health")).json())["status"] == "failed"
+        reply = await client.get("/api/search?query=auth")
+        assert reply.status == 503
+        assert "cannot open its store" in (await reply.json())["detail"]
+
+
+async def test_a_bug_is_logged_and_never_shown(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(request: web.Request) -> web.Response:
+        raise RuntimeError("the secret inside")
+
+    app = build_app(settings)
+    app.router.add_get("/broken", broken)
+    async with TestClient(TestServer(app)) as client:
+        reply = await client.get("/broken", headers={"X-Request-Id": "mine-1"})
+        problem = await reply.json()
+    assert (reply.status, problem["code"], problem["request_id"]) == (500, "internal", "mine-1")
+    assert "secret" not in json.dumps(problem)
+    assert "the secret inside" in caplog.text
+    assert "mine-1" in caplog.text
+
+
+async def test_a_request_id_that_is_no_id_is_not_repeated(empty: Client) -> None:
+    reply = await empty.get("/health", headers={"X-Request-Id": "a b<script>"})
+    assert re.fullmatch("[0-9a-f]{16}", reply.headers["X-Request-Id"])
+
+
+async def test_the_root_leads_to_the_documentation(empty: Client) -> None:
+    reply = await empty.get("/", allow_redirects=False)
+    assert (reply.status, reply.headers["Location"]) == (302, "/docs")
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.found += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+async def test_the_docs_page_lists_every_route_and_loads_nothing(empty: Client) -> None:
+    reply = await empty.get("/docs")
+    text = await reply.text()
+    assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+    for route in ROUTES:
+        assert f"<code>{route.path}</code>" in text
+    links = Links()
+    links.feed(text)
+    assert "script" not in links.tags
+    assert all(link.startswith("/") for link in links.found)
+
+
+def test_the_written_openapi_document_is_current() -> None:
+    assert json.loads(DOCUMENT.read_text("utf-8")) == describe(ROUTES), (
+        "run: python -m mem_search.http.openapi > docs/openapi.json"
+    )
+
+
+def test_the_openapi_document_is_whole() -> None:
+    described = describe(ROUTES)
+    assert described["openapi"].startswith("3.1")
+    operations = [o for path in described["paths"].values() for o in path.values()]
+    assert len(operations) == len(ROUTES)
+    assert len({operation["operationId"] for operation in operations}) == len(ROUTES)
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            parameters = operation.get("parameters", [])
+            named = [p["name"] for p in parameters if p["in"] == "path"]
+            assert named == re.findall(r"{(\w+)}", path)
+            assert len({(p["in"], p["name"]) for p in parameters}) == len(parameters)
+            assert all(p["schema"] for p in parameters if p["name"] != "tz")
+    for reference in _references(described):
+        target: Any = described
+        for step in reference.removeprefix("#/").split("/"):
+            target = target[step]
+
+
+def _references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+        return own + [ref for item in value.values() for ref in _references(item)]
+    if isinstance(value, list):
+        return [ref for item in value for ref in _references(item)]
+    return []

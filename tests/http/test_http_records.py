@@ -1,0 +1,127 @@
+"""Records over HTTP: opened, listed, forgotten; timelines and recent context."""
+
+from __future__ import annotations
+
+import pytest
+from http_worker import AUTHORIZED, Client, Get
+
+
+async def test_a_listing_number_opens_its_record_on_the_route_of_its_kind(
+    get: Get, numbers: dict[str, int]
+) -> None:
+    assert (await get(f"/api/session/{numbers['s1']}"))["title"].startswith("Implemented JWT")
+    assert (await get(f"/api/prompt/{numbers['p1']}"))["text"] == "How do we handle auth?"
+    opened = await get(f"/api/observation/{numbers['o1']}")
+    assert opened["links"] == [{"to": "https://example.org/jwt", "relation": "cites"}]
+    assert await get(f"/api/records/local:observation:{numbers['o1']}") == opened
+
+
+async def test_a_number_of_another_kind_says_where_it_is(
+    client: Client, numbers: dict[str, int]
+) -> None:
+    reply = await client.get(f"/api/observation/{numbers['n1']}")
+    assert reply.status == 404
+    assert f"/api/records/note:{numbers['n1']}" in (await reply.json())["detail"]
+
+
+async def test_a_record_opens_as_text_when_asked(client: Client, get: Get) -> None:
+    text = (await get("/api/observation/2", format="full"))["content"][0]["text"]
+    assert "Added login endpoint" in text
+    assert "cites https://example.org/jwt" in text
+    bare = await client.get("/api/observation/2", headers={"Accept": "text/plain"})
+    assert (await bare.text()).strip() == text.strip()
+
+
+@pytest.mark.parametrize("ids", [[5, 2, 999, 4, 2, 1], "5,2,999,4,2,1", "[5, 2, 999, 4, 2, 1]"])
+async def test_observations_come_in_the_order_asked(client: Client, ids: object) -> None:
+    reply = await client.post("/api/observations/batch", json={"ids": ids})
+    assert [record["number"] for record in await reply.json()] == [5, 2, 4]
+
+
+async def test_observations_are_narrowed_and_ordered_on_request(client: Client) -> None:
+    body = {"ids": [2, 5, 4], "orderBy": "date_desc", "limit": 2}
+    reply = await client.post("/api/observations/batch", json=body)
+    assert [record["number"] for record in await reply.json()] == [5, 4]
+    body = {"ids": [2, 5, 4], "project": "api"}
+    reply = await client.post("/api/observations/batch", json=body)
+    assert [record["number"] for record in await reply.json()] == [5]
+
+
+async def test_refs_that_are_not_there_are_named(client: Client) -> None:
+    refs = ["observation:2", "local:user_prompt:3", "observation:3", "note:999"]
+    reply = await client.post("/api/records/batch", json={"refs": refs})
+    body = await reply.json()
+    assert [record["ref"] for record in body["records"]] == ["observation:2", "user_prompt:3"]
+    assert body["missing"] == ["observation:3", "note:999"]
+
+
+async def test_lists_go_through_everything_in_pages(get: Get) -> None:
+    first = await get("/api/observations", limit=20)
+    rest = await get("/api/observations", limit=20, offset=20)
+    assert (first["hasMore"], rest["hasMore"], first["total"]) == (True, False, 28)
+    dates = [item["created_at"] for item in first["items"] + rest["items"]]
+    assert len(dates) == 28
+    assert dates == sorted(dates, reverse=True)
+    assert (await get("/api/summaries"))["total"] == 1
+    assert (await get("/api/prompts", project="nothing"))["items"] == []
+
+
+async def test_a_forgotten_record_is_gone_everywhere(client: Client, get: Get) -> None:
+    reply = await client.delete("/api/records/observation:2", headers=AUTHORIZED)
+    assert await reply.json() == {"deleted": "observation:2"}
+    assert (await client.get("/api/observation/2")).status == 404
+    assert (await get("/api/search", query="login", types="observations"))["total"] == 0
+    again = await client.delete("/api/observation/2", headers=AUTHORIZED)
+    assert again.status == 404
+
+
+@pytest.mark.parametrize(
+    ("anchor", "ref"),
+    [
+        ("2", "observation:2"),
+        ("#2", "observation:2"),
+        ("observation:2", "observation:2"),
+        ("local:note:6", "note:6"),
+        ("S1", "session_summary:1"),
+        ("p3", "user_prompt:3"),
+        ("2025-11-18", "2025-11-18T00:00:00.000Z"),
+        ("2025-11-17T17:40:00Z", "2025-11-17T17:40:00.000Z"),
+    ],
+)
+async def test_a_timeline_stands_around_any_kind_of_anchor(get: Get, anchor: str, ref: str) -> None:
+    for path in ("/api/timeline", "/api/context/timeline"):
+        reply = await get(path, anchor=anchor, depth_before=1, depth_after=1)
+        assert reply["anchor"] == ref
+        assert ("<- anchor" in reply["content"][0]["text"]) == (":" in ref and "T" not in ref)
+
+
+async def test_a_timeline_is_in_the_order_of_time_and_as_long_as_asked(get: Get) -> None:
+    reply = await get("/api/timeline", anchor=2, depth_before=1, depth_after=2, format="json")
+    assert [record["number"] for record in reply["records"]] == [1, 2, 3, 4]
+    of_kind = await get("/api/timeline", anchor=2, types="prompts", format="json")
+    assert [record["number"] for record in of_kind["records"]] == [2, 3]
+    alone = await get("/api/timeline", anchor=2, depth_before=0, depth_after=0, format="full")
+    assert "Added login endpoint" in alone["content"][0]["text"]
+
+
+async def test_a_question_finds_its_own_anchor(get: Get) -> None:
+    reply = await get("/api/timeline/by-query", query="login endpoint")
+    assert reply["anchor"] == "observation:2"
+    assert (await get("/api/timeline", query="login endpoint"))["anchor"] == "observation:2"
+    choice = await get("/api/timeline/by-query", query="auth", mode="interactive", limit=2)
+    text = choice["content"][0]["text"]
+    assert text.startswith("Choose an anchor among the best of 5")
+    nothing = await get("/api/timeline/by-query", query="zzqqxx")
+    assert nothing["content"][0]["text"].startswith("No results found")
+
+
+async def test_recent_context_is_the_newest_sessions_with_their_observations(get: Get) -> None:
+    reply = await get("/api/context/recent", project="web")
+    assert reply["sessions"] == ["session_summary:1"]
+    assert reply["observations"] == ["observation:4", "observation:2"]
+    assert "Learned: Tokens expire early" in reply["content"][0]["text"]
+    only = await get("/api/context/recent", project="ui", max_chars=1000)
+    assert len(only["content"][0]["text"]) <= 1000
+    assert only["observations"][0] == "observation:31"
+    unknown = await get("/api/context/recent", project="nobody")
+    assert "Nothing is known of the project nobody" in unknown["content"][0]["text"]

@@ -1,0 +1,116 @@
+"""The JSON that scripts rely on, key by key."""
+
+import json
+from hashlib import sha256
+
+from mem_search.model import (
+    LegReport,
+    Link,
+    Page,
+    Record,
+    Result,
+    SearchQuery,
+    SearchReport,
+    Snippet,
+)
+from mem_search.renderers import record_json, to_json
+
+RECORD = Record(
+    number=7,
+    kind="observation",
+    source="git",
+    source_id="abc",
+    title="Login",
+    text="The login is fast.",
+    created_at=1_763_401_500_000,
+    updated_at=1_763_401_500_250,
+    project="web",
+    session="s1",
+    position=3,
+    tags=("a",),
+    url="https://example.org",
+    importance=0.5,
+    archived=True,
+    metadata={"type": "bugfix"},
+)
+NAMED = {
+    "ref": "observation:7",
+    "kind": "observation",
+    "number": 7,
+    "title": "Login",
+    "created_at": "2025-11-17T17:45:00.000Z",
+    "updated_at": "2025-11-17T17:45:00.250Z",
+    "project": "web",
+    "source": "git",
+    "session": "s1",
+    "url": "https://example.org",
+    "tags": ["a"],
+    "importance": 0.5,
+    "archived": True,
+    "metadata": {"type": "bugfix"},
+}
+
+
+def test_a_page_has_exactly_these_keys() -> None:
+    page = Page(
+        query=SearchQuery("login", limit=5, offset=10, order="date_desc"),
+        results=(Result(RECORD, 0.9, Snippet("login", 4, 9), {"keyword": 2.0}),),
+        total=11,
+        counts={"observation": 11},
+        report=SearchReport(
+            "hybrid",
+            "keyword",
+            (LegReport("keyword", "ok", 11, 1.5), LegReport("vector", "off", detail="none")),
+            coverage=0.5,
+            took_ms=2.5,
+            notices=("no vectors",),
+        ),
+    )
+    found = to_json(page)
+    assert json.loads(json.dumps(found)) == found
+    assert found == {
+        "query": "login",
+        "results": [
+            {
+                **NAMED,
+                "snippet": "login",
+                "snippet_span": {"start": 4, "end": 9, "sha256": sha256(b"login").hexdigest()},
+                "score": 0.9,
+                "scores": {"keyword": 2.0},
+            }
+        ],
+        "total": 11,
+        "counts_by_type": {"observation": 11},
+        "limit": 5,
+        "offset": 10,
+        "order": "date_desc",
+        "search": {
+            "requested": "hybrid",
+            "realised": "keyword",
+            "legs": [
+                {"name": "keyword", "state": "ok", "count": 11, "ms": 1.5, "detail": ""},
+                {"name": "vector", "state": "off", "count": 0, "ms": 0.0, "detail": "none"},
+            ],
+            "coverage": 0.5,
+            "took_ms": 2.5,
+            "notices": ["no vectors"],
+        },
+    }
+
+
+def test_a_whole_record_has_its_text_and_its_links() -> None:
+    assert record_json(RECORD, [Link("note:1", "cites")]) == {
+        **NAMED,
+        "source_id": "abc",
+        "position": 3,
+        "text": "The login is fast.",
+        "links": [{"to": "note:1", "relation": "cites"}],
+    }
+
+
+def test_a_record_without_a_title_is_named_by_its_words() -> None:
+    untitled = Record(1, "note", "jsonl", "1", "", "word " * 100, 0, 0)
+    title = record_json(untitled)["title"]
+    assert title.startswith("word word")
+    assert title.endswith("…")
+    assert len(title) <= 100

@@ -1,0 +1,399 @@
+"""What the claude-code source makes of a transcript: prompts, observations, summaries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.sources.claude_code import ClaudeCode
+
+SESSION = "5e551040-0000-4000-8000-000000000001"
+CWD = "/gone/projects/harbour"
+START = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+
+
+@dataclass
+class Script:
+    """Writes the lines that Claude Code would write."""
+
+    session: str = SESSION
+    cwd: str = CWD
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    common: dict[str, Any] = field(default_factory=dict)
+
+    def line(self, kind: str, **more: Any) -> Script:
+        number = len(self.lines)
+        self.lines.append(
+            {
+                "type": kind,
+                "uuid": f"u{number}",
+                "sessionId": self.session,
+                "timestamp": f"2026-01-01T00:{number // 60:02}:{number % 60:02}.000Z",
+                "cwd": self.cwd,
+                "gitBranch": "tide",
+                **self.common,
+                **more,
+            }
+        )
+        return self
+
+    def asks(self, content: Any, **more: Any) -> Script:
+        return self.line("user", message={"role": "user", "content": content}, **more)
+
+    def says(self, text: str, message: str = "") -> Script:
+        block = {"type": "text", "text": text}
+        message = message or f"m{len(self.lines)}"
+        return self.line("assistant", message={"id": message, "content": [block]})
+
+    def does(self, tool: str, answer: str = "ok", failed: bool = False, **given: Any) -> Script:
+        call = f"t{len(self.lines)}"
+        use = {"type": "tool_use", "id": call, "name": tool, "input": given}
+        self.line("assistant", message={"id": "m", "content": [use]})
+        result = {"type": "tool_result", "tool_use_id": call, "content": answer}
+        return self.asks([{**result, "is_error": failed}])
+
+    def write(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in self.lines), "utf-8")
+        return path
+
+
+def read(root: Path) -> tuple[list[Draft], list[LedgerEntry]]:
+    batches = list(ClaudeCode().read(Location("claude-code", str(root)), {}))
+    return (
+        [draft for batch in batches for draft in batch.drafts],
+        [entry for batch in batches for entry in batch.ledger],
+    )
+
+
+def drafts_of(script: Script, root: Path, kind: str = "") -> list[Draft]:
+    script.write(root / "project" / f"{script.session}.jsonl")
+    return [draft for draft in read(root)[0] if draft.kind == kind or not kind]
+
+
+def test_a_session_becomes_its_prompt_then_the_work_then_the_summary(tmp_path: Path) -> None:
+    script = Script().asks("Why does the tide table start at noon?")
+    script.does("Read", file_path=f"{CWD}/tide/table.py")
+    script.says("The table starts at noon because the loader drops the first twelve hours.")
+
+    prompt, work, summary = drafts_of(script, tmp_path)
+
+    assert (prompt.kind, prompt.source, prompt.source_id) == (
+        "user_prompt",
+        "claude-code",
+        f"{SESSION}/u0",
+    )
+    assert prompt.text == "Why does the tide table start at noon?"
+    assert (prompt.created_at, prompt.project, prompt.session) == (START, "harbour", SESSION)
+    assert prompt.metadata == {
+        "prompt_number": 1,
+        "branch": "tide",
+        "cwd": CWD,
+        "session_id": SESSION,
+    }
+    assert (work.kind, work.source_id) == ("observation", f"{SESSION}/u0/work")
+    assert work.title.startswith("The table starts at noon because")
+    assert work.metadata["type"] == "discovery"
+    assert work.metadata["files_read"] == ["tide/table.py"]
+    assert (work.created_at, work.updated_at) == (START + 1000, START + 3000)
+    assert (summary.kind, summary.source_id) == ("session_summary", f"{SESSION}/summary")
+    assert summary.metadata["request"] == prompt.text
+    assert summary.metadata["completed"] == work.metadata["narrative"]
+    assert summary.metadata["extracted"] is True
+    assert "learned" not in summary.metadata
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<system-reminder>Remember the style guide.</system-reminder>",
+        "<private>the key is under the mat</private>",
+        "<claude-mem-context>Observation #1</claude-mem-context>",
+        "<local-command-stdout>Kept model</local-command-stdout>",
+        "<command-name>/model</command-name>\n<command-args>opus</command-args>",
+        "<task-notification>\nBuild finished\n</task-notification>\nRead the output file.",
+        [{"type": "text", "text": "[Request interrupted by user for tool use]"}],
+        [{"type": "image", "source": {"data": "AAAA"}}],
+    ],
+)
+def test_what_no_person_wrote_is_no_prompt(tmp_path: Path, content: Any) -> None:
+    script = Script().asks(content)
+    script.write(tmp_path / "s.jsonl")
+
+    drafts, ledger = read(tmp_path)
+
+    assert drafts == []
+    assert [(entry.item, entry.outcome) for entry in ledger] == [("s.jsonl", "left")]
+    assert ledger[0].reason.startswith("no prompts or work in it (")
+
+
+@pytest.mark.parametrize(
+    "flags", [{"isMeta": True}, {"isVisibleInTranscriptOnly": True}, {"origin": {"kind": "hook"}}]
+)
+def test_messages_marked_as_injected_are_no_prompts(tmp_path: Path, flags: Any) -> None:
+    assert drafts_of(Script().asks("Base directory for this skill", **flags), tmp_path) == []
+
+
+def test_injected_blocks_are_cut_out_of_a_prompt(tmp_path: Path) -> None:
+    text = (
+        "Mend the pier <private>for Ada <private>and Bo</private> only</private>today"
+        "<system-reminder>be brief</system-reminder>, and explain <private> tags"
+    )
+    (prompt,) = drafts_of(Script().asks(text), tmp_path, "user_prompt")
+    assert prompt.text == "Mend the pier today, and explain <private> tags"
+
+
+def test_the_words_after_a_slash_command_are_a_prompt(tmp_path: Path) -> None:
+    text = (
+        "<command-message>review</command-message><command-name>/review</command-name>"
+        "<command-args>the new lighthouse parser</command-args>"
+    )
+    (prompt,) = drafts_of(Script().asks(text), tmp_path, "user_prompt")
+    assert prompt.text == "/review the new lighthouse parser"
+
+
+def test_a_prompt_queued_while_the_agent_works_counts_once(tmp_path: Path) -> None:
+    queued = {"type": "queued_command", "prompt": "also check the harbour lights"}
+    script = Script().asks("Look at the lights")
+    script.line("queue-operation", operation="enqueue", content="also check the harbour lights")
+    script.line("queue-operation", operation="remove")
+    script.line("attachment", attachment={**queued, "commandMode": "prompt"})
+    script.line("queue-operation", operation="enqueue", content="and the buoys")
+    script.line("attachment", attachment={**queued, "prompt": "and the buoys"})
+    script.line("queue-operation", operation="remove")
+
+    prompts = drafts_of(script, tmp_path, "user_prompt")
+
+    assert [prompt.text for prompt in prompts] == [
+        "Look at the lights",
+        "also check the harbour lights",
+        "and the buoys",
+    ]
+    assert [prompt.metadata["prompt_number"] for prompt in prompts] == [1, 2, 3]
+
+
+def test_context_that_hooks_injected_is_not_read_back(tmp_path: Path) -> None:
+    script = Script().asks("Continue with the dredging plan please")
+    for kind in ("hook_additional_context", "prompt_snapshot"):
+        script.line("attachment", attachment={"type": kind, "content": "old memory"})
+    script.line("api-request-blob", body="old memory")
+    script.line("never-seen-before", message="old memory")
+    assert "old memory" not in str(drafts_of(script, tmp_path))
+
+
+def test_failures_keep_the_command_and_the_end_of_the_error(tmp_path: Path) -> None:
+    error = "Exit code 2\n" + "\n".join(f"noise {n}" for n in range(50)) + "\n1 test failed"
+    script = Script().asks("Fix the flaky gauge test")
+    script.does("Bash", command="make test", answer=error, failed=True)
+    script.does("Edit", file_path=f"{CWD}/gauge.py")
+    script.does("Bash", command="make test", answer="all passed")
+    script.does("Read", file_path="/etc/hosts", answer="File does not exist.", failed=True)
+    script.does("Write", file_path="a.py", answer="The user doesn't want to", failed=True)
+    script.does("Bash", command="ls", answer="Sibling tool call errored", failed=True)
+
+    (work,) = drafts_of(script, tmp_path, "observation")
+
+    failed, passed, unread, rejected = work.metadata["facts"]
+    assert failed.startswith("Failed with exit code 2: Ran: make test\n")
+    assert failed.endswith("\n1 test failed")
+    assert "noise 40" not in failed
+    assert passed == "Ran: make test"
+    assert unread == "Failed: Read: /etc/hosts\nFile does not exist."
+    assert rejected == "Rejected by the user: Write: a.py"
+    assert work.metadata["type"] == "bugfix"
+    assert work.metadata["concepts"] == ["problem-solution", "what-changed"]
+    assert work.metadata["files_modified"] == ["gauge.py"]
+    assert work.metadata["files_read"] == []
+    assert work.title == "Changed gauge.py"
+    assert failed in work.text
+
+
+def test_a_plan_that_was_approved_is_a_decision(tmp_path: Path) -> None:
+    script = Script().asks("How shall we store the tides?")
+    script.does("ExitPlanMode", plan="# Store tides in one table\nOne row an hour.")
+    script.does("AskUserQuestion", answer='User answered: "Which unit?"="metres"')
+
+    (work,) = drafts_of(script, tmp_path, "observation")
+
+    assert work.metadata["type"] == "decision"
+    assert work.title == "Store tides in one table"
+    assert work.metadata["facts"] == ['User answered: "Which unit?"="metres"']
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        ("Fix the crash and add a test", "bugfix"),
+        ("Add a fixture for tides", "feature"),
+        ("Refactor the gauge, then fix its test", "refactor"),
+        ("Go on", "change"),
+    ],
+)
+def test_the_type_of_a_change_follows_the_words_of_the_prompt(
+    tmp_path: Path, prompt: str, kind: str
+) -> None:
+    script = Script().asks(prompt).does("Write", file_path=f"{CWD}/x.py")
+    assert drafts_of(script, tmp_path, "observation")[0].metadata["type"] == kind
+
+
+def test_a_turn_without_work_or_words_gives_no_observation(tmp_path: Path) -> None:
+    assert drafts_of(Script().asks("Thanks a lot").says("Welcome!"), tmp_path, "observation") == []
+
+
+def test_a_title_is_what_was_found_not_what_was_announced(tmp_path: Path) -> None:
+    script = Script().asks("What is wrong with the gauge?")
+    script.says("Let me look at the gauge first.\n```\nsome code in here\n```")
+    script.says("## **Root cause**: the gauge counts " + "very " * 30 + "slowly")
+    (work,) = drafts_of(script, tmp_path, "observation")
+    assert work.title.startswith("Root cause: the gauge counts very")
+    assert work.title.endswith("very…")
+    assert len(work.title) <= 100
+    assert work.metadata["subtitle"] == ""
+
+
+def test_a_subtitle_is_where_the_turn_came_to(tmp_path: Path) -> None:
+    script = Script().asks("What is wrong with the gauge?")
+    script.says("The gauge counts too slowly.\n\nIt should be replaced before the spring tide.")
+    (work,) = drafts_of(script, tmp_path, "observation")
+    assert work.title == "The gauge counts too slowly."
+    assert work.metadata["subtitle"] == "It should be replaced before the spring tide."
+
+
+def test_a_long_turn_goes_on_in_further_observations(tmp_path: Path) -> None:
+    script = Script().asks("Survey the whole coast")
+    for mile in range(30):
+        script.says(f"Mile {mile}: " + "rocks and sand " * 60)
+    parts = drafts_of(script, tmp_path, "observation")
+    assert [part.source_id.removeprefix(f"{SESSION}/u0/") for part in parts] == [
+        "work",
+        "work/2",
+        "work/3",
+        "work/4",
+    ]
+    assert all(len(part.metadata["narrative"]) <= 8100 for part in parts)
+    assert all(f"Mile {mile}:" in "".join(part.text for part in parts) for mile in range(30))
+
+
+def test_the_agents_own_compaction_is_the_summary(tmp_path: Path) -> None:
+    compaction = (
+        "This session is being continued from a previous conversation.\n\nAnalysis:\nhm\n\n"
+        "Summary:\n1. Primary Request and Intent:\n   Deepen the harbour.\n\n"
+        "3. Files and Code Sections:\n   - `dredge.py` digs\n     ```python\n     dig()\n"
+        "     ```\n\n4. Errors and fixes:\n   - Silt came back.\n\n"
+        "6. All user messages:\n   - dig\n\n8. Current Work:\n   Digging.\n\n"
+        "9. Optional Next Step:\n   Dig more.\n\n"
+        "If you need specific details from before compaction, read the transcript."
+    )
+    script = Script().asks("Deepen the harbour").does("Write", file_path=f"{CWD}/dredge.py")
+    script.asks(compaction, isCompactSummary=True)
+
+    *_, summary = drafts_of(script, tmp_path)
+
+    assert summary.metadata == {
+        "request": "Deepen the harbour.",
+        "investigated": "- `dredge.py` digs",
+        "learned": "- Silt came back.",
+        "completed": "Digging.",
+        "next_steps": "Dig more.",
+        "files_edited": ["dredge.py"],
+        "branch": "tide",
+    }
+    assert summary.text.startswith("Request: Deepen the harbour.\n\nInvestigated: ")
+
+    script.says("The harbour is four metres deep now.")
+    _, before, after, summary = drafts_of(script, tmp_path)
+    assert summary.metadata["completed"] == "The harbour is four metres deep now."
+    assert before.source_id == f"{SESSION}/u0/work"
+    assert after.source_id == f"{SESSION}/u3/work"
+    assert "Deepen the harbour." not in after.text
+
+
+def test_a_session_that_nobody_asked_for_is_told_by_its_last_words(tmp_path: Path) -> None:
+    script = Script().says("The nightly check of the buoys begins.").does("Bash", command="check")
+    (summary,) = drafts_of(script, tmp_path, "session_summary")
+    assert summary.metadata["completed"] == "The nightly check of the buoys begins."
+    assert summary.title == "The nightly check of the buoys begins."
+
+
+def test_a_compaction_without_headings_is_kept_whole(tmp_path: Path) -> None:
+    script = Script().asks("Go").asks("We dug. It is deep.", isCompactSummary=True)
+    (summary,) = drafts_of(script, tmp_path, "session_summary")
+    assert summary.metadata["notes"] == "We dug. It is deep."
+
+
+def test_a_session_is_called_by_its_title_and_a_persons_title_stays(tmp_path: Path) -> None:
+    script = Script()
+    script.lines.append({"type": "summary", "summary": "Other session", "leafUuid": "x"})
+    script.asks("Deepen the harbour")
+    assert drafts_of(script, tmp_path, "session_summary")[0].title == "Deepen the harbour"
+    script.line("ai-title", aiTitle="Harbour works")
+    assert drafts_of(script, tmp_path, "session_summary")[0].title == "Harbour works"
+    script.line("custom-title", customTitle="Dredging").line("ai-title", aiTitle="Harbour")
+    assert drafts_of(script, tmp_path, "session_summary")[0].title == "Dredging"
+
+
+def test_a_subagents_work_belongs_to_the_session_and_its_orders_are_no_prompts(
+    tmp_path: Path,
+) -> None:
+    Script().asks("Chart the reefs").write(tmp_path / f"{SESSION}.jsonl")
+    agent = Script(
+        cwd=f"{CWD}/charts", common={"isSidechain": True, "agentId": "a1", "gitBranch": "HEAD"}
+    )
+    agent.asks("You are to list the reefs").does("Read", file_path=f"{CWD}/charts/reefs.csv")
+    agent.says("There are seven reefs, two of them new.")
+    agent.write(tmp_path / SESSION / "subagents" / "agent-a1.jsonl")
+    own = Script(common={"isSidechain": True, "agentId": "acompact-1"})
+    own.asks("Your task is to summarise").says("Here is a summary of everything so far.")
+    own.write(tmp_path / SESSION / "subagents" / "agent-acompact-1.jsonl")
+
+    drafts, ledger = read(tmp_path)
+
+    assert [draft.kind for draft in drafts] == ["user_prompt", "session_summary", "observation"]
+    work = drafts[-1]
+    assert (work.session, work.project) == (SESSION, "harbour")
+    assert work.metadata["agent"] == "a1"
+    assert work.metadata["branch"] == ""
+    assert work.metadata["files_read"] == ["charts/reefs.csv"]
+    assert [entry.outcome for entry in ledger] == ["taken", "taken", "left"]
+
+
+def test_sidechains_inside_a_session_file_are_told_apart(tmp_path: Path) -> None:
+    script = Script().asks("Chart the reefs")
+    script.common = {"isSidechain": True}
+    script.asks("List reefs").says("The subagent found seven reefs here.")
+    script.common = {}
+    script.says("The subagent is done: seven reefs are charted.")
+    work = drafts_of(script, tmp_path, "observation")
+    assert {draft.metadata["agent"] for draft in work} == {"main", "subagent"}
+
+
+def test_lines_copied_from_another_session_are_left_to_it(tmp_path: Path) -> None:
+    first = Script().asks("Chart the reefs")
+    first.write(tmp_path / f"{SESSION}.jsonl")
+    second = Script(session="other").asks("Now the shoals")
+    second.lines = [*first.lines, *second.lines]
+    second.write(tmp_path / "other.jsonl")
+
+    drafts, ledger = read(tmp_path)
+
+    assert sorted(draft.source_id for draft in drafts) == [
+        f"{SESSION}/summary",
+        f"{SESSION}/u0",
+        "other/summary",
+        "other/u0",
+    ]
+    assert "another session's transcript ×1" in ledger[1].reason
+
+
+def test_messages_that_the_program_made_are_not_the_agents(tmp_path: Path) -> None:
+    script = Script().asks("Chart the reefs")
+    script.line(
+        "assistant",
+        message={"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: 529"}]},
+    )
+    assert "529" not in str(drafts_of(script, tmp_path))

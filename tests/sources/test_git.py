@@ -1,0 +1,403 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.contracts import Machine
+from mem_search.errors import SourceError
+from mem_search.model import Batch, Draft, Location
+from mem_search.sources import git as git_source
+from mem_search.sources.git import Git
+from mem_search.sources.git.commits import Commit, draft_of, type_of
+from mem_search.sources.git.history import parse
+
+
+class Repository:
+    """A real repository whose clock moves one minute per commit."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.minute = 0
+        path.mkdir(parents=True)
+        self.run("init", "-b", "main")
+
+    def run(self, *arguments: str) -> str:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_AUTHOR_NAME": "Ada Lovelace",
+            "GIT_AUTHOR_EMAIL": "ada@example.org",
+            "GIT_COMMITTER_NAME": "Ada Lovelace",
+            "GIT_COMMITTER_EMAIL": "ada@example.org",
+            "GIT_AUTHOR_DATE": f"2026-03-01T10:{self.minute:02}:00Z",
+            "GIT_COMMITTER_DATE": f"2026-03-01T10:{self.minute:02}:00Z",
+        }
+        finished = subprocess.run(
+            ["git", "-c", "commit.gpgsign=false", *arguments],
+            cwd=self.path,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return finished.stdout.strip()
+
+    def commit(self, message: str, *files: str) -> str:
+        self.minute += 1
+        for file in files:
+            target = self.path / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(f"{self.minute}")
+        self.run("add", "--all")
+        self.run("commit", "--allow-empty", "--allow-empty-message", "-m", message)
+        return self.run("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "engine")
+
+
+def batches(path: Path | Repository, cursor: dict[str, Any] | None = None) -> list[Batch]:
+    place = path.path if isinstance(path, Repository) else path
+    return list(Git().read(Location("git", str(place)), cursor or {}))
+
+
+def drafts(path: Path | Repository, cursor: dict[str, Any] | None = None) -> list[Draft]:
+    return [draft for batch in batches(path, cursor) for draft in batch.drafts]
+
+
+def titles(path: Path | Repository, cursor: dict[str, Any] | None = None) -> list[str]:
+    return [draft.title for draft in drafts(path, cursor)]
+
+
+def test_a_commit_becomes_an_observation(repo: Repository) -> None:
+    sha = repo.commit("fix: close the file\n\nIt stayed open.\n", "src/a.py", "d/ü b.txt")
+    (draft,) = drafts(repo)
+    assert draft == Draft(
+        kind="observation",
+        source="git",
+        source_id=f"{sha[:12]}:{sha}",
+        title="fix: close the file",
+        text="It stayed open.\n\nFiles: d/ü b.txt, src/a.py",
+        created_at=1772359260000,
+        project="engine",
+        metadata={
+            "type": "bugfix",
+            "files_modified": ["d/ü b.txt", "src/a.py"],
+            "author": "Ada Lovelace",
+            "commit": sha,
+        },
+    )
+
+
+def test_commits_of_head_and_all_branches_come_oldest_first(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.run("checkout", "-b", "topic")
+    repo.commit("two", "b")
+    repo.run("checkout", "--detach", "main")
+    repo.commit("three", "c")
+    assert titles(repo) == ["one", "two", "three"]
+
+
+def test_a_second_read_gives_only_what_is_new(repo: Repository) -> None:
+    repo.commit("one", "a")
+    (first,) = batches(repo)
+    assert batches(repo, dict(first.cursor)) == []
+    old, new = repo.run("rev-parse", "HEAD"), repo.commit("two", "b")
+    (second,) = batches(repo, dict(first.cursor))
+    assert [draft.title for draft in second.drafts] == ["two"]
+    assert (second.done, second.total) == (1, 1)
+    (entry,) = second.ledger
+    assert (entry.item, entry.outcome, entry.records) == (f"{old[:10]}..{new[:10]}", "taken", 1)
+
+
+def test_reading_can_be_left_after_any_batch(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_source, "BATCH", 1)
+    repo.commit("root", "a")
+    for branch in ("left", "right"):
+        repo.run("checkout", "-b", branch, "main")
+        repo.commit(f"{branch} 1", branch)
+        repo.commit(f"{branch} 2", branch)
+    repo.run("merge", "--no-ff", "left", "-m", "Merge branch 'left'\n\nBoth sides agree.")
+    repo.commit("last", "z")
+
+    seen: list[str] = []
+    cursor: dict[str, Any] = {}
+    for _ in range(20):
+        reading: Iterator[Batch] = Git().read(Location("git", str(repo.path)), cursor)
+        batch = next(reading, None)
+        if batch is None:
+            break
+        reading.close()  # type: ignore[attr-defined]
+        seen += [draft.title for draft in batch.drafts]
+        cursor = dict(batch.cursor)
+    assert sorted(seen) == sorted(titles(repo))
+    assert len(seen) == 7
+
+
+def test_a_clone_gives_the_same_records(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "a")
+    repo.commit("two", "a")
+    repo.run("clone", str(repo.path), str(tmp_path / "copy"))
+    ids = [draft.source_id for draft in drafts(repo)]
+    assert [draft.source_id for draft in drafts(tmp_path / "copy")] == ids
+
+
+def test_an_unrelated_branch_does_not_change_who_a_commit_is(repo: Repository) -> None:
+    root = repo.commit("one", "a")
+    (first,) = batches(repo)
+    repo.run("checkout", "--orphan", "pages")
+    repo.commit("site", "index.html")
+    (draft,) = drafts(repo, dict(first.cursor))
+    assert draft.source_id.startswith(root[:12])
+    assert all(d.source_id.startswith(root[:12]) for d in drafts(repo))
+
+
+def test_after_a_rewrite_everything_is_read_again(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.commit("two", "b")
+    cursor = dict(batches(repo)[-1].cursor)
+    repo.run("commit", "--amend", "-m", "two, better")
+    assert titles(repo, cursor) == ["two, better"]
+    repo.run("reflog", "expire", "--expire=now", "--all")
+    repo.run("gc", "--prune=now")
+    assert titles(repo, cursor) == ["one", "two, better"]
+
+
+def test_a_merge_without_words_of_its_own_is_left_and_counted(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.run("checkout", "-b", "topic")
+    repo.commit("two", "b")
+    repo.run("checkout", "main")
+    repo.commit("three", "c")
+    repo.run("merge", "--no-ff", "topic", "-m", "Merge branch 'topic'")
+    (batch,) = batches(repo)
+    assert [draft.title for draft in batch.drafts] == ["one", "two", "three"]
+    taken, left = batch.ledger
+    assert (taken.outcome, taken.records) == ("taken", 3)
+    assert left.outcome == "left"
+    assert left.reason.startswith("1 merges")
+    assert left.item != taken.item
+
+
+def test_the_repository_around_the_current_directory_is_discovered(
+    repo: Repository, tmp_path: Path
+) -> None:
+    repo.commit("one", "src/a")
+    found = Git().discover(Machine(tmp_path, repo.path / "src", {}))
+    assert list(found) == [Location("git", str(repo.path), "engine")]
+    (tmp_path / "plain").mkdir()
+    assert list(Git().discover(Machine(tmp_path, tmp_path / "plain", {}))) == []
+
+
+def test_worktrees_are_one_project(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "a")
+    repo.run("worktree", "add", "-b", "topic", str(tmp_path / "wt"))
+    assert [draft.project for draft in drafts(tmp_path / "wt")] == ["engine"]
+    found = list(Git().discover(Machine(tmp_path, tmp_path / "wt", {})))
+    assert [location.path for location in found] == [str(repo.path)]
+
+
+def test_a_repository_without_commits_gives_nothing(repo: Repository) -> None:
+    assert batches(repo) == []
+
+
+def test_a_directory_without_repository_is_refused_by_name(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "gone"):
+        with pytest.raises(SourceError, match=f"{place} is not a git repository"):
+            batches(place)
+
+
+def test_a_shallow_clone_is_refused_with_the_next_step(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "a")
+    repo.commit("two", "a")
+    repo.run("clone", "--depth=1", f"file://{repo.path}", str(tmp_path / "copy"))
+    with pytest.raises(SourceError, match="fetch --unshallow"):
+        batches(tmp_path / "copy")
+
+
+def test_a_machine_without_git_is_told_to_install_it(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(SourceError, match="install it"):
+        batches(repo)
+
+
+def test_a_repository_of_somebody_else_is_refused_with_the_next_step(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("one", "a")
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for its tests
+    with pytest.raises(SourceError, match=r"safe\.directory"):
+        batches(repo)
+
+
+def test_a_damaged_history_keeps_what_was_read_and_says_why(repo: Repository) -> None:
+    repo.commit("one", "a")
+    tree = repo.run("rev-parse", "HEAD^{tree}")
+    repo.commit("two", "b")
+    repo.commit("three", "b")
+    (repo.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    reading = Git().read(Location("git", str(repo.path)), {})
+    batch = next(reading)
+    (entry,) = batch.ledger
+    assert entry.outcome == "failed"
+    assert len(batch.drafts) == entry.records < 3
+    with pytest.raises(SourceError, match="git cannot read"):
+        next(reading)
+
+
+def test_the_environment_of_a_git_hook_does_not_mislead(
+    repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("one", "a")
+    other = Repository(tmp_path / "other")
+    other.commit("elsewhere", "a")
+    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    assert titles(repo) == ["one"]
+
+
+def test_the_repository_is_not_changed_by_reading(repo: Repository) -> None:
+    repo.commit("one", "a")
+    before = sorted((str(p), p.stat().st_mtime_ns) for p in repo.path.rglob("*"))
+    batches(repo)
+    assert sorted((str(p), p.stat().st_mtime_ns) for p in repo.path.rglob("*")) == before
+
+
+def test_settings_of_the_repository_do_not_change_the_answer(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.run("mv", "a", "b")
+    repo.commit("two")
+    plain = drafts(repo)
+    for name, value in (
+        ("log.showSignature", "true"),
+        ("log.showRoot", "false"),
+        ("diff.renames", "copies"),
+        ("color.ui", "always"),
+        ("format.pretty", "oneline"),
+        ("i18n.logOutputEncoding", "latin-1"),
+    ):
+        repo.run("config", name, value)
+    assert drafts(repo) == plain
+    assert plain[1].metadata["files_modified"] == ["a", "b"]
+
+
+def test_reading_abandoned_midway_leaves_no_git_behind(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_source, "BATCH", 1)
+    repo.commit("one", "a")
+    repo.commit("two", "a")
+    reading = Git().read(Location("git", str(repo.path)), {})
+    next(reading)
+    reading.close()  # type: ignore[attr-defined]
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    if children.exists():
+        assert children.read_text().strip() == ""
+
+
+def commit(subject: str = "Do it", body: str = "", **others: Any) -> Commit:
+    return Commit("c" * 40, others.pop("parents", []), 0, "Ada", subject, body, **others)
+
+
+def draft(value: Commit) -> Draft | None:
+    return draft_of(value, root="r" * 40, project="p")
+
+
+def test_trailers_that_only_name_people_are_dropped() -> None:
+    body = (
+        "Why.\n\nFixes: #12\nSigned-off-by: A <a@b.c>\nco-authored-by: B <b@c.d>\nChange-Id: I1\n"
+    )
+    kept = draft(commit(body=body))
+    assert kept is not None
+    assert kept.text == "Why.\n\nFixes: #12"
+
+
+def test_an_address_given_as_the_name_is_not_kept() -> None:
+    value = commit()
+    value.author = "ada@example.org"
+    kept = draft(value)
+    assert kept is not None
+    assert kept.metadata["author"] == "ada"
+
+
+def test_many_files_are_counted_not_listed() -> None:
+    names = [f"f{n}" for n in range(60)]
+    kept = draft(commit(files=names, file_count=70))
+    assert kept is not None
+    assert kept.text.endswith("f49, and 20 more")
+    assert kept.metadata["files_modified"] == names
+
+
+def test_a_commit_with_neither_message_nor_files_says_nothing() -> None:
+    assert draft(commit(subject="")) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "Conflicts:\n\tsrc/a.py\n",
+        "# Conflicts:\n#\tsrc/a.py\n",
+        "* topic: (12 commits)\n  one\n  two\n",
+        "Signed-off-by: A <a@b>",
+    ],
+)
+def test_what_git_writes_into_a_merge_is_not_a_message(body: str) -> None:
+    assert draft(commit("Merge branch 'topic'", body, parents=["a", "b"])) is None
+
+
+def test_a_merge_with_words_of_its_own_is_kept() -> None:
+    kept = draft(commit("Merge pull request #3 from x/y", "Faster start", parents=["a", "b"]))
+    assert kept is not None
+    assert kept.text == "Faster start"
+    assert draft(commit("Release 2.0", parents=["a", "b"])) is not None
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ("feat(search)!: rank by date", "feature"),
+        ("FIX: typo", "bugfix"),
+        ("refactor: split", "refactor"),
+        ("docs: fix a typo", "change"),
+        ("Fixed #123 -- close it", "bugfix"),
+        ("ignore: fix the glob", "bugfix"),
+        ("[3.12] Fix a leak", "bugfix"),
+        ("Add a viewer", "feature"),
+        ("cli: add --json", "feature"),
+        ("Rename the thing", "refactor"),
+        ('Revert "Fix a leak"', "change"),
+        ("Address the review", "change"),
+        ("Prefix the names", "change"),
+        ("", "change"),
+    ],
+)
+def test_the_type_follows_from_the_subject(subject: str, expected: str) -> None:
+    assert type_of(subject) == expected
+
+
+words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+
+
+@given(st.lists(st.tuples(words, words, words, st.lists(words.filter(bool), max_size=4))))
+def test_any_messages_and_names_come_back_as_they_were(
+    commits: list[tuple[str, str, str, list[str]]],
+) -> None:
+    tokens: list[str] = []
+    for author, subject, body, files in commits:
+        tokens += ["", "a" * 40, "b c", "-5", author, subject, body, ""]
+        tokens += [("\n" if n == 0 else "") + name for n, name in enumerate(files)]
+    parsed = [(c.author, c.subject, c.body, c.files) for c in parse(iter(tokens))]
+    assert parsed == commits

@@ -1,0 +1,191 @@
+"""The index while its server dies, hangs, forgets or is damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.errors import IndexUnavailable, InputError
+from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
+from mem_search.storage.chroma.connection import Connection
+from mem_search.storage.chroma.restarts import Restarts
+
+DIMENSIONS = 8
+
+
+def vectors(count: int, seed: int = 0) -> Vectors:
+    rows = np.random.default_rng(seed).normal(size=(count, DIMENSIONS)).astype(np.float32)
+    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def entries(count: int) -> list[VectorEntry]:
+    return [VectorEntry(number, number // 2, "note", "project", 1) for number in range(count)]
+
+
+async def until(condition: Callable[[], object], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  it asks about another process
+            await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> ChromaProcess:
+    return ChromaProcess(tmp_path / "chroma", tmp_path / "log", Restarts(100, waits=[0.05]))
+
+
+@pytest.fixture
+async def index(process: ChromaProcess) -> AsyncIterator[ChromaIndex]:
+    index = ChromaIndex(process, "space", DIMENSIONS, patience=1.0)
+    index.start()
+    await index.ready(30)
+    yield index
+    await index.close()
+
+
+async def test_a_killed_child_costs_answers_but_no_vectors(
+    index: ChromaIndex, process: ChromaProcess
+) -> None:
+    rows = vectors(20)
+    await index.upsert(entries(20), rows)
+    generation = index.generation
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(IndexUnavailable):
+        await asyncio.gather(*(index.query(rows[:1], 1) for _ in range(50)))
+    await until(lambda: index.generation > generation)
+    await index.ready(20)
+    assert index.generation == generation + 1
+    assert (await index.query(rows[3:4], 1))[0][0] == 3
+    assert await index.entries() == set(range(20))
+
+
+async def test_a_child_that_hangs_is_not_waited_for(
+    index: ChromaIndex, process: ChromaProcess
+) -> None:
+    await index.upsert(entries(2), vectors(2))
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(IndexUnavailable, match="in time"):
+            await index.query(vectors(1), 1)
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    assert len(await index.query(vectors(1), 2)) == 2
+    assert process.quarantines == 0
+
+
+async def test_a_damaged_collection_is_replaced_by_an_empty_one(
+    process: ChromaProcess, tmp_path: Path
+) -> None:
+    resets: list[str] = []
+    index = ChromaIndex(process, "space", DIMENSIONS, on_reset=lambda: resets.append(index.state))
+    index.start()
+    await index.ready(30)
+    await index.upsert(entries(1500), vectors(1500))
+    await process.stop()
+    for file in (tmp_path / "chroma" / "data").glob("*/*"):
+        file.write_bytes(b"torn")
+    index.start()
+    await index.ready(30)
+    assert process.quarantines == 1
+    assert index.generation == len(resets) >= 2
+    assert await index.entries() == set()
+    await index.upsert(entries(1), vectors(1))
+    assert await index.entries() == {0}
+    await index.close()
+
+
+async def test_a_collection_that_vanished_is_made_again_and_told(
+    index: ChromaIndex, process: ChromaProcess
+) -> None:
+    await index.upsert(entries(3), vectors(3))
+    generation = index.generation
+    url = index._work._client._server.get_api_url().removesuffix("/api/v2")  # type: ignore[union-attr]
+
+    def delete_behind_its_back() -> None:
+        other = Connection(url, {}, index.name, about={"by": "us"}, timeout=5, made=lambda: None)
+        other._client.delete_collection(index.name)
+        other.close()
+
+    await asyncio.to_thread(delete_behind_its_back)
+    assert await index.query(vectors(1), 3) == []
+    await until(lambda: index.generation == generation + 1)
+    await index.upsert(entries(1), vectors(1))
+    assert await index.entries() == {0}
+
+
+async def test_each_space_has_a_collection_of_its_own(
+    index: ChromaIndex, process: ChromaProcess
+) -> None:
+    await index.upsert(entries(3), vectors(3))
+    await process.stop()
+    other = ChromaIndex(process, "another space", DIMENSIONS)
+    other.start()
+    await other.ready(20)
+    assert other.name != index.name
+    assert await other.entries() == set()
+    await other.close()
+
+
+async def test_proxies_of_the_environment_do_not_stand_before_this_machine(
+    process: ChromaProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "example.org")
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    index = ChromaIndex(process, "space", DIMENSIONS)
+    index.start()
+    await index.ready(20)
+    assert await index.entries() == set()
+    await index.close()
+
+
+async def test_settings_of_another_chroma_are_not_taken(
+    process: ChromaProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("CHROMA_SERVER_HOST=elsewhere\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CHROMA_SERVER_HTTP_PORT", "1")
+    index = ChromaIndex(process, "space", DIMENSIONS)
+    index.start()
+    await index.ready(20)
+    await index.close()
+
+
+async def test_vectors_of_another_shape_are_a_defect_of_the_caller(index: ChromaIndex) -> None:
+    with pytest.raises(ValueError, match="vectors"):
+        await index.upsert(entries(2), vectors(1))
+    with pytest.raises(ValueError, match="one vector"):
+        await index.query(vectors(2), 1)
+
+
+async def test_an_index_that_was_not_started_or_was_closed_says_so(process: ChromaProcess) -> None:
+    index = ChromaIndex(process, "space", DIMENSIONS)
+    with pytest.raises(IndexUnavailable, match="not started"):
+        await index.entries()
+    await index.close()
+    with pytest.raises(IndexUnavailable, match="stopped"):
+        await index.entries()
+
+
+def test_the_setting_chooses_the_index(tmp_path: Path) -> None:
+    def chosen(url: str) -> object:
+        return open_index(
+            url, chroma_dir=tmp_path, logs_dir=tmp_path, fingerprint="space", dimensions=8
+        )
+
+    assert isinstance(chosen(""), ChromaIndex)
+    assert isinstance(chosen("http://localhost:8000"), ChromaIndex)
+    assert isinstance(chosen("off"), OffIndex)
+    with pytest.raises(InputError) as caught:
+        chosen("localhost:8000")
+    assert caught.value.field == "chroma_url"

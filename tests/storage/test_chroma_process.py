@@ -1,0 +1,200 @@
+"""The owned child: started, watched, started again, never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.heartbeat import heartbeat
+from mem_search.storage.chroma.launch import _environment
+from mem_search.storage.chroma.process import ChromaProcess
+from mem_search.storage.chroma.restarts import Restarts
+
+
+async def accept(url: str) -> None:
+    await asyncio.to_thread(heartbeat, url, timeout=5)
+
+
+async def refuse(url: str) -> None:
+    raise IndexUnavailable("cannot be read")
+
+
+async def until(condition: Callable[[], object], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  it asks about another process
+            await asyncio.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
+def process(home: Path) -> ChromaProcess:
+    return ChromaProcess(home / "chroma", home / "logs" / "chroma.log", Restarts(100, waits=[0.05]))
+
+
+@pytest.fixture
+async def chroma(tmp_path: Path) -> AsyncIterator[ChromaProcess]:
+    chroma = process(tmp_path)
+    yield chroma
+    await chroma.stop()
+
+
+async def test_starting_and_stopping_leaves_no_process(tmp_path: Path) -> None:
+    for _ in range(5):
+        chroma = process(tmp_path)
+        chroma.start(accept)
+        assert chroma.state == "starting"
+        await chroma.wait_ready(20)
+        pid = chroma.pid
+        assert pid is not None
+        assert alive(pid)
+        await chroma.stop()
+        assert not alive(pid)
+        assert chroma.state == "down"
+    assert not (tmp_path / "chroma" / "child.json").exists()
+
+
+async def test_stopping_in_the_middle_of_a_start_leaves_no_process(chroma: ChromaProcess) -> None:
+    chroma.start(accept)
+    await until(lambda: chroma.pid)
+    pid = chroma.pid
+    await chroma.stop()
+    assert pid is not None
+    assert not alive(pid)
+
+
+async def test_a_killed_child_is_started_again(chroma: ChromaProcess) -> None:
+    chroma.start(accept)
+    await chroma.wait_ready(20)
+    first = chroma.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    await until(lambda: chroma.state != "ready")
+    assert "SIGKILL" in chroma.detail or chroma.state == "starting"
+    await chroma.wait_ready(20)
+    assert chroma.pid not in (None, first)
+    assert chroma.quarantines == 0
+
+
+async def test_a_second_owner_waits_until_the_first_has_left(
+    chroma: ChromaProcess, tmp_path: Path
+) -> None:
+    chroma.start(accept)
+    await chroma.wait_ready(20)
+    second = process(tmp_path)
+    second.start(accept)
+    await until(lambda: second.state == "down")
+    with pytest.raises(IndexUnavailable, match=f"in use by process {os.getpid()}"):
+        second.require_ready()
+    await chroma.stop()
+    await second.wait_ready(20)
+    await second.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only its kernel ends orphans for us")
+async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from mem_search.storage.chroma.process import ChromaProcess\n"
+        "async def accept(url): pass\n"
+        "async def main():\n"
+        "    chroma = ChromaProcess(Path(sys.argv[1]), Path(sys.argv[1]) / 'log')\n"
+        "    chroma.start(accept)\n"
+        "    await chroma.wait_ready(20)\n"
+        "    print(chroma.pid, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n",
+        str(tmp_path),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert worker.stdout is not None
+    pid = int(await worker.stdout.readline())
+    assert alive(pid)
+    worker.kill()
+    await worker.wait()
+    await until(lambda: not alive(pid), 5)
+
+
+async def test_data_that_cannot_be_opened_goes_to_quarantine(
+    chroma: ChromaProcess, tmp_path: Path
+) -> None:
+    data = tmp_path / "chroma" / "data"
+    data.mkdir(parents=True)
+    (data / "chroma.sqlite3").write_bytes(b"not a database" * 1000)
+    chroma.start(accept)
+    await chroma.wait_ready(20)
+    assert chroma.quarantines == 1
+    (aside,) = (tmp_path / "chroma").glob("quarantine-*")
+    assert (aside / "chroma.sqlite3").read_bytes().startswith(b"not a database")
+
+
+async def test_data_that_is_not_to_blame_is_put_back(chroma: ChromaProcess, tmp_path: Path) -> None:
+    chroma.start(accept)
+    await chroma.wait_ready(20)
+    await chroma.stop()
+    before = (tmp_path / "chroma" / "data" / "chroma.sqlite3").stat().st_ino
+    chroma.start(refuse)
+    await until(lambda: chroma.quarantines == 1)
+    await until(lambda: not list((tmp_path / "chroma").glob("quarantine-*")))
+    await until(lambda: "cannot be read" in chroma.detail)
+    assert (tmp_path / "chroma" / "data" / "chroma.sqlite3").stat().st_ino == before
+
+
+async def test_a_child_that_fails_too_often_stays_down_and_says_why(tmp_path: Path) -> None:
+    log = tmp_path / "chroma.log"
+    chroma = ChromaProcess(tmp_path / "chroma", log, Restarts(2, waits=[0.05]))
+    chroma.start(refuse)
+    await until(lambda: "too many failures" in chroma.detail)
+    assert str(log) in chroma.detail
+    assert "cannot be read" in chroma.detail
+    began = time.monotonic()
+    await chroma.stop()
+    assert time.monotonic() - began < 2
+
+
+async def test_a_long_log_is_started_afresh(chroma: ChromaProcess, tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "chroma.log"
+    log.parent.mkdir()
+    log.write_bytes(b"x" * (5 * 1024 * 1024 + 1))
+    chroma.start(accept)
+    await chroma.wait_ready(20)
+    assert log.stat().st_size < 100_000
+
+
+async def test_waiting_for_a_server_that_does_not_come_ends(chroma: ChromaProcess) -> None:
+    chroma.start(refuse)
+    with pytest.raises(IndexUnavailable):
+        await chroma.wait_ready(0.05)
+
+
+def test_the_child_gets_no_proxy_no_secret_and_no_settings_of_another_chroma() -> None:
+    given = {
+        "PATH": "/bin",
+        "HTTPS_PROXY": "http://proxy",
+        "all_proxy": "http://proxy",
+        "CHROMA_SERVER_HOST": "elsewhere",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://elsewhere",
+        "OPENAI_API_KEY": "secret",
+        "MEM_SEARCH_TOKEN": "secret",
+        "ANONYMIZED_TELEMETRY": "TRUE",
+    }
+    kept = _environment(given)
+    assert set(kept) & set(given) == {"PATH", "ANONYMIZED_TELEMETRY"}
+    assert kept["ANONYMIZED_TELEMETRY"] == "FALSE"

@@ -1,0 +1,108 @@
+"""A server of somebody else: found, missing, wrong, wanting a token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from mem_search.errors import IndexUnavailable, InputError
+from mem_search.storage.chroma.faults import Unreachable
+from mem_search.storage.chroma.remote import RemoteChroma
+
+
+class Pretender:
+    """An HTTP server that gives every request the same answer."""
+
+    def __init__(self) -> None:
+        self.reply = json.dumps({"nanosecond heartbeat": 1}).encode()
+        self.status = 200
+        self.headers: list[dict[str, str]] = []
+        pretender = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                pretender.headers.append(dict(self.headers))
+                self.send_response(pretender.status)
+                self.end_headers()
+                self.wfile.write(pretender.reply)
+
+            def log_message(self, *args: object) -> None:
+                """Keep the test's output clean."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def pretender() -> Iterator[Pretender]:
+    pretender = Pretender()
+    thread = threading.Thread(target=pretender.server.serve_forever, args=(0.01,))
+    thread.start()
+    yield pretender
+    pretender.server.shutdown()
+    thread.join()
+    pretender.server.server_close()
+
+
+async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110  it asks about another process
+            await asyncio.sleep(0.02)
+
+
+async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretender) -> None:
+    opened: list[str] = []
+
+    async def accept(url: str) -> None:
+        opened.append(url)
+
+    remote = RemoteChroma(pretender.url + "/", "secret")
+    remote.start(accept)
+    await remote.wait_ready(5)
+    assert opened == [pretender.url]
+    assert pretender.headers[0]["Authorization"] == "Bearer secret"
+    remote.doubt(Unreachable("gone"))
+    await until(lambda: len(opened) == 2)
+    await remote.stop()
+    assert remote.state == "down"
+
+
+async def test_a_server_that_is_no_chroma_is_told_apart(pretender: Pretender) -> None:
+    pretender.reply = b"<html>welcome</html>"
+    await expect_down(pretender.url, "is no Chroma; check MEM_SEARCH_CHROMA_URL")
+
+
+async def test_a_refusal_names_its_status(pretender: Pretender) -> None:
+    pretender.status = 403
+    await expect_down(pretender.url, "answered 403")
+
+
+async def test_a_server_that_is_away_is_tried_again() -> None:
+    await expect_down("http://127.0.0.1:9", "no Chroma answers at http://127.0.0.1:9")
+
+
+async def expect_down(url: str, detail: str) -> None:
+    async def accept(url: str) -> None:
+        raise AssertionError("nothing to open")
+
+    remote = RemoteChroma(url)
+    remote.start(accept)
+    await until(lambda: remote.state == "down")
+    with pytest.raises(IndexUnavailable) as caught:
+        remote.require_ready()
+    assert detail in str(caught.value)
+    await remote.stop()
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://host", "http://", "http://host:99999", ""]
+)
+def test_an_address_that_is_none_names_the_setting(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        RemoteChroma(url)
+    assert caught.value.field == "chroma_url"

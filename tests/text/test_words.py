@@ -1,0 +1,91 @@
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.text import words
+from mem_search.text.words import match_expression, parts, read
+
+
+def index() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    connection.execute(
+        "create virtual table f using fts5(title, text, parts,"
+        " tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    return connection
+
+
+def found(text: str, question: str) -> bool:
+    connection = index()
+    connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
+    rows = connection.execute(
+        "select 1 from f where f match ?", (match_expression(read(question)),)
+    )
+    return rows.fetchone() is not None
+
+
+def test_question_words_without_meaning_are_left_out() -> None:
+    assert read("How do we handle auth?").words == ("handle", "auth")
+
+
+def test_a_question_of_stop_words_alone_keeps_them() -> None:
+    assert read("who are you").words == ("who", "are", "you")
+
+
+def test_identifiers_become_their_parts() -> None:
+    assert read("a::b x/y.py ABC-123 snake_case don't").words == (
+        "b", "x", "y", "py", "abc", "123", "snake", "case", "don", "t",
+    )  # fmt: skip
+
+
+def test_identifiers_are_found_whole_and_in_parts() -> None:
+    assert found("fixed SessionStore.open in src/store.py", "SessionStore")
+    assert found("fixed SessionStore.open in src/store.py", "session store")
+    assert found("fixed session_store", "session_store")
+    assert found("see ABC-123 for it", "ABC-123")
+
+
+def test_chinese_japanese_and_korean_words_are_found_inside_a_run() -> None:
+    assert found("我们修复了登录问题并添加了缓存", "登录")
+    assert found("我们修复了登录问题并添加了缓存", "录")
+    assert found("検索エンジンの設計", "エンジン")
+    assert found("데이터베이스를 고쳤다", "데이터베이스")
+    assert not found("我们修复了登录问题并添加了缓存", "天气")
+
+
+def test_a_phrase_must_stand_together_and_other_words_only_help() -> None:
+    assert found("the vector index is rebuilt", '"vector index" quickly')
+    assert not found("the index of a vector", '"vector index"')
+    assert found("修复了登录问题", '"登录问题"')
+    assert not found("登录了, 没有问题", '"登录问题"')
+
+
+def test_quotes_inside_a_longer_sentence_quote_and_do_not_demand() -> None:
+    question = 'stop treating the "magic trailing commas" of collections and calls as special'
+    assert not read(question).demanded
+    assert found("special handling of calls", question)
+
+
+def test_quotes_around_one_word_are_no_phrase() -> None:
+    assert read('the "hugging" operator').words == ("hugging", "operator")
+    assert read('"vector index" of "chroma"').words == ("chroma",)
+
+
+@given(st.text())
+def test_any_text_is_a_question_that_the_index_can_answer(text: str) -> None:
+    expression = match_expression(read(text))
+    if expression:
+        index().execute("select 1 from f where f match ?", (expression,)).fetchall()
+
+
+@given(st.text())
+def test_any_text_has_index_terms(text: str) -> None:
+    index().execute("insert into f values('', '', ?)", (parts(text),))
+
+
+def test_mostly_foreign_tells_scripts_apart() -> None:
+    assert words.mostly_foreign("登录问题 API")
+    assert words.mostly_foreign("Привет, мир")
+    assert not words.mostly_foreign("où est l'été à Zürich")
+    assert not words.mostly_foreign("")
