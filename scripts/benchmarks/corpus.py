@@ -15,6 +15,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
+from mem_search.model import Draft
 from mem_search.text.wordpieces import VOCABULARY
 
 PROJECTS = ("storefront", "ledger", "gateway", "atlas", "harbor", "signal", "quarry", "notebook")
@@ -40,8 +41,8 @@ def records(count: int, corpus: Path | None = None) -> Iterator[dict[str, Any]]:
 
 def commits(file: Path) -> Iterator[dict[str, Any]]:
     """One observation a line of ``{"id", "date", "title", "text", "meta": {"repo", "files"}}``."""
-    opened = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open()
-    with opened as lines:
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", encoding="utf-8") as lines:
         for line in lines:
             item = json.loads(line)
             meta = item.get("meta") or {}
@@ -90,6 +91,18 @@ def made_up(seed: int) -> Iterator[dict[str, Any]]:
         if kind == "observation":
             record["metadata"] = {"type": chance.choice(TYPES)}
         yield record
+
+
+def draft(record: dict[str, Any]) -> Draft:
+    """The record as the product sees it before it completes the text."""
+    return Draft(
+        kind=record["kind"],
+        source="jsonl",
+        source_id=record["source_id"],
+        text=record["text"],
+        title=record["title"],
+        metadata=record.get("metadata") or {},
+    )
 
 
 def write(file: Path, items: Iterator[dict[str, Any]]) -> None:

@@ -103,9 +103,11 @@ def _embedder(name: str, chosen: Settings, file: Path) -> Embedder:
     return embedder
 
 
-async def _progress(done: int, total: int, message: str) -> None:
+async def _progress(done: int, total: int, _message: str) -> None:
     say(f"\rimporting: {done / max(1, total):.0%}   ")
 
 
 def say(text: str) -> None:
-    print(text, end="", file=sys.stderr, flush=True)
+    """Progress for whoever watches; a log gets only whole lines."""
+    if sys.stderr.isatty() or text.endswith("\n"):
+        print(text, end="", file=sys.stderr, flush=True)

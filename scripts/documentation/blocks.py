@@ -1,9 +1,13 @@
-"""The generated blocks: tables of what the code knows by name. Pure text, no files."""
+"""The generated blocks of documents: where they are in a text, and what belongs in them.
+
+Tables of what the code knows by name. Pure text, no files: see ``main``.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import typer
@@ -12,6 +16,30 @@ from mem_search import records, sources
 from mem_search.cli.app import app
 from mem_search.contracts import Source
 from mem_search.records.base import BaseKind, Metadata
+
+_BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
+_OPENING = re.compile(r"<!-- generated\b")
+
+
+def has_blocks(text: str) -> bool:
+    """Whether anything in ``text`` is to be generated."""
+    return _OPENING.search(text) is not None
+
+
+def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
+    """``text`` with the content of every block made anew.
+
+    Raises ValueError for a block that is not closed, or whose name nobody knows.
+    """
+    if len(_BLOCK.findall(text)) != len(_OPENING.findall(text)):
+        raise ValueError("a generated block is not closed, or has no name")
+
+    def fill(block: re.Match[str]) -> str:
+        if block[2] not in blocks:
+            raise ValueError(f"no block is called {block[2]!r}; known are {', '.join(blocks)}")
+        return f"{block[1]}{blocks[block[2]]().rstrip()}\n{block[3]}"
+
+    return _BLOCK.sub(fill, text)
 
 
 def commands() -> str:

@@ -10,21 +10,17 @@ from __future__ import annotations
 import argparse
 import difflib
 import io
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from blocks import BLOCKS
+from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
 
 from mem_search.http import openapi
-
-_BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
-_OPENING = re.compile(r"<!-- generated\b")
 
 
 def main() -> int:
@@ -43,7 +39,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     """(file, what it should hold) of every document that has generated parts."""
     for file in documents(ROOT):
         text = file.read_text("utf-8")
-        if _OPENING.search(text):
+        if has_blocks(text):
             try:
                 yield file, filled(text, BLOCKS)
             except ValueError as error:
@@ -52,22 +48,6 @@ def generated() -> Iterator[tuple[Path, str]]:
     with redirect_stdout(description):
         openapi.main()
     yield ROOT / "docs" / "openapi.json", description.getvalue()
-
-
-def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
-    """``text`` with the content of every block made anew.
-
-    Raises ValueError for a block that is not closed, or whose name nobody knows.
-    """
-    if len(_BLOCK.findall(text)) != len(_OPENING.findall(text)):
-        raise ValueError("a generated block is not closed, or has no name")
-
-    def fill(block: re.Match[str]) -> str:
-        if block[2] not in blocks:
-            raise ValueError(f"no block is called {block[2]!r}; known are {', '.join(blocks)}")
-        return f"{block[1]}{blocks[block[2]]().rstrip()}\n{block[3]}"
-
-    return _BLOCK.sub(fill, text)
 
 
 def bring_up(wanted: tuple[Path, str], check: bool) -> str:

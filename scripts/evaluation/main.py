@@ -14,6 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import dataset as datasets
+from ablation import PARTS, leave_out
 from baseline import Fts5
 from metrics import summarise
 
@@ -38,11 +39,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--home", type=Path, help="keep the store here and use it again")
     parser.add_argument("--embedder", default="bundled")
+    parser.add_argument(
+        "--without", default="", metavar="PART,…", help=f"ablation: {', '.join(PARTS)}"
+    )
     return parser.parse_args()
 
 
 async def main() -> int:
     args = arguments()
+    leave_out([name for name in args.without.split(",") if name])
     data = datasets.read(
         args.dataset, args.qrels, args.project_field, args.session_field, args.queries, set(KINDS)
     )
@@ -56,7 +61,7 @@ async def main() -> int:
         async with open_runtime(settings) as runtime:
             await load(runtime, data, home)
             report = await evaluate(runtime, data, args.modes.split(","))
-    report |= {"embedder": args.embedder, "qrels": args.qrels}
+    report |= {"embedder": args.embedder, "qrels": args.qrels, "without": args.without}
     show(report)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")

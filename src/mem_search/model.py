@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Literal, Self
 
 from mem_search.errors import InputError
@@ -151,7 +152,8 @@ class Filters:
 
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
-    and one of ``any_facets``, both as (name, value).
+    and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
+    asks for explicitly.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -168,14 +170,66 @@ class Filters:
     archived: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
+    demand: Demand | None = None
 
     def __bool__(self) -> bool:
         return self != Filters()
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """A record has these words, next to each other, in its title or any of its passages.
+
+    ``near`` are the store's own words that a prefix or a misspelling stands for; one ending in
+    ``*`` stands for all that begin so.
+    """
+
+    words: tuple[str, ...]
+    form: Literal["exact", "prefix", "fuzzy"] = "exact"
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A record passes one of these filters; ``text`` is how the query language writes it."""
+
+    text: str
+    any_of: tuple[Filters, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A record is none of that."""
+
+    of: Demand
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """A record is all of that."""
+
+    of: tuple[Demand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """A record is at least one of that."""
+
+    of: tuple[Demand, ...]
+
+
+Demand = Term | Condition | Not | AllOf | AnyOf
+"""What the query language demands of a record as a whole, in whatever passage."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """One search, parsed once at the edge: HTTP, CLI and MCP all hand over this."""
+    """One search: HTTP, CLI and MCP all hand over this.
+
+    ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
+    asking in the caller's time zone: ``before:yesterday`` counts from there.
+    ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
+    """
 
     text: str = ""
     filters: Filters = Filters()
@@ -183,6 +237,8 @@ class SearchQuery:
     order: Order = "relevance"
     limit: int = 20
     offset: int = 0
+    asked_at: datetime | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +283,39 @@ class LegReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundDate:
+    """A date that the question names in plain words: reported, not applied as a filter."""
+
+    phrase: str
+    range: DateRange
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzed:
+    """How the text of a query was read.
+
+    ``text`` is what is looked for by meaning. ``demanded`` is what every result must be, as the
+    query language writes it; ``filters`` and ``excluded`` are the parts of it that are fields
+    or negated.
+    """
+
+    text: str = ""
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    demanded: str = ""
+    filters: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    near: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    dates: tuple[FoundDate, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchReport:
-    """How the search was really done: every reply carries it."""
+    """How the search was really done: every reply carries it.
+
+    ``suggestions`` are whole questions that were perhaps meant, where little was found.
+    """
 
     requested: Mode
     realised: Literal["hybrid", "keyword", "vector", "filter"]
@@ -236,6 +323,8 @@ class SearchReport:
     coverage: float = 1.0
     took_ms: float = 0.0
     notices: tuple[str, ...] = ()
+    analyzed: Analyzed = Analyzed()
+    suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

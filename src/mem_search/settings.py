@@ -17,6 +17,9 @@ from typing import Any, Self
 from mem_search.errors import InputError
 
 DEFAULT_PORT = 37777
+_SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
+    "0": False, "false": False, "off": False, "no": False
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Settings:
     ``off`` for none (exact search over stored vectors).
     ``follow``: seconds between looks at followed sources; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
+    ``search_log``: whether questions are noted in the store, for popular and vain ones.
     """
 
     home: Path
@@ -42,6 +46,7 @@ class Settings:
     timezone: str = ""
     allowed_hosts: tuple[str, ...] = ()
     log_level: str = "INFO"
+    search_log: bool = True
 
     @property
     def database(self) -> Path:
@@ -116,13 +121,15 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= seconds < float("inf"):
                     raise ValueError
                 return seconds
+            case "search_log":
+                return _SWITCH[str(value).strip().lower()]
             case "allowed_hosts":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())
             case _:
                 return str(value)
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise InputError(
             f"{name} cannot be {value!r}: set MEM_SEARCH_{name.upper()} or {name} in config.toml",
             field=name,

@@ -19,17 +19,23 @@ from typing import Any
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import open_embedder
 from mem_search.embedders.missing import MissingEmbedder
-from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable
-from mem_search.ingest.indexer import Indexer
+from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
+from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
 from mem_search.ingest.intake import Intake
 from mem_search.jobs.following import follow
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
+from mem_search.records import kind_called
+from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.engine import Engine
+from mem_search.search.front import Front
+from mem_search.search.search_log import SearchLog
+from mem_search.search.suggestions import Suggestions
+from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.sqlite import stats, vectors
@@ -80,6 +86,8 @@ class Runtime:
     database: Database
     corpus: CorpusNumbers
     engine: Engine
+    front: Front
+    weighted: WeightedSearch
     intake: Intake
     reader: Reader
     indexer: Indexer
@@ -101,6 +109,8 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
     asking = ThreadPoolExecutor(1, thread_name_prefix="embed-question")
     tasks: list[asyncio.Task[None]] = []
     index: ChromaIndex | OffIndex | None = None
+    jobs: JobQueue | None = None
+    searches: SearchLog | None = None
     reset = asyncio.Event()
     try:
         embedder = await asyncio.to_thread(_embedder, settings)
@@ -133,11 +143,15 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             KeywordRetriever(database, corpus),
             VectorRetriever(database, index, embedder, model, asking, corpus),
         )
+        engine = Engine(database, legs, corpus, kind_called)
+        searches = SearchLog(database, on=settings.search_log)
         runtime = Runtime(
             settings=settings,
             database=database,
             corpus=corpus,
-            engine=Engine(database, legs, corpus),
+            engine=engine,
+            front=Front(engine, Suggestions(database), searches),
+            weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
             intake=intake,
             reader=reader,
             indexer=indexer,
@@ -153,17 +167,21 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
                 _run("index", indexer.run()),
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
+                _run("search log", searches.run()),
                 _run("warm up", _warm_up(embedder, asking)),
             )
             tasks += [asyncio.create_task(work) for work in background_work]
         yield runtime
-        await jobs.close()
     finally:
+        if jobs is not None:
+            await jobs.close()
         for task in tasks:
             task.cancel()
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        if searches is not None:
+            await searches.flush()
         for executor in (embedding, asking):
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
         if index is not None:
@@ -196,6 +214,11 @@ async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
             found = await indexer.audit()
         except IndexUnavailable as error:
             log.warning("the index could not be compared yet: %s", error)  # its next start resets
+            continue
+        except StorageError as error:
+            log.warning("the index could not be compared yet: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+            reset.set()
             continue
         if found.missing or found.extra:
             log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from conftest import Home
 
 RECORDS = [
@@ -214,3 +215,20 @@ def test_the_product_as_it_comes_searches_by_meaning(whole: Home) -> None:
     )
     assert whole.ok("index", "audit") == "index and store agree\n"
     whole.ok("worker", "stop")
+
+
+def test_what_is_related_to_a_record_is_listed(filled: Home) -> None:
+    line = {"kind": "note", "source_id": "n2", "text": "As [[Token lifetime]] says."}
+    filled.ok("import", "jsonl", "-", given=json.dumps(line))
+    listing = filled.ok("related", "4")
+    assert listing.startswith("Found 1 record(s) related to")
+    assert "Note #1 - Token lifetime (" in listing
+    assert "<- #4 mentions it" in listing
+    body = json.loads(filled.ok("related", "note:1", "--depth", "1", "--json"))
+    assert [node["id"] for node in body["nodes"]] == ["note:1", "note:4"]
+    alone = filled.run("related", "email:2")
+    assert (alone.returncode, alone.stdout[:27]) == (1, "No results found related to")
+    too_deep = filled.run("related", "note:1", "--depth", "9")
+    assert too_deep.returncode == 2
+    assert "depth: " in too_deep.stderr
+    assert filled.run("related", "note:99").returncode == 4

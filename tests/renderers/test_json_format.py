@@ -4,6 +4,9 @@ import json
 from hashlib import sha256
 
 from mem_search.model import (
+    Analyzed,
+    DateRange,
+    FoundDate,
     LegReport,
     Link,
     Page,
@@ -64,6 +67,17 @@ def test_a_page_has_exactly_these_keys() -> None:
             coverage=0.5,
             took_ms=2.5,
             notices=("no vectors",),
+            analyzed=Analyzed(
+                text="login",
+                words=("login",),
+                phrases=("log in",),
+                demanded="type:bugfix AND NOT auth",
+                filters=("type:bugfix",),
+                excluded=("auth",),
+                near=(("logn~", ("login",)),),
+                dates=(FoundDate("since Monday", DateRange(1_763_401_500_000)),),
+                warnings=("a quote is not closed",),
+            ),
         ),
     )
     found = to_json(page)
@@ -94,6 +108,20 @@ def test_a_page_has_exactly_these_keys() -> None:
             "coverage": 0.5,
             "took_ms": 2.5,
             "notices": ["no vectors"],
+            "suggestions": [],
+            "analyzed": {
+                "text": "login",
+                "words": ["login"],
+                "phrases": ["log in"],
+                "demanded": "type:bugfix AND NOT auth",
+                "filters": ["type:bugfix"],
+                "excluded": ["auth"],
+                "near": {"logn~": ["login"]},
+                "dates": [
+                    {"phrase": "since Monday", "start": "2025-11-17T17:45:00.000Z", "end": None}
+                ],
+                "warnings": ["a quote is not closed"],
+            },
         },
     }
 

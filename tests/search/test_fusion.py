@@ -1,3 +1,4 @@
+import itertools
 import math
 
 from hypothesis import given
@@ -57,6 +58,4 @@ def test_fusion_is_finite_and_does_not_depend_on_the_order_of_records(
 def test_one_leg_alone_keeps_its_order(keyword: dict[int, float]) -> None:
     result = fuse(dict.fromkeys(keyword, "content"), {"keyword": leg(keyword)}, foreign=False)
     ranked = leg(keyword).ranked
-    assert all(
-        result[better] >= result[worse] for better, worse in zip(ranked, ranked[1:], strict=False)
-    )
+    assert all(result[better] >= result[worse] for better, worse in itertools.pairwise(ranked))

@@ -32,17 +32,18 @@ def test_a_rare_kind_enters_the_union_beyond_the_depth() -> None:
 def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
     floor = matching.COSINE_FLOOR
     scores = {"vector": LegScores({1: floor + 0.01, 2: floor - 0.01, 3: floor - 0.01}, [1, 2, 3])}
-    matches = {n for n in (1, 2, 3) if matching.is_match(n, scores, [ranking("keyword", 3)])}
+    legs = [ranking("keyword", 3)]
+    matches = {n for n in (1, 2, 3) if matching.is_match(n, scores, legs, floor)}
     assert matches == {1, 3}
 
 
-def test_a_question_without_a_known_word_needs_a_nearer_meaning() -> None:
-    between = (matching.COSINE_FLOOR + matching.LONE_COSINE_FLOOR) / 2
-    scores = {"vector": LegScores({1: between, 2: matching.LONE_COSINE_FLOOR}, [2, 1])}
-    assert not matching.is_match(1, scores, [ranking("keyword")])
-    assert matching.is_match(2, scores, [ranking("keyword")])
-    assert matching.is_match(1, scores, [ranking("keyword", 9)])
-    assert matching.is_match(1, scores, [])
+def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> None:
+    nothing, something = [ranking("keyword")], [ranking("keyword", 9)]
+    for nonsense in ("zzqqxx", "qwxzv bnmpl", "asdfghjkl"):
+        assert matching.floor(nonsense, nothing) == matching.UNREADABLE_COSINE_FLOOR
+        assert matching.floor(nonsense, something) == matching.COSINE_FLOOR
+    for question in ("baking at home", "throttling of API callers", "kubernetes"):
+        assert matching.floor(question, nothing) == matching.COSINE_FLOOR
 
 
 def test_counts_are_all_word_matches_and_what_only_meaning_found() -> None:

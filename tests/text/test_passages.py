@@ -1,3 +1,5 @@
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +24,7 @@ def test_long_texts_are_covered_by_overlapping_passages() -> None:
     assert len(passages) > 3
     assert passages[0].start == 0
     assert passages[-1].end == len(LONG)
-    for one, next_one in zip(passages, passages[1:], strict=False):
+    for one, next_one in itertools.pairwise(passages):
         assert one.start < next_one.start < one.end < next_one.end
         overlap = wordpieces.count(LONG[next_one.start : one.end])
         assert SIZE - STRIDE - 5 <= overlap <= SIZE - STRIDE + 5

@@ -43,7 +43,7 @@ def coloured(text: str) -> str:
     """A listing with its kinds in colour, numbers bold, dates and tips dim."""
     import re
 
-    line = re.compile(r"^(\S+ )([A-Z][\w ]*?) (#\d+)( - .*?)( \([^()]*\))?( +<- anchor)?$")
+    line = re.compile(r"^(\S+ )([A-Z][\w ]*?) (#\d+)( - .*?)( \([^()]*\))?( +<- .+)?$")
 
     def painted(row: str) -> str:
         if found := line.match(row):

@@ -1,4 +1,4 @@
-"""``get``, ``delete`` and ``timeline``: records that have been found, by their refs."""
+"""``get``, ``delete``, ``timeline`` and ``related``: records that have been found, by refs."""
 
 from __future__ import annotations
 
@@ -21,33 +21,39 @@ _ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,
 
 Refs = Annotated[list[str], typer.Argument(help="kind:number, or the number alone.")]
 Json = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", help="Longest answer, 50 to 100000.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Register the three commands."""
+    """Register the commands."""
     app.command()(get)
     app.command()(delete)
     app.command()(timeline)
+    app.command()(related)
 
 
 def get(
     refs: Refs,
     format: Annotated[str, typer.Option("--format", metavar="full|json")] = "full",  # noqa: A002
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
     """Open records: whole as text, or as JSON, one object a line."""
     if format not in ("full", "json"):
         raise InputError(f"cannot be {format!r}; write full or json", field="format")
     client = open_client()
+    limit = _within(max_tokens)
     missing: list[MemSearchError] = []
     printed = False
     for text in refs:
         try:
             path = f"/api/records/{quote(str(ref_of(client, text)), safe=':')}"
             if as_json or format == "json":
-                body = client.raw(path, local([]))
+                body = client.raw(path, local(limit))
             else:
-                body = client.text(path, local([("format", "full")]))
+                body = client.text(path, local([("format", "full"), *limit]))
         except NotFound as error:
             missing.append(error)
             continue
@@ -86,6 +92,7 @@ def timeline(
     project: Annotated[str, typer.Option("--project", help="Only this project.")] = "",
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind.")] = None,
     format: Annotated[str, typer.Option("--format", metavar="index|full|json")] = "index",  # noqa: A002
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
     """What happened around a record, a moment, or the best answer to a question."""
@@ -98,6 +105,7 @@ def timeline(
         ("format", wanted),
         *([("project", project)] if project else []),
         *(("types", each) for each in kind or ()),
+        *_within(max_tokens),
     ]
     client = open_client()
     if wanted == "json":
@@ -110,6 +118,38 @@ def timeline(
         empty = listing.startswith("No results found")
     if empty:
         raise typer.Exit(1)
+
+
+def related(
+    ref: Annotated[str, typer.Argument(help="kind:number, or the number alone.")],
+    depth: Annotated[int, typer.Option("--depth", help="Steps to go, 1 to 5.")] = 2,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many records.")] = 20,
+    relation: Annotated[
+        list[str] | None, typer.Option("--relation", help="Only along this; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """What a record is linked to, mentions, follows, or shares files and issues with."""
+    client = open_client()
+    path = f"/api/graph/{quote(str(ref_of(client, ref)), safe=':')}"
+    pairs = [
+        ("depth", str(depth)),
+        ("limit", str(limit)),
+        *(("relation", each) for each in relation or ()),
+    ]
+    if as_json:
+        body = client.raw(path, local(pairs))
+        empty = len(json.loads(body)["nodes"]) < 2
+    else:
+        body = client.text(path, local(pairs))
+        empty = body.startswith(b"No results found")
+    show_listing(body, as_json=as_json)
+    if empty:
+        raise typer.Exit(1)
+
+
+def _within(max_tokens: int | None) -> list[tuple[str, str]]:
+    return [] if max_tokens is None else [("max_tokens", str(max_tokens))]
 
 
 def is_anchor(text: str) -> bool:

@@ -87,6 +87,7 @@ OPTIONS = (
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
     Option("--limit", "limit", "How many results, 1 to 100; 20 if not given.", "N", "-n"),
     Option("--offset", "offset", "Skip so many results.", "N"),
+    Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
 )
 

@@ -91,6 +91,8 @@ class BundledEmbedder:
 
 def _open(model: Path, threads: int) -> InferenceSession:
     try:
+        # Read when the library is loaded: without it an empty home gets a telemetry database.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
     except ImportError as error:
         raise ModelUnavailable(

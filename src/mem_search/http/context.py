@@ -7,12 +7,13 @@ from dataclasses import replace
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.parameters import Seen
+from mem_search.http.parameters import Seen, budget
 from mem_search.http.replies import text_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Text
 from mem_search.model import Filters, Record
 from mem_search.renderers import render_context
+from mem_search.renderers.budget import fits, most_that
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection
 
@@ -25,6 +26,7 @@ class RecentParameters(Seen):
     project: Text = Field(default="", description="Project by name; all of them when left out")
     limit: int = Field(default=3, ge=1, le=10, description="How many sessions")
     max_chars: int = Field(default=8000, ge=500, le=100_000, description="Longest text")
+    max_tokens: int | None = budget()
 
 
 async def recent(call: Call) -> web.StreamResponse:
@@ -33,13 +35,19 @@ async def recent(call: Call) -> web.StreamResponse:
     sessions, observations = await call.runtime.database.read(
         _newest, Filters(project=asked.project), asked.limit
     )
-    text = render_context(
-        sessions,
-        observations,
-        project=asked.project,
-        view=call.view(asked.tz),
-        max_chars=asked.max_chars,
-    )
+    view = call.view(asked.tz)
+
+    def block(longest: int) -> str:
+        return render_context(
+            sessions, observations, project=asked.project, view=view, max_chars=longest
+        )
+
+    longest, limit = asked.max_chars, asked.max_tokens
+    if limit is not None:
+        longest = most_that(lambda length: fits(block(length), limit), longest)
+    text = block(longest)
+    if not text and sessions + observations:
+        return text_reply(call.request, "Nothing fits; ask for more max_tokens or max_chars")
     named = f" of the project {asked.project}" if asked.project else ""
     return text_reply(
         call.request,

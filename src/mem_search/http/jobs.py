@@ -76,7 +76,7 @@ async def import_upload(call: Call) -> web.StreamResponse:
     if not call.request.can_read_body:
         raise MissingField("send the records as the body, one JSON object a line", field="body")
     path = await spool.keep(call.opening.settings.home, _chunks(call.request))
-    return await _submit(call, "import", {"source": "jsonl", "path": str(path)})
+    return await _submit(call, "import", {"source": "jsonl", "path": str(path), "spooled": True})
 
 
 async def newest(call: Call) -> web.StreamResponse:

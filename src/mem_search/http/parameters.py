@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,6 +16,21 @@ Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
 """How far a ranked list can be paged: nobody reads on, and ranking deeper costs memory."""
 FARTHEST = 1_000_000_000
+
+
+BUDGET = "max_tokens"
+
+
+def budget() -> Any:
+    """The field of that name, for whatever may be long."""
+    return Field(
+        default=None,
+        ge=50,
+        le=100_000,
+        description="Longest answer in tokens, as counted here; what does not fit is left out"
+        " from the end, and a note says how to go on",
+        json_schema_extra=also("maxTokens"),
+    )
 
 
 def also(*words: str) -> Any:
@@ -112,6 +128,8 @@ class KindParameters(Narrowed):
         description="Relevance decides which records make a page; this is the order on it",
     )
     mode: Mode = Field(default="hybrid", description="Which search")
+    explain: bool = Field(default=False, description="Say how every score came about")
+    max_tokens: int | None = budget()
 
     @model_validator(mode="after")
     def _not_too_deep(self) -> Self:
@@ -130,11 +148,13 @@ class KindParameters(Narrowed):
     def with_filters(self, filters: Filters, order: Order) -> SearchQuery:
         return SearchQuery(
             text=self.query,
+            asked_at=datetime.now(self.tz) if self.tz else None,
             filters=filters,
             mode=self.mode,
             order=self.order or order,
             limit=self.limit,
             offset=self.offset,
+            explain=self.explain,
         )
 
     def _filters(self, kinds: tuple[str, ...]) -> Filters:
@@ -196,9 +216,11 @@ class Listed(Parameters):
     project: Text = Field(default="", description="Project by name")
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    max_tokens: int | None = budget()
 
 
 class Opened(Seen):
     """How one record is shown."""
 
     format: Format = Field(default="json", description="JSON, or the whole record as text")
+    max_tokens: int | None = budget()

@@ -9,13 +9,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mem_search import records as kinds
 from mem_search.errors import InputError, NotFound
-from mem_search.http.parameters import Listed, Opened
+from mem_search.http.budgets import cost, first_that_fit, record_within
+from mem_search.http.parameters import Listed, Opened, budget
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply, prefers_text, text_reply
 from mem_search.http.routing import Call, Handler
 from mem_search.http.values import refused
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.renderers import record_json, render_record
+from mem_search.renderers.budget import fitted_text
 from mem_search.storage.sqlite import whole
 from mem_search.storage.sqlite.whole import Whole
 
@@ -58,6 +60,7 @@ class RefsBody(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     refs: list[Annotated[str, AfterValidator(_ref)]] = Field(max_length=MOST)
+    max_tokens: int | None = budget()
 
 
 def open_kind(kind: Kind) -> Handler:
@@ -94,13 +97,18 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
 
 async def batch_refs(call: Call) -> web.StreamResponse:
     """The records of these refs, and which of them there are not."""
-    refs = list(dict.fromkeys(Ref.parse(text) for text in call.sent(RefsBody).refs))
+    asked = call.sent(RefsBody)
+    refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
     found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
     known = {record.ref: (record, links) for record, links in found}
+    said = [record_json(*known[ref]) for ref in refs if ref in known]
+    kept = first_that_fit(said, asked.max_tokens)
     return json_reply(
         {
-            "records": [record_json(*known[ref]) for ref in refs if ref in known],
+            "records": said[:kept],
             "missing": [str(ref) for ref in refs if ref not in known],
+            "left_out": [each["ref"] for each in said[kept:]],
+            "tokens_used": cost(said[:kept]),
         }
     )
 
@@ -114,15 +122,21 @@ def list_kind(kind: Kind) -> Handler:
         items, total = await call.runtime.database.read(
             whole.browse, filters, "date_desc", asked.limit, asked.offset
         )
-        return json_reply(
-            {
-                "items": [record_json(*item) for item in items],
-                "hasMore": asked.offset + len(items) < total and bool(items),
-                "offset": asked.offset,
-                "limit": asked.limit,
-                "total": total,
-            }
-        )
+        said = [record_json(*item) for item in items]
+        kept = first_that_fit(said, asked.max_tokens)
+        reply: dict[str, Any] = {
+            "items": said[:kept],
+            "hasMore": asked.offset + kept < total and bool(items),
+            "offset": asked.offset,
+            "limit": asked.limit,
+            "total": total,
+            "tokens_used": cost(said[:kept]),
+        }
+        if kept < len(said):
+            reply["note"] = (
+                f"cut to max_tokens={asked.max_tokens}; next: offset={asked.offset + kept}"
+            )
+        return json_reply(reply)
 
     return listed
 
@@ -162,8 +176,11 @@ async def _opened(call: Call, found: Whole) -> web.StreamResponse:
     record, links = found
     wants_text = prefers_text(call.request.headers.get("Accept", ""))
     if asked.format == "json" and not wants_text:
-        return json_reply(record_json(record, links))
+        return json_reply(record_within(record_json(record, links), asked.max_tokens))
     text = render_record(record, call.view(asked.tz), links)
+    if asked.max_tokens is not None:
+        step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
+        text = fitted_text(text, asked.max_tokens, step)
     return text_reply(call.request, text, ref=str(record.ref))
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
+from mem_search.http.budgets import page_json
 from mem_search.model import Page
-from mem_search.renderers import View, render, to_json
+from mem_search.renderers import View, fitted, to_json
+from mem_search.text import tokens
 
 TEXT = "text/plain"
 JSON = "application/json"
@@ -28,12 +30,16 @@ def json_reply(value: Any, status: int = 200) -> web.Response:
 
 
 def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
-    """``text`` bare when plain text is asked for, else in its envelope with ``beside``."""
+    """``text`` bare when plain text is asked for, else in its envelope with ``beside``.
+
+    The envelope says what the text costs, ``tokens_used``.
+    """
     if prefers_text(request.headers.get("Accept", "")):
         return web.Response(
             body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
         )
-    return json_reply({"content": [{"type": "text", "text": text}], **beside})
+    said = {"content": [{"type": "text", "text": text}], "tokens_used": tokens.count(text)}
+    return json_reply({**said, **beside})
 
 
 def page_reply(
@@ -43,15 +49,17 @@ def page_reply(
     view: View,
     *,
     title: str = "",
+    max_tokens: int | None = None,
 ) -> web.Response:
-    """A page of results in the format asked for."""
+    """A page of results in the format asked for, within ``max_tokens``."""
     if format == "json":
-        return json_reply(to_json(page))
-    account = to_json(replace(page, results=()))
+        return json_reply(page_json(page, max_tokens))
+    shown = fitted(page, format, view, max_tokens, title=title)
+    account = to_json(replace(shown.page, results=()))
     beside: Mapping[str, Any] = {
         name: account[name] for name in ("total", "counts_by_type", "search")
     }
-    return text_reply(request, render(page, format, view, title=title), **beside)
+    return text_reply(request, shown.text, tokens_used=shown.tokens, **beside)
 
 
 def prefers_text(accept: str) -> bool:

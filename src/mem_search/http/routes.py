@@ -5,7 +5,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from mem_search.http import about, context, export, jobs, numbers, records, search, timeline, topics
+from mem_search.http import (
+    about,
+    context,
+    export,
+    graph,
+    jobs,
+    numbers,
+    records,
+    search,
+    suggest,
+    timeline,
+    topics,
+)
 from mem_search.http.parameters import (
     ByConcept,
     ByFile,
@@ -16,6 +28,9 @@ from mem_search.http.parameters import (
     SearchParameters,
 )
 from mem_search.http.routing import Route
+from mem_search.http.v2 import hybrid, vector
+from mem_search.http.v2.models import HybridBody, VectorBody
+from mem_search.http.v2.stats import search_stats
 from mem_search.records import KINDS
 
 GET, POST, DELETE = (partial(Route, method) for method in ("GET", "POST", "DELETE"))
@@ -32,7 +47,18 @@ SEARCH = (
     GET("/api/decisions", topics.about(topics.DECISIONS), "Decisions", "search", KindParameters),
     GET("/api/changes", topics.about(topics.CHANGES), "Changes", "search", KindParameters),
     GET("/api/how-it-works", topics.about(topics.HOW_IT_WORKS), "How things work", "search", KindParameters),
+    GET("/api/search/related", suggest.related, "Further searches beside a question", "suggest", suggest.RelatedParameters),
+    GET("/api/search/popular", suggest.popular, "What is asked most often", "suggest", suggest.LogParameters),
+    GET("/api/search/zero-results", suggest.zero_results, "What was asked in vain", "suggest", suggest.LogParameters),
+    GET("/api/search/slow", suggest.slow, "The searches that took longest", "suggest", suggest.LogParameters),
+    DELETE("/api/search/log", suggest.forget, "Forget what was asked", "suggest", write=True),
+    GET("/api/suggest", suggest.suggest, "How what is being typed may go on", "suggest", suggest.SuggestParameters),
     GET("/api/search/help", about.search_help, "Routes and parameters as a text", "search", early=True),
+)
+WEIGHTED = (
+    POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody),
+    POST("/api/v2/search/vector", vector.search, "Search by meaning alone", "weighted", body=VectorBody),
+    GET("/api/v2/search/stats", search_stats, "What can be searched", "weighted"),
 )
 TIMELINE = (
     GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters),
@@ -42,6 +68,7 @@ TIMELINE = (
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", Opened),
+    GET("/api/graph/{ref}", graph.related, "What is related to a record", "records", graph.GraphParameters),
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", Opened),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", Opened),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", Opened),
@@ -80,4 +107,4 @@ ABOUT = (
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
 # fmt: on
-ROUTES: tuple[Route, ...] = (*SEARCH, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)
+ROUTES: tuple[Route, ...] = (*SEARCH, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -13,10 +13,13 @@ from pydantic import BaseModel
 from mem_search import records
 from mem_search.http.opening import OPENING, Opening
 from mem_search.http.timezones import Zone, zone
+from mem_search.model import Page, SearchQuery
 from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
+COMMAND_LINE = "mem-search"
+"""The User-Agent of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,14 @@ class Call:
         """The body, as the model that the route names."""
         assert isinstance(self.body, model)
         return self.body
+
+    async def search(self, query: SearchQuery) -> Page:
+        """Ask as whoever called, the command line or another program."""
+        if query.asked_at is None:
+            now = datetime.now(zone(self.opening.settings.timezone))
+            query = replace(query, asked_at=now)
+        by_command = self.request.headers.get("User-Agent", "") == COMMAND_LINE
+        return await self.runtime.front.search(query, "cli" if by_command else "http")
 
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""

@@ -39,5 +39,7 @@ async def filtered(call: Call) -> web.StreamResponse:
 
 
 async def _answer(call: Call, asked: KindParameters, query: SearchQuery) -> web.StreamResponse:
-    page = await call.runtime.engine.search(query)
-    return page_reply(call.request, page, asked.format, call.view(asked.tz))
+    page = await call.search(query)
+    return page_reply(
+        call.request, page, asked.format, call.view(asked.tz), max_tokens=asked.max_tokens
+    )

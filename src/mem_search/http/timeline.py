@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField, NotFound
-from mem_search.http.parameters import Format, Narrowed, also
+from mem_search.http import budgets
+from mem_search.http.parameters import Format, Narrowed, also, budget
 from mem_search.http.records import find
-from mem_search.http.replies import json_reply, page_reply, text_reply
+from mem_search.http.replies import dumps, json_reply, page_reply, text_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Kinds, Text
 from mem_search.model import Kind, Page, Record, Ref, SearchQuery
 from mem_search.renderers import record_json, render_record, render_timeline
+from mem_search.renderers.full import RULE
 from mem_search.storage.sqlite import records
 from mem_search.text import dates
 
@@ -30,6 +33,7 @@ class AroundParameters(Narrowed):
     depth_before: int = Field(default=10, ge=0, le=50, description="Records before")
     depth_after: int = Field(default=10, ge=0, le=50, description="Records after")
     format: Format = Field(default="index", description="A line a record, all of it, or JSON")
+    max_tokens: int | None = budget()
 
 
 class TimelineParameters(AroundParameters):
@@ -93,7 +97,12 @@ async def by_query(call: Call) -> web.StreamResponse:
         " then GET /api/timeline?anchor=NUMBER:"
     )
     return page_reply(
-        call.request, page, asked.format, call.view(asked.tz), title=title if page.total else ""
+        call.request,
+        page,
+        asked.format,
+        call.view(asked.tz),
+        title=title if page.total else "",
+        max_tokens=asked.max_tokens,
     )
 
 
@@ -106,7 +115,7 @@ async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.S
 
 
 async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> Page:
-    return await call.runtime.engine.search(
+    return await call.search(
         SearchQuery(text=query, filters=asked.filters(asked.types), limit=limit)
     )
 
@@ -145,15 +154,21 @@ async def _around(
         found[anchor.number] = anchor
     middle = [anchor.number] if anchor is not None else []
     shown = [found[number] for number in (*before, *middle, *after) if number in found]
+    view = call.view(asked.tz)
+
+    def written(some: Sequence[Record]) -> str:
+        if asked.format == "json":
+            return dumps([record_json(record) for record in some]).decode()
+        if asked.format == "full":
+            return RULE.join(render_record(record, view) for record in some)
+        return render_timeline(some, anchor, view)
+
+    seen = budgets.around(shown, len(before), written, asked.max_tokens)
     beside = {
         "anchor": str(anchor.ref) if anchor is not None else moment,
         "total": len(shown),
-    }
+    } | ({"note": seen.note} if seen.note else {})
     if asked.format == "json":
-        return json_reply({**beside, "records": [record_json(record) for record in shown]})
-    view = call.view(asked.tz)
-    if asked.format == "full":
-        text = "\n\n---\n\n".join(render_record(record, view) for record in shown)
-    else:
-        text = render_timeline(shown, anchor, view)
-    return text_reply(call.request, text, **beside)
+        said = [record_json(record) for record in seen.records]
+        return json_reply({**beside, "records": said, "tokens_used": budgets.cost(said)})
+    return text_reply(call.request, seen.text, **beside)

@@ -35,9 +35,16 @@ def about(topic: Topic) -> Handler:
         asked = call.asked(KindParameters)
         query = asked.search(("observation",))
         query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
-        page = await call.runtime.engine.search(query)
+        page = await call.search(query)
         view = call.view(asked.tz)
         title = heading(page, view).replace("result(s)", f"result(s) about {topic.name}", 1)
-        return page_reply(call.request, page, asked.format, view, title=title if page.total else "")
+        return page_reply(
+            call.request,
+            page,
+            asked.format,
+            view,
+            title=title if page.total else "",
+            max_tokens=asked.max_tokens,
+        )
 
     return search

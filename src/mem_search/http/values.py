@@ -11,10 +11,10 @@ from pydantic_core import PydanticCustomError
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.http.timezones import zone
-from mem_search.model import Kind
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
+kind_of = records.kind_called
 
 
 def split(value: Any) -> Any:
@@ -24,23 +24,6 @@ def split(value: Any) -> Any:
         return items
     words = (word.strip() for item in items for word in str(item).split(","))
     return tuple(dict.fromkeys(word for word in words if word))
-
-
-def kind_of(word: str) -> Kind | None:
-    """The kind that a word means: its name, its plural, or what people call it."""
-    word = word.strip().lower()
-    for kind in records.installed():
-        if word in (kind.name, kind.plural, kind.label.lower().replace(" ", "_")):
-            return kind.name
-    return _CALLED.get(word)
-
-
-_CALLED: dict[str, Kind] = {
-    "session": "session_summary",
-    "summary": "session_summary",
-    "summaries": "session_summary",
-    "prompt": "user_prompt",
-}
 
 
 def _kinds(value: Any) -> Any:

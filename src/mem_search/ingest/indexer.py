@@ -61,6 +61,10 @@ class Indexer:
         self._executor = executor
         self._changed = changed
         self._work = {"embed": asyncio.Event(), "index": asyncio.Event()}
+        # What is being carried is neither in the outbox's past nor surely in the index:
+        # comparing or clearing meanwhile would take it for done.
+        self._carrying = asyncio.Lock()
+        self._complete = False
         self.error = ""
         """Why the last step failed; empty while all is well."""
 
@@ -71,10 +75,16 @@ class Indexer:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        await self._database.write(outbox.without_vector, self._model)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._loop("embed", self.embed_some))
+            group.create_task(self._loop("embed", self._embed_all))
             group.create_task(self._loop("index", self.index_some))
+
+    async def _embed_all(self) -> int:
+        """``embed_some``, once it is known which passages this model has not read yet."""
+        if not self._complete:
+            await self._database.write(outbox.without_vector, self._model)
+            self._complete = True
+        return await self.embed_some()
 
     async def embed_some(self) -> int:
         """One step of embedding; returns how many passages it served."""
@@ -89,6 +99,10 @@ class Indexer:
 
     async def index_some(self) -> int:
         """One step of indexing: deletions first, then vectors; returns how many passages."""
+        async with self._carrying:
+            return await self._carry()
+
+    async def _carry(self) -> int:
         gone = await self._database.read(outbox.waiting, "delete", BULK_BATCH)
         if gone:
             await self._index.delete([entry for p in gone for entry in (2 * p, 2 * p + 1)])
@@ -109,6 +123,10 @@ class Indexer:
 
     async def audit(self) -> Audit:
         """Compare the index with the store by set difference, and mend both ways."""
+        async with self._carrying:
+            return await self._compare()
+
+    async def _compare(self) -> Audit:
         held = await self._index.entries()
         stored = await self._database.read(vectors.settled_entries, self._model)
         missing = sorted({entry >> 1 for entry in stored - held})
@@ -125,8 +143,9 @@ class Indexer:
 
     async def rebuild(self) -> int:
         """Empty the index and fill it again from stored vectors; returns passages queued."""
-        await self._index.clear()
-        return (await self.audit()).missing
+        async with self._carrying:
+            await self._index.clear()
+            return (await self._compare()).missing
 
     async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:
         event = self._work[name]
@@ -159,18 +178,19 @@ class Indexer:
                 entries.append(2 * item.passage + half)
                 copied.append(blob)
         fresh: list[int] = []
-        texts: list[str] = []
+        texts: dict[str, int] = {}
+        places: list[int] = []
         for item in waiting:
             if item.digest not in known:
                 for half, text in enumerate(embedded_texts(item.title, item.text)):
                     fresh.append(2 * item.passage + half)
-                    texts.append(text)
+                    places.append(texts.setdefault(text, len(texts)))
         rows = vectors.unpack(copied, self._embedder.dimensions)
         if texts:
             embedded = await asyncio.get_running_loop().run_in_executor(
-                self._executor, self._embedder.embed, texts
+                self._executor, self._embedder.embed, list(texts)
             )
-            rows = np.concatenate([rows, embedded])
+            rows = np.concatenate([rows, embedded[places]])
         return entries + fresh, rows
 
 

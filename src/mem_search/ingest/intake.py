@@ -47,10 +47,22 @@ class Intake:
     async def take(self, location: Location, batch: Batch, *, followed: bool = False) -> Taken:
         """Store one batch. When this returns, it is durable and searchable by keyword."""
         ready, failures = await asyncio.to_thread(_prepare_all, batch)
-        taken = await self._database.write(_write, location, batch, ready, failures, followed)
+        writing = asyncio.ensure_future(
+            self._database.write(_write, location, batch, ready, failures, followed)
+        )
+        try:
+            taken = await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # The transaction goes on in its thread; what it stores has to be indexed too.
+            writing.add_done_callback(self._tell)
+            raise
         if taken.new or taken.changed or taken.deleted:
             self._stored()
         return taken
+
+    def _tell(self, writing: asyncio.Future[Taken]) -> None:
+        if not writing.cancelled() and writing.exception() is None:
+            self._stored()
 
     async def forget(self, numbers: list[int]) -> int:
         """Delete records for good; a source that offers them again is refused."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mem_search import records
+from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
 from mem_search.storage.sqlite.records import Prepared, content_hash
 from mem_search.text import code, passages, words
@@ -24,6 +25,7 @@ def prepare(draft: Draft) -> Prepared:
     draft = kind.compose(redacted(draft))
     facets = tuple(kind.facets(draft))
     source_code = draft.kind == "file" and code.is_code(draft.text)
+    names = names_of(draft, facets)
     cut = passages.cut(draft.text, "code" if source_code else "content")
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts = words.parts(draft.title)
@@ -34,6 +36,8 @@ def prepare(draft: Draft) -> Prepared:
         parts=tuple(f"{title_parts} {words.parts(text)}".strip() for text in texts),
         hashes=tuple(_digest(draft.title, text) for text in texts),
         content_hash=content_hash(draft, facets),
+        edges=edges_of(draft, facets, names, source_code=source_code),
+        names=names,
     )
 
 
@@ -46,6 +50,10 @@ def redacted(draft: Draft) -> Draft:
         url=_clean(draft.url),
         tags=tuple(_clean(tag) for tag in draft.tags),
         metadata=_clean(dict(draft.metadata)),
+        # A URL here is cleaned as that of the record it names; a ref or source id names nothing.
+        links=tuple(
+            replace(link, to=_clean(link.to)) if "://" in link.to else link for link in draft.links
+        ),
     )
 
 

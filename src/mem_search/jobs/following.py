@@ -17,7 +17,12 @@ async def follow(database: Database, reader: Reader, seconds: float) -> None:
     """Look at every followed location each ``seconds``, until cancelled. 0 never looks."""
     while seconds:
         await asyncio.sleep(seconds)
-        for followed in await database.read(intake.locations):
+        try:
+            known = await database.read(intake.locations)
+        except MemSearchError as error:
+            log.warning("following waits: %s", error)
+            continue
+        for followed in known:
             if not followed.followed:
                 continue
             try:

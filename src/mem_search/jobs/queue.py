@@ -104,20 +104,29 @@ class JobQueue:
     async def _work(self) -> None:
         while True:
             job = await self._queue.get()
-            state = await self._database.read(jobs.get, job)
-            if state is None or state.state in ENDED:
-                continue
-            await self._run(state)
+            try:
+                state = await self._database.read(jobs.get, job)
+                if state is not None and state.state not in ENDED:
+                    await self._run(state)
+            except MemSearchError as error:
+                # Not even its state could be written (a full disk): the next start runs it again.
+                log.error("job %s was left: %s", job, error)
+            finally:
+                self._cancelled.discard(job)
 
     async def _run(self, state: JobState) -> None:
         async def report(done: int, total: int, message: str) -> None:
             await self._database.write(jobs.report, state.id, done, total, message)
 
         await self._database.write(jobs.start, state.id)
+        if state.id in self._cancelled:  # in the moment between being taken up and started
+            await self._end(state.id, "cancelled", "cancelled before it ran")
+            return
         task = asyncio.create_task(self._consume(state, report), name=f"job {state.name}")
         self._running = (state.id, task)
         try:
             result = await task
+            await self._database.write(jobs.end, state.id, "done", "", result)
         except asyncio.CancelledError:
             if state.id not in self._cancelled:  # the worker stops: leave it to be resumed
                 task.cancel()
@@ -129,11 +138,8 @@ class JobQueue:
             # A bug in one job must not end the queue; it is logged whole and told to the caller.
             log.exception("job %s (%s) failed", state.id, state.name)
             await self._end(state.id, "failed", f"internal error: {type(error).__name__}: {error}")
-        else:
-            await self._database.write(jobs.end, state.id, "done", "", result)
         finally:
             self._running = None
-            self._cancelled.discard(state.id)
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
         return await self._kinds[state.name].run(state.params, report)

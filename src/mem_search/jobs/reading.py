@@ -7,18 +7,21 @@ the event loop.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mem_search import sources
 from mem_search.contracts import Machine
-from mem_search.errors import InputError, MemSearchError
+from mem_search.errors import InputError, MemSearchError, SourceError
 from mem_search.ingest.intake import Intake, Taken
 from mem_search.jobs.queue import Report
-from mem_search.model import Location
+from mem_search.model import Batch, Location
 from mem_search.storage.sqlite import intake as intake_sql
 from mem_search.storage.sqlite.database import Database
+
+log = logging.getLogger(__name__)
 
 
 class Reader:
@@ -30,28 +33,57 @@ class Reader:
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def read(
-        self, location: Location, report: Report | None = None, *, again: bool = False
+        self,
+        location: Location,
+        report: Report | None = None,
+        *,
+        again: bool = False,
+        follow: bool = True,
     ) -> Taken:
         """Read what is new since the stored cursor (``again``: everything).
 
-        Raises SourceError when the location cannot be read; what was stored before stays.
+        ``follow`` keeps a location that grows fresh from now on. Raises SourceError when the
+        location cannot be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
         async with self._locks[location.source, location.path]:
             cursor = {} if again else await self._database.read(intake_sql.cursor, location)
             total = Taken()
+            quiet = True
+            followed = follow and source.follows
             try:
                 batches = await asyncio.to_thread(source.read, location, cursor)
-                while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-                    total += await self._intake.take(location, batch, followed=source.follows)
+                while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
+                    quiet = False
+                    total += await self._intake.take(location, batch, followed=followed)
                     if report is not None:
                         await report(batch.done, batch.total, describe(location, total))
+                if quiet:
+                    await self._database.write(intake_sql.save_quiet, location, followed=followed)
             except MemSearchError as error:
                 await self._database.write(
-                    intake_sql.save_error, location, error.message, followed=source.follows
+                    intake_sql.save_error, location, error.message, followed=followed
                 )
                 raise
         return total
+
+    async def discard(self, location: Location) -> None:
+        """Remove a file of ours that was handed over once, and all trace of where it lay."""
+        await self._database.write(intake_sql.drop_cursor, location)
+        await asyncio.to_thread(Path(location.path).unlink, missing_ok=True)
+
+
+def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
+    try:
+        return next(batches, None)
+    except MemSearchError:
+        raise
+    except Exception as error:
+        # A bug in one source must stop neither the others nor following; it is logged whole.
+        log.exception("source %s failed on %s", location.source, location.path)
+        raise SourceError(
+            f"internal error in source {location.source}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def describe(location: Location, taken: Taken) -> str:

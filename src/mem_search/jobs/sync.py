@@ -48,7 +48,10 @@ class SyncJob:
 
 
 class ImportJob:
-    """Read one file of one source, whole: what a person hands over is not followed."""
+    """Read one file of one source, whole: what a person hands over is not followed.
+
+    A ``spooled`` file is our own copy of an upload, removed once it was read.
+    """
 
     name = "import"
 
@@ -60,5 +63,7 @@ class ImportJob:
         (location,) = find(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
         )
-        taken: Taken = await self._reader.read(location, report, again=True)
+        taken: Taken = await self._reader.read(location, report, again=True, follow=False)
+        if params.get("spooled"):
+            await self._reader.discard(location)
         return {"locations": [{"source": location.source, "path": location.path, **asdict(taken)}]}

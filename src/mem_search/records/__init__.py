@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 
 from mem_search.contracts import RecordKind
 from mem_search.errors import InputError, MemSearchError
+from mem_search.model import Kind
 from mem_search.records.conversation import Conversation
 from mem_search.records.email import Email
 from mem_search.records.file import File
@@ -52,6 +53,23 @@ def by_name(kind: str) -> RecordKind:
 def by_plural(word: str) -> RecordKind:
     """The kind whose routes and commands say ``observations``, ...; raises InputError."""
     return _pick(word, {known.plural: known for known in installed()})
+
+
+def kind_called(word: str) -> Kind | None:
+    """The kind that a word means: its name, its plural, or what people call it; None for none."""
+    word = word.strip().lower()
+    for kind in installed():
+        if word in (kind.name, kind.plural, kind.label.lower().replace(" ", "_")):
+            return kind.name
+    return _CALLED.get(word)
+
+
+_CALLED: dict[str, Kind] = {
+    "session": "session_summary",
+    "summary": "session_summary",
+    "summaries": "session_summary",
+    "prompt": "user_prompt",
+}
 
 
 @cache

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from mem_search.model import Kind
+from collections.abc import Iterable
+
+from mem_search.model import Draft, Kind
 from mem_search.records.base import BaseKind, Metadata
 
 
 class Memory(BaseKind[Metadata]):
-    """The ``memory`` kind."""
+    """The ``memory`` kind.
+
+    Where its metadata says in plain strings what ``type`` it is (fact, insight, …) and for which
+    ``user_id`` it is kept, both can be filtered by. Other programs write what they like there.
+    """
 
     name: Kind = "memory"
     plural = "memories"
     label = "Memory"
     sign = "🧠"
     model = Metadata
+
+    def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
+        said = ((name, draft.metadata.get(name)) for name in ("type", "user_id"))
+        return [
+            *super().facets(draft),
+            *((name, value.strip()) for name, value in said
+              if isinstance(value, str) and value.strip()),
+        ]  # fmt: skip

@@ -57,7 +57,7 @@ def paging(page: Page) -> str:
 
 
 def notes(page: Page) -> list[str]:
-    """``Note: ...`` for everything that made the answer other than what was asked for."""
+    """What to ask instead, and ``Note: ...`` for all that is other than what was asked for."""
     report = page.report
     said = [cut(notice, 300) for notice in report.notices]
     for leg in report.legs:
@@ -72,7 +72,12 @@ def notes(page: Page) -> list[str]:
             f"{int(report.coverage * 100)}% of the passages have vectors yet;"
             " the others are found by their words only"
         )
-    return [f"Note: {line}" for line in dict.fromkeys(said)]
+    said += [cut(warning, 300) for warning in report.analyzed.warnings]
+    meant = ", ".join(cut(text, _QUERY_LENGTH) for text in report.suggestions)
+    return [
+        *([f"Did you mean: {meant}?"] if meant else []),
+        *(f"Note: {line}" for line in dict.fromkeys(said)),
+    ]
 
 
 def _described_range(dates: DateRange, view: View) -> str:

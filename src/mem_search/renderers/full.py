@@ -9,6 +9,7 @@ from mem_search.renderers.account import heading, notes, paging
 from mem_search.renderers.index import advice
 from mem_search.renderers.line import name_of
 from mem_search.renderers.view import View
+from mem_search.renderers.why import explanation, told
 from mem_search.renderers.words import harmless, one_line
 
 RULE = "\n\n---\n\n"
@@ -18,10 +19,19 @@ class Full:
     """``format=full``."""
 
     name = "full"
+    between = RULE
+    may_cut = True
+
+    def entry(self, result: Result, view: View) -> str:
+        """The whole record, and why it was found."""
+        parts = ", ".join(f"{name} {value:.3g}" for name, value in told(result.scores))
+        why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
+        reasons = "\n".join((why, *explanation(result.scores)))
+        return "\n\n".join([*_blocks(result.record, view), reasons])
 
     def render(self, page: Page, view: View, *, title: str = "") -> str:
         top = title or heading(page, view)
-        body = RULE.join(_result(result, view) for result in page.results)
+        body = self.between.join(self.entry(result, view) for result in page.results)
         end = [line for line in (paging(page), *notes(page)) if line]
         if not page.results:
             end += advice(page, view)
@@ -31,12 +41,6 @@ class Full:
 def render_record(record: Record, view: View, links: Sequence[Link] = ()) -> str:
     """One record whole: what opening a ref shows."""
     return "\n\n".join(_blocks(record, view, links))
-
-
-def _result(result: Result, view: View) -> str:
-    parts = ", ".join(f"{name} {value:.3g}" for name, value in result.scores.items())
-    why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
-    return "\n\n".join([*_blocks(result.record, view), why])
 
 
 def _blocks(record: Record, view: View, links: Sequence[Link] = ()) -> Iterator[str]:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from mem_search.model import Page
+from mem_search.model import Page, Result
 from mem_search.renderers.account import described, heading, notes, paging
 from mem_search.renderers.line import index_line
 from mem_search.renderers.view import View
+from mem_search.renderers.why import explanation
 
 
 class Index:
     """``format=index``. Every line stays under 60 tokens."""
 
     name = "index"
+    between = "\n"
+    may_cut = False
+
+    def entry(self, result: Result, view: View) -> str:
+        """One line, and one with the reason of its score where that was asked for."""
+        return "\n".join((index_line(result.record, view), *explanation(result.scores)))
 
     def render(self, page: Page, view: View, *, title: str = "") -> str:
         blocks = [
             [title or heading(page, view)],
-            [index_line(result.record, view) for result in page.results],
+            [self.entry(result, view) for result in page.results],
             [line for line in (paging(page), *notes(page)) if line],
             tips(page) if page.results else advice(page, view),
         ]

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from mem_search.model import Link, Page, Record, Result, SearchReport
+from mem_search.model import Analyzed, Link, Page, Record, Result, SearchReport
 from mem_search.renderers.words import cut
 from mem_search.text import dates
 
@@ -82,4 +82,28 @@ def _report(report: SearchReport) -> dict[str, Any]:
         "coverage": report.coverage,
         "took_ms": report.took_ms,
         "notices": list(report.notices),
+        "suggestions": list(report.suggestions),
+        "analyzed": analyzed_json(report.analyzed),
+    }
+
+
+def analyzed_json(analyzed: Analyzed) -> dict[str, Any]:
+    """How the text of the query was read."""
+    return {
+        "text": analyzed.text,
+        "words": list(analyzed.words),
+        "phrases": list(analyzed.phrases),
+        "demanded": analyzed.demanded,
+        "filters": list(analyzed.filters),
+        "excluded": list(analyzed.excluded),
+        "near": {word: list(others) for word, others in analyzed.near},
+        "dates": [
+            {
+                "phrase": found.phrase,
+                "start": None if found.range.start is None else dates.iso(found.range.start),
+                "end": None if found.range.end is None else dates.iso(found.range.end),
+            }
+            for found in analyzed.dates
+        ],
+        "warnings": list(analyzed.warnings),
     }

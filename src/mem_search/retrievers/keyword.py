@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 from mem_search.contracts import Candidate, Question, Ranking
-from mem_search.model import Filters, Kind
+from mem_search.model import Filters
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.fulltext import Match
@@ -44,24 +43,38 @@ class KeywordRetriever:
         if not expression:
             return Ranking(self.name, detail="no words to look for")
         rows, matched, corpus = await asyncio.gather(
-            self._rows(expression, question.filters, max(ROWS, 2 * depth)),
+            self._reaching(expression, question.filters, depth),
             self._database.read(fulltext.matched, expression, question.filters),
             self._corpus(),
         )
         head = rows[:ROWS]
         for kind in sorted(set(matched.values()) - {row.kind for row in head}):
             # A rare kind is not starved by a frequent one: it gets rows of its own.
-            head += await self._rows(expression, _only(question.filters, kind), RARE_ROWS)
+            of_kind = [record for record, its in matched.items() if its == kind]
+            head += await self._database.read(fulltext.among, expression, of_kind, RARE_ROWS)
         best = best_passages(corrected(head, corpus))
         scores = {candidate.record: candidate.score for candidate in best}
-        beyond = best_passages(corrected(rows[ROWS:], corpus))
+        # In the order of the rows, uncorrected: a deeper ranking goes on where this one ends.
+        beyond: dict[int, Match] = {}
+        for row in rows[ROWS:]:
+            if row.record not in scores:
+                beyond.setdefault(row.record, row)
         return Ranking(
             self.name,
-            candidates=(*best, *(c for c in beyond if c.record not in scores)),
+            candidates=(*best, *map(_candidate, beyond.values())),
             scores=scores,
             otherwise=0.0 if len(scores) == len(matched) else min(scores.values(), default=0.0),
             matched=matched,
         )
+
+    async def _reaching(self, expression: str, filters: Filters, depth: int) -> list[Match]:
+        """Rows of at least ``depth`` records, if so many match: a record may have many rows."""
+        limit = max(ROWS, 2 * depth)
+        while True:
+            rows = await self._rows(expression, filters, limit)
+            if len(rows) < limit or len({row.record for row in rows}) >= depth:
+                return rows
+            limit *= 2
 
     async def _rows(self, expression: str, filters: Filters, limit: int) -> list[Match]:
         return await self._database.read(fulltext.search, expression, filters, limit)
@@ -77,15 +90,17 @@ class KeywordRetriever:
 
 def corrected(rows: Sequence[Match], corpus: Corpus) -> list[Match]:
     """The rows with the length correction of chat turns applied."""
+    mean_length = corpus.mean_length
 
     def factor(row: Match) -> float:
-        if row.kind not in CHAT_KINDS:
-            return 1.0
-        relative = row.length / corpus.mean_length
+        relative = row.length / mean_length
         among_chats = row.length / corpus.lengths.get(row.kind, 1.0)
         return (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among_chats))
 
-    return [replace(row, score=row.score * factor(row)) for row in rows]
+    return [
+        replace(row, score=row.score * factor(row)) if row.kind in CHAT_KINDS else row
+        for row in rows
+    ]
 
 
 def best_passages(rows: Sequence[Match]) -> list[Candidate]:
@@ -96,13 +111,10 @@ def best_passages(rows: Sequence[Match]) -> list[Candidate]:
         if known is None or row.score > known.score:
             best[row.record] = row
     return sorted(
-        (
-            Candidate(row.record, row.kind, row.field, row.passage, row.score)
-            for row in best.values()
-        ),
+        map(_candidate, best.values()),
         key=lambda candidate: (-candidate.score, candidate.record),
     )
 
 
-def _only(filters: Filters, kind: str) -> Filters:
-    return replace(filters, kinds=(cast(Kind, kind),))
+def _candidate(row: Match) -> Candidate:
+    return Candidate(row.record, row.kind, row.field, row.passage, row.score)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from mem_search.contracts import Candidate, Embedder, Question, Ranking, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
@@ -61,14 +62,8 @@ class VectorRetriever:
     async def rank(self, question: Question, depth: int) -> Ranking:
         query = await self._embed(question.text)
         filters = question.filters
-        if not filters:
-            return await self._unfiltered(query, depth)
-        passing = await self._database.read(vectors.count_passages, filters, SCAN_LIMIT + 1)
-        if passing > SCAN_LIMIT:
-            ranking = await self._from_index(query, FILTERED_FETCH, filters)
-            if ranking is not None and len(ranking.candidates) >= depth:
-                return ranking
-        return await self._scan(query, filters, depth, state="ok", detail="exact")
+        ranking = await (self._filtered if filters else self._unfiltered)(query, filters, depth)
+        return await self._with_rare_kinds(query, ranking, filters, depth)
 
     async def score(
         self, question: Question, ranking: Ranking, records: Sequence[int]
@@ -84,27 +79,50 @@ class VectorRetriever:
             best[record] = max(score, best.get(record, -1.0))
         return best
 
-    async def _unfiltered(self, query: Vectors, depth: int) -> Ranking:
-        ranking = await self._from_index(query, OVERFETCH * depth, Filters())
-        if ranking is None:
-            return await self._scan(
-                query, Filters(), depth, state="degraded", detail="index away: exact scan"
-            )
-        found = {candidate.kind for candidate in ranking.candidates}
+    async def _filtered(self, query: Vectors, filters: Filters, depth: int) -> Ranking:
+        passing = await self._database.read(vectors.count_passages, filters, SCAN_LIMIT + 1)
+        if passing > SCAN_LIMIT:
+            ranking = await self._from_index(query, FILTERED_FETCH, filters)
+            if ranking is not None and len(ranking.candidates) >= depth:
+                return ranking
+        return await self._scan(query, filters, depth, state="ok", detail="exact")
+
+    async def _unfiltered(self, query: Vectors, filters: Filters, depth: int) -> Ranking:
+        ranking = await self._from_index(query, OVERFETCH * depth, filters)
         corpus = await self._corpus()
+        why = ""
+        if ranking is None:
+            why = "index away: exact scan"
+        elif corpus.waiting and corpus.size <= SCAN_LIMIT:
+            why = "index filling: exact scan"
+        if why:
+            return await self._scan(query, filters, depth, state="degraded", detail=why)
+        assert ranking is not None
+        if len(ranking.candidates) < depth and corpus.size <= SCAN_LIMIT:
+            # Long records, by their many passages, crowd others out of what the index returned.
+            return await self._scan(query, filters, depth, state="ok", detail="exact")
+        return ranking
+
+    async def _with_rare_kinds(
+        self, query: Vectors, ranking: Ranking, filters: Filters, depth: int
+    ) -> Ranking:
+        """A rare kind of which nothing was near enough is scanned: a frequent one hides it."""
+        if len(ranking.candidates) < depth:
+            return ranking
+        found = {candidate.kind for candidate in ranking.candidates}
+        passages = (await self._corpus()).passages
         rare = tuple(
-            kind for kind in KINDS if kind not in found and 0 < corpus.passages.get(kind, 0) <= RARE
+            kind
+            for kind in filters.kinds or KINDS
+            if kind not in found and 0 < passages.get(kind, 0) <= RARE
         )
         if not rare:
             return ranking
         extra = await self._database.read(
-            vectors.scan,
-            self._model,
-            query,
-            Filters(kinds=rare),
-            depth,
+            vectors.scan, self._model, query, replace(filters, kinds=rare), depth
         )
-        return _ranking([*_rows(ranking), *extra], detail=ranking.detail)
+        rows = [*_rows(ranking), *extra]
+        return _ranking(rows, state=ranking.state, detail=ranking.detail)
 
     async def _from_index(self, query: Vectors, k: int, filters: Filters) -> Ranking | None:
         """None when the index is away or has nothing at all."""
@@ -124,7 +142,7 @@ class VectorRetriever:
     async def _scan(
         self, query: Vectors, filters: Filters, depth: int, *, state: str, detail: str
     ) -> Ranking:
-        rows = await self._database.read(vectors.scan, self._model, query, filters, 2 * depth)
+        rows = await self._database.read(vectors.scan, self._model, query, filters, depth)
         return _ranking(rows, state=state, detail=detail)
 
     async def _embed(self, text: str) -> Vectors:

@@ -9,7 +9,7 @@ ablation is in docs/retrieval.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,9 @@ CODE_DENSE = 5.0
 
 FOREIGN_DENSE = 0.25
 """The bundled model knows English: for other scripts the words decide."""
+
+RANK_BONUS = 1.0
+"""What the first place of a leg adds; the n-th adds one n-th of it."""
 
 _LEAST_SPREAD = 1e-9
 
@@ -39,12 +42,45 @@ def fuse(
     records = list(fields)
     total = np.zeros(len(records))
     for name, leg in legs.items():
-        z = z_scores([leg.scores.get(record) for record in records])
-        rank = {record: place for place, record in enumerate(leg.ranked, start=1)}
-        bonus = np.array([1 / rank[record] if record in rank else 0.0 for record in records])
-        weight = np.array([_weight(name, fields[record], foreign=foreign) for record in records])
-        total += weight * (z + bonus)
+        part = _part(name, leg, fields, foreign=foreign)
+        total += part["weight"] * (part["z"] + part["bonus"])
     return dict(zip(records, total.tolist(), strict=True))
+
+
+def explain(
+    fields: Mapping[int, str],
+    legs: Mapping[str, LegScores],
+    only: Collection[int],
+    *,
+    foreign: bool,
+) -> dict[int, dict[str, float]]:
+    """For the records in ``only``, what each leg put into ``fuse``: by name, ``vector.z``, ….
+
+    A leg adds ``weight * (z + bonus)``; ``rank`` is there when the leg lists the record.
+    """
+    said: dict[int, dict[str, float]] = {record: {} for record in only if record in fields}
+    for name, leg in legs.items():
+        part = _part(name, leg, fields, foreign=foreign)
+        rank = {record: place for place, record in enumerate(leg.ranked, start=1)}
+        for place, record in enumerate(fields):
+            if record in said:
+                if record in rank:
+                    said[record][f"{name}.rank"] = rank[record]
+                for what, values in part.items():
+                    said[record][f"{name}.{what}"] = float(values[place])
+    return said
+
+
+def _part(
+    name: str, leg: LegScores, fields: Mapping[int, str], *, foreign: bool
+) -> dict[str, NDArray[np.float64]]:
+    """``z``, ``bonus`` and ``weight`` of one leg for every record of ``fields``, in its order."""
+    rank = {record: place for place, record in enumerate(leg.ranked, start=1)}
+    return {
+        "z": z_scores([leg.scores.get(record) for record in fields]),
+        "bonus": np.array([RANK_BONUS / rank[r] if r in rank else 0.0 for r in fields]),
+        "weight": np.array([_weight(name, field, foreign=foreign) for field in fields.values()]),
+    }
 
 
 def z_scores(values: Sequence[float | None]) -> NDArray[np.float64]:

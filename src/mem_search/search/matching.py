@@ -6,18 +6,25 @@ text is *somewhere* near every question, so without a floor a nonsense question 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from mem_search.contracts import Candidate, Ranking
 from mem_search.model import Hit
 from mem_search.search.fusion import LegScores
+from mem_search.text import wordpieces
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the question (docs/retrieval.md has the distributions)."""
 
-LONE_COSINE_FLOOR = 0.45
-"""The same when no word of the question stands anywhere in the store: nonsense reaches .43."""
+NEAR = 0.5
+"""With at least this share of a leg's best score a hit stands for its kind on the page."""
+
+UNREADABLE_COSINE_FLOOR = 0.45
+"""The same for words that neither the store nor the model knows: nonsense reaches .43."""
+
+READABLE = 2.2
+"""Characters in a word piece of known words, at least; ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 
 def union(rankings: Sequence[Ranking], depth: int) -> dict[int, Candidate]:
@@ -32,13 +39,22 @@ def union(rankings: Sequence[Ranking], depth: int) -> dict[int, Candidate]:
     return found
 
 
-def is_match(record: int, scores: Mapping[str, LegScores], rankings: Sequence[Ranking]) -> bool:
+def floor(text: str, rankings: Sequence[Ranking]) -> float:
+    """The cosine from which on meaning alone makes a match for the question ``text``."""
+    if any(ranking.matched for ranking in rankings):
+        return COSINE_FLOOR
+    letters = sum(not char.isspace() for char in text)
+    readable = letters >= READABLE * wordpieces.count(text)
+    return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
+
+
+def is_match(
+    record: int, scores: Mapping[str, LegScores], rankings: Sequence[Ranking], floor: float
+) -> bool:
     """Whether a leg stands for the record: its words match, or its meaning is near enough."""
     if any(record in ranking.matched for ranking in rankings):
         return True
-    lone = any(ranking.name == "keyword" and not ranking.matched for ranking in rankings)
-    cosine = scores["vector"].scores.get(record, -1.0) if "vector" in scores else -1.0
-    return cosine >= (LONE_COSINE_FLOOR if lone else COSINE_FLOOR)
+    return "vector" in scores and scores["vector"].scores.get(record, -1.0) >= floor
 
 
 def order(hits: Iterable[Hit]) -> list[Hit]:
@@ -50,21 +66,28 @@ def counts(
     hits: Sequence[Hit], kinds: Mapping[int, str], rankings: Sequence[Ranking]
 ) -> dict[str, int]:
     """How many records match, by kind: all word matches, and what only meaning found."""
-    everything = {hit.number: kinds[hit.number] for hit in hits}
-    for ranking in rankings:
-        everything |= ranking.matched
-    return dict(sorted(Counter(everything.values()).items()))
+    worded = [ranking.matched for ranking in rankings if ranking.matched]
+    # Tens of thousands may match by their words: a single such leg is counted where it is.
+    matched = worded[0] if len(worded) == 1 else dict(ChainMap(*map(dict, worded)))
+    found = Counter(matched.values())
+    found.update(kinds[hit.number] for hit in hits if hit.number not in matched)
+    return dict(sorted(found.items()))
 
 
-def represent(hits: list[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit]:
+def represent(
+    hits: list[Hit], kinds: Mapping[int, str], limit: int, legs: Sequence[str] = ()
+) -> list[Hit]:
     """Give every kind that has a good match a place on the first page.
 
     A rare kind's best hit moves up to the end of the page when it is better than the average
-    candidate (a positive score); the order within the page stays that of relevance.
+    candidate (a positive score), or in each leg not far from the best: among hundreds of
+    records that say the same, all others are below the average. The order within the page
+    stays that of relevance.
     """
     page, rest = hits[:limit], hits[limit:]
+    best = {leg: max((hit.scores.get(leg, 0.0) for hit in hits), default=0.0) for leg in legs}
     shown = Counter(kinds[hit.number] for hit in page)
-    for hit in [hit for hit in rest if hit.score > 0]:
+    for hit in [hit for hit in rest if hit.score > 0 or _is_near(hit, best)]:
         kind = kinds[hit.number]
         if shown[kind]:
             continue
@@ -78,6 +101,12 @@ def represent(hits: list[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit
                 shown[kind] += 1
                 break
     return order(page) + order(rest)
+
+
+def _is_near(hit: Hit, best: Mapping[str, float]) -> bool:
+    return bool(best) and all(
+        hit.scores.get(leg, 0.0) >= NEAR * score for leg, score in best.items()
+    )
 
 
 def tail(hits: Sequence[Hit], rankings: Sequence[Ranking]) -> list[Hit]:

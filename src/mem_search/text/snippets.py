@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mem_search.model import Snippet
 
@@ -19,20 +20,21 @@ def snippet(
     ``words`` are lower-case; a text word counts when one begins with the other's stem, as the
     index stems too. The span is cut at word ends: ``result.text == text[result.start:result.end]``.
     """
-    stems = {_stem(word) for word in words}
+    stems = {stem(word) for word in words}
     hits = [
-        (match.start() + start, stem)
+        (match.start() + start, root)
         for match in _WORD.finditer(text[start:end])
-        if (stem := _stem(match[0].lower())) in stems
+        if (root := stem(match[0].lower())) in stems
     ]
     if not hits or end - start <= length:
         return _cut(text, start, min(end, start + length), start, end)
+    lead = length // 6
     best_at, best = start, -1
     for at, _ in hits:
-        inside = {stem for other, stem in hits if at <= other < at + length}
+        inside = {root for other, root in hits if at <= other < at + length - lead}
         if len(inside) > best:
             best_at, best = at, len(inside)
-    first = max(start, best_at - length // 6)
+    first = max(start, best_at - lead)
     return _cut(text, first, min(end, first + length), start, end)
 
 
@@ -54,7 +56,8 @@ def _cut(text: str, first: int, last: int, start: int, end: int) -> Snippet:
     return Snippet(text=text[first:last], start=first, end=last)
 
 
-def _stem(word: str) -> str:
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
     """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
     for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:

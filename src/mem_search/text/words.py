@@ -40,22 +40,25 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
 class Words:
     """A question cut up: single words, quoted phrases, CJK runs.
 
-    Phrases must match when ``demanded``, else they only add to the score.
+    Phrases must match when ``demanded``, else they only add to the score. ``near`` are words of
+    the store that a prefix or a misspelling stands for; ``auth*`` there is all that begin so.
     """
 
     words: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     cjk: tuple[str, ...] = ()
     demanded: bool = True
+    near: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.words or self.phrases or self.cjk)
+        return bool(self.words or self.phrases or self.cjk or self.near)
 
     @property
     def all(self) -> tuple[str, ...]:
         """Every word that may be lit up in a text that matched."""
         inside = (word for phrase in self.phrases for word in phrase)
-        return tuple(dict.fromkeys((*self.words, *inside, *self.cjk)))
+        near = (word.rstrip("*") for word in self.near)
+        return tuple(dict.fromkeys((*self.words, *inside, *self.cjk, *near)))
 
 
 def read(text: str) -> Words:
@@ -66,11 +69,11 @@ def read(text: str) -> Words:
     """
     text = unicodedata.normalize("NFC", text)
     quoted = [tuple(_runs(inside)) for inside in _PHRASE.findall(text)]
-    phrases = tuple(runs for runs in quoted if _is_phrase(runs))
+    phrases = tuple(runs for runs in quoted if is_phrase(runs))
     outside = _meaningful(_runs(_PHRASE.sub(" ", text)))
     demanded = sum(map(len, phrases)) >= len(outside)
     if demanded and phrases:
-        one_word = [run for runs in quoted if not _is_phrase(runs) for run in runs]
+        one_word = [run for runs in quoted if not is_phrase(runs) for run in runs]
         kept = list(dict.fromkeys(outside + one_word))
     else:
         runs = list(dict.fromkeys(_runs(text)))
@@ -95,8 +98,9 @@ def match_expression(words: Words) -> str:
 
     Returns "" when there is nothing to look for.
     """
-    phrases = [_phrase(phrase) for phrase in words.phrases]
+    phrases = [phrase_expression(phrase) for phrase in words.phrases]
     optional = [_quoted(word) for word in words.words]
+    optional += [near_expression(word) for word in words.near]
     for run in words.cjk:
         # One character stands in the index only as the head of a pair.
         optional += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
@@ -128,7 +132,7 @@ def pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _is_phrase(runs: tuple[str, ...]) -> bool:
+def is_phrase(runs: tuple[str, ...]) -> bool:
     """Several words, or a CJK run that the index holds as several pairs."""
     return len(runs) > 1 or any(_IS_CJK.match(run) and len(run) > 2 for run in runs)
 
@@ -141,8 +145,32 @@ def _runs(text: str) -> list[str]:
     return [run.lower() for run in _RUN.findall(text)]
 
 
-def _phrase(runs: tuple[str, ...]) -> str:
-    """Runs of one script stand together; where the script changes, both sides must match."""
+def runs_of(text: str) -> tuple[str, ...]:
+    """The words of a piece of text in lower case, such that reading them again changes nothing."""
+    return tuple(map(unmarked, _runs(unicodedata.normalize("NFC", text))))
+
+
+def unmarked(run: str) -> str:
+    """A word without the mark that "İ" gets in lower case; the index drops it, too."""
+    return "".join(char for char in run if not unicodedata.combining(char))
+
+
+def near_expression(word: str) -> str:
+    """A word of the store, or with ``*`` all that begin so, as an FTS5 expression.
+
+    ``_`` joins words that stand together. Chinese, Japanese and Korean are found inside a run
+    anyway.
+    """
+    runs = tuple(word.rstrip("*").split("_"))
+    whole = phrase_expression(runs)
+    return f"{whole} *" if word.endswith("*") and whole.startswith('"') else whole
+
+
+def phrase_expression(runs: tuple[str, ...]) -> str:
+    """Words next to each other, as an FTS5 expression.
+
+    Runs of one script stand together; where the script changes, both sides must match.
+    """
     terms: list[str] = []
     latin: list[str] = []
     for run in runs:

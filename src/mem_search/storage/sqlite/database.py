@@ -52,7 +52,8 @@ class Database:
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
         """Create or open the file and bring its schema up to date.
 
-        A write waits ``busy_seconds`` for another process that holds the file. Raises StorageError when the file is corrupt, foreign, locked or cannot be written.
+        A write waits ``busy_seconds`` for another process that holds the file. Raises
+        StorageError when the file is corrupt, foreign, locked or cannot be written.
         """
         database = cls(path, busy_seconds)
         try:

@@ -6,9 +6,11 @@ every leg, by browsing, counting and deleting, so that no leg can see a differen
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 from mem_search.model import Filters
+from mem_search.storage.sqlite import demands
 
 
 def where(filters: Filters) -> tuple[str, list[Any]]:
@@ -66,11 +68,23 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         add(
             "exists (select 1 from facets x where x.record_id = r.id"
             " and x.name in ('file_read', 'file_modified', 'path') and ("
-            + " or ".join(["x.value = ? collate nocase or x.value like ? escape '\\'"] * len(filters.files))
+            + " or ".join(
+                ["x.value = ? collate nocase or x.value like ? escape '\\'"] * len(filters.files)
+            )
             + "))",
             *(part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))),
         )
+    if filters.demand is not None:
+        term, parameters = demands.condition(filters.demand, where)
+        add(term, *parameters)
     return " and ".join(terms) or "1", values
+
+
+def is_met(connection: sqlite3.Connection, filters: Filters) -> bool:
+    """Whether any record passes."""
+    condition, values = where(filters)
+    statement = f"select exists (select 1 from records r where {condition})"
+    return bool(connection.execute(statement, values).fetchone()[0])
 
 
 def like(text: str) -> str:

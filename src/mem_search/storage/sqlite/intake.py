@@ -46,6 +46,21 @@ def save_cursor(
     )  # fmt: skip
 
 
+def save_quiet(connection: sqlite3.Connection, location: Location, *, followed: bool) -> None:
+    """A look that found nothing new: the location is known, followed if asked, and well."""
+    connection.execute(
+        "insert into cursors(source, location, label, options, followed, read_at)"
+        " values(?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+        " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''"
+        # Followed locations are looked at all day: nothing is written while nothing changes.
+        " where error != '' or followed < excluded.followed",
+        (
+            location.source, location.path, location.label, json.dumps(dict(location.options)),
+            int(followed), int(time.time() * 1000),
+        ),
+    )  # fmt: skip
+
+
 def save_error(
     connection: sqlite3.Connection, location: Location, error: str, *, followed: bool
 ) -> None:
@@ -59,6 +74,13 @@ def save_error(
             int(followed), int(time.time() * 1000), error,
         ),
     )  # fmt: skip
+
+
+def drop_cursor(connection: sqlite3.Connection, location: Location) -> None:
+    """Forget that the location was read: it was handed over once and is gone."""
+    connection.execute(
+        "delete from cursors where source = ? and location = ?", (location.source, location.path)
+    )
 
 
 def locations(connection: sqlite3.Connection) -> list[Followed]:

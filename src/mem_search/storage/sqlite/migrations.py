@@ -171,7 +171,101 @@ def m001_store(connection: sqlite3.Connection) -> None:
     connection.execute("insert into meta values('store_id', ?)", (uuid.uuid4().hex,))
 
 
-MIGRATIONS = (m001_store,)
+def m002_graph(connection: sqlite3.Connection) -> None:
+    """Edges point at names; records have names.
+
+    What was stored before gets the names that SQL can tell: source ids, URLs as they are
+    written, commits. Mentions in its texts are found when a record changes.
+    """
+    _run(
+        connection,
+        """
+        alter table edges add column key text not null default '';
+        create table names(
+            name text not null,
+            record_id integer not null references records(id) on delete cascade,
+            primary key(name, record_id)
+        ) without rowid;
+        create index names_by_record on names(record_id);
+
+        insert into names select 'id:' || source_id, id from records;
+        insert or ignore into names
+            select 'url:' || rtrim(substr(url, instr(url, '://') + 3), '/'), id from records
+            where url like 'http%://%';
+        insert or ignore into names
+            select 'commit:' || lower(value), record_id from facets where name = 'commit';
+        update edges set key = case
+            when target like 'http%://%'
+                then 'url:' || rtrim(substr(target, instr(target, '://') + 3), '/')
+            when target glob '[a-z]*:[0-9]*' and target not glob '*[^a-z_:0-9]*'
+                then 'ref:' || replace(target, 'local:', '')
+            else 'id:' || target end;
+        update edges set to_id = (
+            select n.record_id from names n where n.name = edges.key
+            and n.record_id != edges.from_id order by n.record_id limit 1)
+        where key not like 'ref:%';
+        update edges set to_id = (
+            select r.id from records r where 'ref:' || r.kind || ':' || r.id = edges.key
+            and r.id != edges.from_id)
+        where key like 'ref:%';
+
+        drop index edges_by_target;
+        create index edges_by_key on edges(key);
+    """,
+    )
+
+
+def m003_search_log(connection: sqlite3.Connection) -> None:
+    """The log of searches, and what completions and spelling are made from.
+
+    ``words_fts`` holds the store's words as they are written, not stemmed as in the index that
+    is searched. Triggers keep it in step, so a forgotten record leaves no word behind.
+    """
+    _run(
+        connection,
+        """
+        create table search_log(
+            id integer primary key autoincrement,
+            at integer not null,
+            query text not null,
+            filters text not null,
+            mode text not null,
+            total integer not null,
+            took_ms real not null,
+            surface text not null
+        );
+        create index search_log_by_date on search_log(at);
+
+        create virtual table words_fts using fts5(
+            title, body, content='', detail=none, columnsize=0,
+            tokenize='unicode61 remove_diacritics 0'
+        );
+        create virtual table words using fts5vocab('words_fts', 'row');
+        create trigger words_learn after insert on records begin
+            insert into words_fts(rowid, title, body) values(new.id, new.title, new.body);
+        end;
+        create trigger words_forget after delete on records begin
+            insert into words_fts(words_fts, rowid, title, body)
+            values('delete', old.id, old.title, old.body);
+        end;
+        create trigger words_change after update of title, body on records
+        when old.title is not new.title or old.body is not new.body begin
+            insert into words_fts(words_fts, rowid, title, body)
+            values('delete', old.id, old.title, old.body);
+            insert into words_fts(rowid, title, body) values(new.id, new.title, new.body);
+        end;
+        insert into words_fts(rowid, title, body) select id, title, body from records;
+
+        create index records_by_title on records(title collate nocase) where title != '';
+        -- The last part of a path: what remains when everything but slashes is trimmed off.
+        create index facets_by_file_name on facets(
+            lower(replace(value, rtrim(value, replace(value, '/', '')), ''))
+        ) where name in ('file_read', 'file_modified', 'path');
+    """,
+    )
+
+
+MIGRATIONS = (m001_store, m002_graph, m003_search_log)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from mem_search.model import Filters
+from mem_search.storage.sqlite import filters as sql_filters
 
 
 def of_records(
@@ -30,3 +33,28 @@ def spans(
             (json.dumps(list(passages)),),
         )
     }
+
+
+def first_passages(
+    connection: sqlite3.Connection, records: Sequence[int]
+) -> dict[int, tuple[int, str, str]]:
+    """record → (first passage, kind, field)."""
+    rows = connection.execute(
+        "select record_id, id, kind, field from passages"
+        " where ordinal = 0 and record_id in (select value from json_each(?))",
+        (json.dumps(list(records)),),
+    )
+    return {record: (passage, kind, field) for record, passage, kind, field in rows}
+
+
+def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:
+    """Those of ``records`` that are within ``filters``."""
+    condition, values = sql_filters.where(filters)
+    if condition == "1":
+        return set(records)
+    rows = connection.execute(
+        "select r.id from records r where r.id in (select value from json_each(?))"
+        f" and {condition}",
+        (json.dumps(list(records)), *values),
+    )
+    return {number for (number,) in rows}

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mem_search.model import Draft, Filters, Link, Order, Passage, Record
+from mem_search.storage.sqlite import edges
 from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite.edges import NewEdge
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -35,6 +37,9 @@ class Prepared:
     hashes: tuple[bytes, ...]
     """For each passage, the hash of what is embedded: equal hash, equal vector."""
     content_hash: bytes
+    edges: tuple[NewEdge, ...]
+    names: tuple[str, ...]
+    """What other records may call it (see ingest/edges.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,10 @@ def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
 
 def store(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Stored]:
     """Insert or update by ``(source, source_id)``; unchanged and forgotten ones are not touched."""
-    return [_store(connection, item) for item in items]
+    stored = [_store(connection, item) for item in items]
+    written = [item.number for item in stored if item.outcome in ("new", "changed")]
+    edges.resolve(connection, written)
+    return stored
 
 
 def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
@@ -70,13 +78,13 @@ def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
         return Stored(0, "forgotten")
     now = int(time.time() * 1000)
     known = connection.execute(
-        "select id, content_hash, created_at, session, project, kind, position from records"
-        " where source = ? and source_id = ?",
+        "select id, content_hash, created_at, updated_at, session, project, kind, position"
+        " from records where source = ? and source_id = ?",
         key,
     ).fetchone()
     created = draft.created_at if draft.created_at is not None else (known[2] if known else now)
     updated = draft.updated_at if draft.updated_at is not None else created
-    if known is not None and known[1:] == (item.content_hash, created, updated):
+    if known is not None and known[1:4] == (item.content_hash, created, updated):
         return Stored(known[0], "unchanged")
     values: dict[str, Any] = {
         "kind": draft.kind,
@@ -96,8 +104,8 @@ def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
         "body": draft.text,
     }
     conversation = (draft.session, draft.project, draft.kind)
-    stays = known is not None and known[3:6] == conversation
-    values["position"] = known[6] if stays else _next_position(connection, *conversation)
+    stays = known is not None and known[4:7] == conversation
+    values["position"] = known[7] if stays else _next_position(connection, *conversation)
     if known is None:
         number = _insert(connection, values)
         _write_passages(connection, number, item, {})
@@ -110,17 +118,13 @@ def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
         )
         _write_passages(connection, number, item, kept)
         connection.execute("delete from facets where record_id = ?", (number,))
-        connection.execute("delete from edges where from_id = ? and origin = 'given'", (number,))
+        edges.clear(connection, number)
     tags = [("tag", tag) for tag in draft.tags]
     connection.executemany(
         "insert or ignore into facets(name, value, record_id) values(?, ?, ?)",
         [(name, value, number) for name, value in (*item.facets, *tags)],
     )
-    connection.executemany(
-        "insert or ignore into edges(from_id, target, relation, origin, created_at)"
-        " values(?, ?, ?, 'given', ?)",
-        [(number, link.to, link.relation, created) for link in draft.links],
-    )
+    edges.write(connection, number, item.edges, item.names, created)
     return Stored(number, "new" if known is None else "changed")
 
 

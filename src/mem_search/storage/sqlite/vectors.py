@@ -66,7 +66,7 @@ def of_records(
     """(record of each row, passage of each row, vectors) for all passages of ``records``."""
     rows = connection.execute(
         "select p.record_id, p.id, v.vector from passages p"
-        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+        " join vectors v on v.entry_id between 2 * p.id and 2 * p.id + 1 and v.model_id = ?"
         " where p.record_id in (select value from json_each(?))",
         (model, json.dumps(list(records))),
     ).fetchall()
@@ -84,27 +84,38 @@ def scan(
     filters: Filters,
     k: int,
 ) -> list[Scored]:
-    """Exact search: the best ``k`` (passage, record, kind, field, cosine) within ``filters``.
+    """Exact search: the best ``k`` records within ``filters``, each by its best passage.
 
     ``query`` has shape (1, dimensions). Reads in chunks, so memory does not grow with the store.
     """
     dimensions = query.shape[1]
     condition, values = sql_filters.where(filters)
-    join = "" if condition == "1" else " join records r on r.id = p.record_id"
+    tables = "passages p"
+    if condition != "1":
+        tables = "records r cross join passages p on p.record_id = r.id"
+    # Cross joins keep this order: SQLite would read every vector and then drop most.
     cursor = connection.execute(
-        f"select p.id, p.record_id, p.kind, p.field, v.vector from passages p{join}"
-        " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
+        f"select p.id, p.record_id, p.kind, p.field, v.vector from {tables}"
+        " cross join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
         f" where {condition}",
         (model, *values),
     )
-    best: list[Scored] = []
+    best: dict[int, Scored] = {}
     while rows := cursor.fetchmany(_CHUNK):
         scores = unpack([row[4] for row in rows], dimensions) @ query[0]
-        keep = np.argpartition(-scores, k)[:k] if len(rows) > k else range(len(rows))
-        best += [(*rows[i][:4], float(scores[i])) for i in keep]
-        best.sort(key=lambda item: (-item[4], item[0]))
-        del best[2 * k :]  # a passage may be there twice, by both its halves
-    return best[: 2 * k]
+        seen: set[int] = set()
+        for i in np.argsort(-scores, kind="stable").tolist():
+            passage, record, kind, field, _ = rows[i]
+            if record in seen:
+                continue
+            if len(seen) == k:
+                break
+            seen.add(record)
+            if record not in best or scores[i] > best[record][4]:
+                best[record] = (passage, record, kind, field, float(scores[i]))
+        ordered = sorted(best.values(), key=lambda item: (-item[4], item[1]))
+        best = {item[1]: item for item in ordered[:k]}
+    return list(best.values())
 
 
 def count_passages(connection: sqlite3.Connection, filters: Filters, cap: int) -> int:

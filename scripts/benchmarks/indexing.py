@@ -1,0 +1,111 @@
+"""Import → embedded → in the index, against the bare embedder over the same texts, in turns."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import corpus
+from figures import Bar, median
+from process import Worker, worker
+
+from mem_search import records
+from mem_search.embedders import open_embedder
+from mem_search.text import passages
+
+TURNS = 5
+_WARM = 100
+
+
+def measure(
+    home: Path, count: int, source: Path | None, embedder: str
+) -> tuple[dict[str, Any], list[Bar]]:
+    """``count`` records in ``TURNS`` files, each taken by the worker and by the bare model."""
+    home.mkdir(parents=True, exist_ok=True)
+    items = corpus.records(_WARM + count, source)
+    bare = open_embedder(embedder, home / "models")
+    size = count // TURNS
+    product_rates: list[float] = []
+    bare_rates: list[float] = []
+    with worker(home, embedder) as running:
+        running.until_answering("/api/readiness")
+        # Returns when all is indexed, so Chroma and the model are up from here on.
+        _take(running, _file(home, "warm", list(islice(items, _WARM))))
+        bare.embed(["warm up"])
+        for turn in range(TURNS):
+            some = list(islice(items, size))
+            texts = _embedded(some)
+            file = _file(home, f"turn-{turn}", some)
+            steps = [
+                lambda file=file, texts=texts: product_rates.append(
+                    len(texts) / _take(running, file)[0]
+                ),
+                lambda texts=texts: bare_rates.append(len(texts) / _seconds(bare, texts)),
+            ]
+            for step in steps if turn % 2 else reversed(steps):
+                step()
+        before = _vectors(home)
+        again_seconds, again = _take(running, file)
+        embedded_again = again["new"] + again["changed"] + abs(_vectors(home) - before)
+    ratios = [a / b for a, b in zip(product_rates, bare_rates, strict=True)]
+    figures = {
+        "records": size * TURNS,
+        "product texts/s": median(product_rates),
+        "bare embedder texts/s": median(bare_rates),
+        "ratio, median of turns": median(ratios),
+        "second import, embedded": embedded_again,
+        "second import, records/s": size / again_seconds,
+    }
+    return figures, [
+        Bar("indexing: product / bare embedder", median(ratios), 0.85, at_least=True),
+        Bar("indexing: embedded again when unchanged", float(embedded_again), 0),
+    ]
+
+
+def _take(running: Worker, file: Path) -> tuple[float, dict[str, int]]:
+    """Import a file; seconds until every passage is in the index, and what was taken."""
+    store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
+    started = time.perf_counter()
+    job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(file)})["job"]
+    while (state := running.json("GET", f"/api/jobs/{job}"))["state"] not in ("done", "failed"):
+        time.sleep(0.05)
+    if state["state"] == "failed":
+        raise RuntimeError(state["message"])
+    while store.execute("select exists (select 1 from outbox)").fetchone()[0]:
+        time.sleep(0.05)
+    seconds = time.perf_counter() - started
+    store.close()
+    (place,) = state["result"]["locations"]
+    return seconds, place
+
+
+def _seconds(embedder: Any, texts: list[str]) -> float:
+    started = time.perf_counter()
+    embedder.embed(texts)
+    return time.perf_counter() - started
+
+
+def _embedded(items: list[dict[str, Any]]) -> list[str]:
+    """The texts that the model reads for these records."""
+    texts: list[str] = []
+    for item in items:
+        draft = records.by_name(item["kind"]).compose(corpus.draft(item))
+        for passage in passages.cut(draft.text):
+            texts += passages.embedded_texts(draft.title, draft.text[passage.start : passage.end])
+    return texts
+
+
+def _vectors(home: Path) -> int:
+    store = sqlite3.connect(home / "mem-search.db")
+    (count,) = store.execute("select count(*) from vectors").fetchone()
+    store.close()
+    return int(count)
+
+
+def _file(home: Path, name: str, items: list[dict[str, Any]]) -> Path:
+    file = home / f"{name}.jsonl"
+    corpus.write(file, iter(items))
+    return file

@@ -1,0 +1,120 @@
+"""Measure what the product costs, against its own parts: print a table, write JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import signal
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import indexing
+import memory
+import start
+import store
+from figures import Bar, show, show_bars
+
+import cli
+import search
+
+STAGES = ("search", "indexing", "start", "cli", "memory")
+SMALL = 10_000
+_INDEXED = 2_000
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"{', '.join(STAGES)} or all")
+    parser.add_argument(
+        "--records", default="10000,100000", help="sizes of the stores searched (10000,100000)"
+    )
+    parser.add_argument(
+        "--corpus", type=Path, metavar="FILE", help="commits, .jsonl or .jsonl.gz, to begin with"
+    )
+    parser.add_argument("--home", type=Path, help="keep the stores here and use them again")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--embedder",
+        help="fills the stores searched: bundled (up to 10000 records), standin, hashing",
+    )
+    given = parser.parse_args()
+    unknown = set(given.stages) - {*STAGES, "all"}
+    if unknown:
+        parser.error(f"unknown stage {min(unknown)}; known are {', '.join(STAGES)}, all")
+    try:
+        given.records = [int(size) for size in given.records.split(",")]
+    except ValueError:
+        parser.error("--records takes numbers with commas between them")
+    return given
+
+
+def main() -> int:
+    given = arguments()
+    # A bench that is ended must still end its worker and remove its stores.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    chosen = [s for s in STAGES if s in given.stages or not given.stages or "all" in given.stages]
+    report: dict[str, Any] = {"machine": platform.platform(), "stages": {}}
+    bars: list[Bar] = []
+    with tempfile.TemporaryDirectory(prefix="mem-search-bench-") as temporary:
+        bench = Bench(given, Path(temporary))
+        for stage in chosen:
+            for name, (figures, held) in bench.run(stage):
+                report["stages"][name] = figures
+                bars += [Bar(f"{bar.name} ({name})", *_rest(bar)) for bar in held]
+                show(name, figures)
+    show_bars(bars)
+    report["bars"] = [asdict(bar) | {"holds": bar.holds} for bar in bars]
+    if given.json:
+        given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    return 0 if all(bar.holds for bar in bars) else 1
+
+
+class Bench:
+    """Runs stages over stores that are made once."""
+
+    def __init__(self, given: argparse.Namespace, temporary: Path) -> None:
+        self._given = given
+        self._temporary = temporary
+
+    def run(self, stage: str) -> Any:
+        """(name, (figures, bars)) of each size that the stage has."""
+        given = self._given
+        if stage == "search":
+            for count in given.records:
+                home, embedder = self._store(count)
+                yield f"search {count}", search.measure(home, embedder)
+        elif stage in ("start", "cli"):
+            count = min(given.records[0], SMALL)
+            measure = start.measure if stage == "start" else cli.measure
+            yield f"{stage} {count}", measure(*self._store(count))
+        elif stage == "indexing":
+            home = self._temporary / "indexing"
+            yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")
+        else:
+            count = given.records[-1]
+            home = self._temporary / "memory"
+            # What is held while indexing is asked, not how fast: a stand-in cannot be a worker's.
+            chosen = given.embedder or ("bundled" if count <= SMALL else "hashing")
+            embedder = "hashing" if chosen == store.STANDIN else chosen
+            yield f"{stage} {count}", memory.measure(home, count, given.corpus, embedder)
+
+    def _store(self, count: int) -> tuple[Path, str]:
+        given = self._given
+        filled = given.embedder or ("bundled" if count <= SMALL else store.STANDIN)
+        home = (given.home or self._temporary) / f"store-{count}"
+        store.ensure(home, count, given.corpus, filled)
+        return home, store.settings(home, filled).embedder
+
+
+def _rest(bar: Bar) -> tuple[float, float, bool]:
+    return bar.value, bar.limit, bar.at_least
+
+
+if __name__ == "__main__":
+    sys.exit(main())

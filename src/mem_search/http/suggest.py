@@ -1,0 +1,102 @@
+"""Completions, related searches, and what was asked before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.http.parameters import Narrowed, Parameters, Seen, also
+from mem_search.http.replies import json_reply, prefers_text, text_reply
+from mem_search.http.routing import Call
+from mem_search.http.values import Start, Text
+from mem_search.model import SearchQuery
+from mem_search.storage.sqlite import search_log
+from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.search_log import Asked
+from mem_search.text import dates
+
+R = TypeVar("R")
+NOTHING = "No results found"
+
+
+class SuggestParameters(Parameters):
+    """What is being typed."""
+
+    prefix: Text = Field(description="The beginning of a word or a name", min_length=1)
+    limit: int = Field(default=10, ge=1, le=50, description="How many at most")
+
+
+class RelatedParameters(Narrowed):
+    """``query`` is required; ``limit`` counts the searches."""
+
+    query: Text = Field(description="The question", min_length=1, json_schema_extra=also("q"))
+    limit: int = Field(default=10, ge=1, le=50, description="How many at most")
+
+
+class LogParameters(Seen):
+    """Which part of the log."""
+
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    since: Start = Field(default=None, description="Not before: a date, or words for one")
+
+
+async def suggest(call: Call) -> web.StreamResponse:
+    """How what is being typed may go on; in text, one a line."""
+    asked = call.asked(SuggestParameters)
+    found = await call.runtime.front.suggestions.complete(asked.prefix, asked.limit)
+    if prefers_text(call.request.headers.get("Accept", "")):
+        lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
+        return text_reply(call.request, "\n".join(lines) or NOTHING)
+    return json_reply(
+        {
+            "prefix": asked.prefix,
+            "completions": [asdict(each) for each in found],
+            "total": len(found),
+        }
+    )
+
+
+async def related(call: Call) -> web.StreamResponse:
+    """Searches beside this one, out of its best results and of what was asked before."""
+    asked = call.asked(RelatedParameters)
+    # Not by way of the log: nobody asked this question just now.
+    page = await call.runtime.engine.search(
+        SearchQuery(text=asked.query, filters=asked.filters(), mode="keyword")
+    )
+    found = await call.runtime.front.suggestions.related(page, asked.limit)
+    return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})
+
+
+async def popular(call: Call) -> web.StreamResponse:
+    """What is asked most often."""
+    return json_reply({"queries": [_asked(row) for row in await _log(call, search_log.popular)]})
+
+
+async def zero_results(call: Call) -> web.StreamResponse:
+    """What found nothing when it was last asked."""
+    return json_reply({"queries": [_asked(row) for row in await _log(call, search_log.in_vain)]})
+
+
+async def slow(call: Call) -> web.StreamResponse:
+    """The searches that took longest."""
+    rows = await _log(call, search_log.slow)
+    return json_reply({"searches": [{**asdict(row), "at": dates.iso(row.at)} for row in rows]})
+
+
+async def forget(call: Call) -> web.StreamResponse:
+    """Empty the log."""
+    return json_reply({"deleted": await call.runtime.front.log.forget()})
+
+
+async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]]) -> list[R]:
+    asked = call.asked(LogParameters)
+    await call.runtime.front.log.flush()
+    return await call.runtime.database.read(part, asked.limit, asked.since)
+
+
+def _asked(row: Asked) -> dict[str, Any]:
+    return {**asdict(row), "last_at": dates.iso(row.last_at)}

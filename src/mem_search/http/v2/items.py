@@ -1,0 +1,75 @@
+"""One result as an item of ``/api/v2/search``, and what both searches tell in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mem_search.http.v2.source_types import word_for
+from mem_search.model import Record
+from mem_search.renderers.json import analyzed_json
+from mem_search.search.weights import Found, WeightedPage
+from mem_search.text import dates
+
+SNIPPET = 200
+"""About so many characters."""
+
+LEGS = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
+"""What the contract calls each leg."""
+
+
+def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[str, Any]) -> Any:
+    """An item: the record whole, where it matched, and with what stands around that."""
+    record, snippet, place = found.result.record, found.result.snippet, found.place
+    return {
+        "id": str(record.ref),
+        "number": record.number,
+        "kind": record.kind,
+        "title": record.title,
+        "content": record.text,
+        "snippet": snippet.text,
+        "snippet_span": {"start": snippet.start, "end": snippet.end},
+        "score": score,
+        "score_breakdown": breakdown,
+        "metadata": metadata,
+        "source_type": source_type(record),
+        "source": record.source,
+        "project": record.project,
+        "session": record.session,
+        "url": record.url,
+        "created_at": dates.iso(record.created_at),
+        "updated_at": dates.iso(record.updated_at),
+        "tags": list(record.tags),
+        "content_with_context": record.text[place.start : place.end],
+        "chunk_index": place.ordinal,
+        "total_chunks": place.count,
+    }
+
+
+def memory_type(record: Record) -> str:
+    """The type that its metadata names (fact, insight, …), else its kind."""
+    named = record.metadata.get("type")
+    return named if isinstance(named, str) and named else record.kind
+
+
+def source_type(record: Record) -> str:
+    """How the record came to be stored, in the contract's words."""
+    return word_for(record.kind, record.source)
+
+
+def mode(page: WeightedPage) -> dict[str, Any]:
+    """Which legs were asked and which answered, and what the answer lacks."""
+    return {
+        "requested": [LEGS[leg.name] for leg in page.legs],
+        "realised": [LEGS[leg.name] for leg in page.legs if leg.state != "failed"],
+        "legs": [
+            {"name": LEGS[leg.name], "state": leg.state, "detail": leg.detail} for leg in page.legs
+        ],
+        "coverage": page.coverage,
+        "notices": list(page.notices),
+    }
+
+
+def reading(page: WeightedPage) -> dict[str, Any]:
+    """How the text of the question was read, and what in it was not taken as it is written."""
+    read_as = analyzed_json(page.analyzed)
+    return {"warnings": read_as.pop("warnings"), "read_as": read_as}

@@ -1,0 +1,173 @@
+"""The edges of a draft, and the names by which other records can mean it. Pure.
+
+A name is a prefixed text that is equal for every way of writing the same thing:
+``ref:note:7``, ``id:SOURCE_ID``, ``url:…``, ``commit:…``, ``issue:REPOSITORY#12``,
+``title:…``, ``path:PROJECT:…``, ``symbol:PROJECT:…``. An edge points at a name; which record
+has it is found out in the store (``storage/sqlite/edges.py``), now or when it comes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mem_search.errors import InputError
+from mem_search.model import Draft, Ref
+from mem_search.storage.sqlite.edges import NewEdge
+from mem_search.text import mentions, urls
+from mem_search.text.mentions import Mention, MentionKind
+
+READ: Final = 100_000
+"""Characters of a record that are searched for mentions: beyond lie dumps and vendored text."""
+
+MOST: Final = 100
+"""Mentions kept of one record; a text that mentions more is a list and about none of them."""
+
+STRENGTH: Final[dict[MentionKind, float]] = {
+    "ref": 0.9,
+    "wikilink": 0.9,
+    "commit": 0.8,
+    "issue": 0.6,
+    "url": 0.5,
+    "path": 0.4,
+    "symbol": 0.3,
+}
+"""How much a mention ties, by how deliberately it is written. A given link ties with 1."""
+
+STATED: Final = 0.9
+"""Strength when the words before a mention say how the two are related."""
+
+_RELATIONS: Final = (
+    ("supersedes", r"supersed(?:es?|ing)|replac(?:es?|ing)"),
+    ("reverts", r"reverts?(?: commit| pull request| pr)?|reverting"),
+    ("fixes", r"fix(?:e[sd]|ing)?|close[sd]?|closing|resolve[sd]?|resolving"),
+    ("follows", r"follow(?:s|ing)?(?:[ -]?up)?(?: (?:to|of|on|for))?"),
+    ("duplicates", r"duplicates?(?: of)?"),
+)
+_STATED: Final = re.compile(
+    "(?:"
+    + "|".join(rf"(?P<{name}>\b(?:{words}))" for name, words in _RELATIONS)
+    + r")[\s:`'\"(]*\Z",
+    re.IGNORECASE,
+)
+_BEFORE: Final = 40
+_IN_CODE: Final = frozenset({"url"})
+"""In source code ``#12``, paths and hexadecimal digits are mostly data."""
+
+_FILES: Final = frozenset({"file_read", "file_modified", "path"})
+_TITLED: Final = frozenset({"note", "file"})
+
+
+def edges_of(
+    draft: Draft,
+    facets: Iterable[tuple[str, str]],
+    names: Iterable[str],
+    *,
+    source_code: bool = False,
+) -> tuple[NewEdge, ...]:
+    """Given links first, then mentions in title and text; a name once per relation.
+
+    ``names`` are the record's own (``names_of``): it does not point at itself.
+    """
+    files = {value for name, value in facets if name in _FILES}
+    own = set(names)
+    found = {
+        (link.to, link.relation): NewEdge(link.to, link.relation, key_of_link(link.to), "given")
+        for link in draft.links
+    }
+    known = {(edge.key, edge.relation) for edge in found.values()}
+    kept = 0
+    for edge in _mentioned(draft, files, source_code=source_code):
+        if (edge.key, edge.relation) in known or edge.key in own:
+            continue
+        known.add((edge.key, edge.relation))
+        found[edge.target, edge.relation] = edge
+        if (kept := kept + 1) == MOST:
+            break
+    return tuple(found.values())
+
+
+def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """What other records may call this one, beside its ref."""
+    names = [f"id:{draft.source_id}"]
+    if normal := urls.normal_url(draft.url):
+        names += [f"url:{normal}", _key_of_url(normal)]
+    titles = [draft.title] if draft.kind in _TITLED else []
+    for name, value in facets:
+        if name == "commit":
+            names.append(f"commit:{value.lower()}")
+        elif name == "path":
+            path = mentions.normal_path(value)
+            names.append(_key_of_path(path, draft.project))
+            titles.append(path.rpartition("/")[2].rpartition(".")[0])
+    names += [f"title:{folded}" for title in titles if (folded := mentions.folded_title(title))]
+    return tuple(dict.fromkeys(names))
+
+
+def key_of_link(to: str) -> str:
+    """The name that a given link points at: a ref, a URL, else a source id."""
+    try:
+        return f"ref:{Ref.parse(to)}"
+    except InputError:
+        normal = urls.normal_url(to)
+        return _key_of_url(normal) if normal else f"id:{to}"
+
+
+def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[NewEdge]:
+    for text in (draft.title, draft.text[:READ]):
+        for mention in mentions.find(text):
+            if mention.value in files or (source_code and mention.kind not in _IN_CODE):
+                continue
+            if key := _key(mention, draft.project):
+                before = text[max(0, mention.start - _BEFORE) : mention.start]
+                relation = _relation(before, mention)
+                strength = STRENGTH[mention.kind] if relation == "mentions" else STATED
+                target = text[mention.start : mention.end]
+                yield NewEdge(target, relation, key, "found", strength)
+
+
+def _relation(before: str, mention: Mention) -> str:
+    if mention.kind in ("path", "symbol", "url"):
+        return "mentions"
+    stated = _STATED.search(before)
+    return stated.lastgroup or "mentions" if stated else "mentions"
+
+
+def _key(mention: Mention, project: str) -> str:
+    match mention.kind:
+        case "issue":
+            repository, _, number = mention.value.rpartition("#")
+            return _key_of_issue(repository or project, number)
+        case "url":
+            return _key_of_url(mention.value)
+        case "path":
+            return _key_of_path(mention.value, project)
+        case "symbol":
+            return f"symbol:{project.lower()}:{mention.value}" if project else ""
+        case "wikilink":
+            return f"title:{mention.value}"
+        case _:
+            return f"{mention.kind}:{mention.value}"
+
+
+def _key_of_issue(repository: str, number: str) -> str:
+    """A project is called like its repository, whoever owns it; ``#12`` alone says nothing."""
+    name = repository.rstrip("/").rpartition("/")[2].lower()
+    return f"issue:{name}#{number}" if name else ""
+
+
+def _key_of_url(normal: str) -> str:
+    """Pages of issues and commits are the issues and commits, however they are written."""
+    if issue := urls.issue_of(normal):
+        return _key_of_issue(*issue)
+    if commit := urls.commit_of(normal):
+        return f"commit:{commit}"
+    return f"url:{normal}"
+
+
+def _key_of_path(path: str, project: str) -> str:
+    """Absolute paths are the same file everywhere, others within one project."""
+    if path.startswith(("/", "~")):
+        return f"path::{path}"
+    return f"path:{project.lower()}:{path}" if project else ""

@@ -1,0 +1,57 @@
+"""Records related to one, a line each with how they are related to what stands above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mem_search.model import Record, Ref
+from mem_search.renderers.line import index_line, name_of
+from mem_search.renderers.view import View
+from mem_search.renderers.words import cut
+
+_RELATIONS_SHOWN = 2
+_RELATION_LENGTH = 40
+
+
+def render_related(
+    centre: Record,
+    related: Sequence[tuple[Record, int]],
+    edges: Iterable[tuple[Ref, Ref, str]],
+    view: View,
+) -> str:
+    """A heading for ``centre``; the others, best first, grouped by their distance from it.
+
+    ``related`` has (record, distance); ``edges`` (one end, the other, relation), strongest first.
+    """
+    if not related:
+        return (
+            f"No results found related to {name_of(centre, view)}\n\n"
+            "Try: more depth, or no relation, or a search for its title"
+        )
+    numbers = {record.ref: record.number for record, _ in related} | {centre.ref: centre.number}
+    depths = {record.ref: depth for record, depth in related} | {centre.ref: 0}
+    ties: dict[Ref, list[str]] = {}
+    for start, end, relation in edges:
+        name = cut(relation, _RELATION_LENGTH)
+        same = name.startswith("same_")
+        for one, other in ((start, end), (end, start)):
+            # Only the way towards the centre: the rest is what the other lines are there for.
+            if one in numbers and other in numbers and depths[other] == depths[one] - 1:
+                named = f"#{numbers[other]}"
+                if same:
+                    said = f"{name.replace('_', ' ')} as {named}"
+                else:
+                    said = f"{name} {named}" if one == start else f"{named} {name} it"
+                ties.setdefault(one, []).append(said)
+    blocks = [f"Found {len(related)} record(s) related to {name_of(centre, view)}"]
+    for depth in sorted({depth for _, depth in related}):
+        steps = "1 step away" if depth == 1 else f"{depth} steps away"
+        lines = [
+            f"{index_line(record, view)}  <- {', '.join(ties[record.ref][:_RELATIONS_SHOWN])}"
+            if record.ref in ties
+            else index_line(record, view)
+            for record, distance in related
+            if distance == depth
+        ]
+        blocks.append("\n".join([f"### {steps}", *lines]))
+    return "\n\n".join(blocks)

@@ -1,0 +1,170 @@
+"""The graph leg: records tied to those that other legs found, or to one that was opened.
+
+Unlike the other legs it needs seeds, so it is no ``Retriever`` but a stage after them:
+``expand`` gives a ``Ranking`` like theirs. Filters hold at every step of the walk, before any
+limit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from mem_search.contracts import Candidate, Ranking
+from mem_search.model import Filters, Ref
+from mem_search.search.expansion import arrivals
+from mem_search.storage.sqlite import graph, places
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.graph import Edge, Label, Relationship, Walk
+
+NAME: Final = "graph"
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A walk with its scores, 0 to 1: the best record has 1. ``seeds`` that are tied count too."""
+
+    seeds: Mapping[int, float]
+    walk: Walk
+    scores: Mapping[int, float]
+    ranking: Ranking = field(default=Ranking(NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class CloudNode:
+    """A record in the picture of the graph; ``depth`` is its distance from the seeds."""
+
+    ref: Ref
+    title: str
+    created_at: int
+    depth: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class CloudEdge:
+    """``start`` says ``relation`` of ``end``."""
+
+    start: Ref
+    end: Ref
+    relation: str
+    strength: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCloud:
+    """Nodes best first, seeds before all; edges among them, strongest first.
+
+    ``reached`` is how many records the walk saw, shown or not.
+    """
+
+    nodes: tuple[CloudNode, ...]
+    edges: tuple[CloudEdge, ...]
+    seed_count: int
+    reached: int
+
+
+class GraphExpansion:
+    """Expansion over one store."""
+
+    name = NAME
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def expand(
+        self,
+        seeds: Mapping[int, float],
+        *,
+        depth: int = 2,
+        limit: int = 200,
+        filters: Filters | None = None,
+        relations: Collection[str] = (),
+    ) -> Expansion:
+        """Rank what lies within ``depth`` (1 to 5) steps of ``seeds`` (record → weight above 0).
+
+        Seeds are taken to pass the filters. The ranking has at most ``limit`` candidates,
+        seeds among them where something leads to them, each with its first passage.
+        """
+        if not seeds:
+            return Expansion({}, Walk({}, ()), {})
+        return await self._database.read(
+            _expand, seeds, depth, limit, filters or Filters(), relations
+        )
+
+    async def related(
+        self, number: int, *, depth: int = 2, limit: int = 20, relations: Collection[str] = ()
+    ) -> KnowledgeCloud:
+        """The record ``number`` and the ``limit`` records most related to it."""
+        found = await self.expand({number: 1.0}, depth=depth, relations=relations)
+        return await self.cloud(found, limit)
+
+    async def cloud(self, expansion: Expansion, limit: int) -> KnowledgeCloud:
+        """The seeds, the best ``limit`` other records, and the edges among all these."""
+        return await self._database.read(_cloud, expansion, limit)
+
+    async def relationships(
+        self, numbers: list[int], filters: Filters | None = None
+    ) -> dict[int, tuple[Relationship, ...]]:
+        """For each record what it is related to, strongest first."""
+        return await self._database.read(graph.relationships, numbers, filters)
+
+
+def _expand(
+    connection: sqlite3.Connection,
+    seeds: Mapping[int, float],
+    depth: int,
+    limit: int,
+    filters: Filters,
+    relations: Collection[str],
+) -> Expansion:
+    walk = graph.walk(connection, list(seeds), depth, filters=filters, relations=relations)
+    shares = arrivals(graph.combined(walk.edges), seeds)
+    # A step more than the walk is deep cannot be told from noise: leave out what got nothing.
+    most = max(shares.values(), default=0.0)
+    scores = {number: share / most for number, share in shares.items() if share > 0}
+    best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+    passages = places.first_passages(connection, best)
+    candidates = tuple(
+        Candidate(number, kind, name, passage, scores[number])
+        for number in best
+        if number in passages
+        for passage, kind, name in (passages[number],)
+    )
+    return Expansion(seeds, walk, scores, Ranking(NAME, candidates, scores))
+
+
+def _cloud(connection: sqlite3.Connection, expansion: Expansion, limit: int) -> KnowledgeCloud:
+    depths, scores = expansion.walk.depths, expansion.scores
+
+    def order(number: int) -> tuple[float, int, int]:
+        return (-scores.get(number, 0.0), depths[number], number)
+
+    others = [number for number in sorted(depths, key=order) if number not in expansion.seeds]
+    shown = [*sorted(expansion.seeds, key=order), *others[:limit]]
+    labels = graph.labels(connection, shown)
+    edges = [e for e in expansion.walk.edges if e.start in labels and e.end in labels]
+    edges.sort(key=lambda edge: (-edge.strength, edge.start, edge.end, edge.relation))
+    return KnowledgeCloud(
+        nodes=tuple(
+            _node(labels[number], depths[number], scores.get(number, 0.0))
+            for number in shown
+            if number in labels
+        ),
+        edges=tuple(_edge(edge, labels) for edge in edges),
+        seed_count=len(expansion.seeds),
+        reached=len(depths) - len(expansion.seeds),
+    )
+
+
+def _node(label: Label, depth: int, score: float) -> CloudNode:
+    return CloudNode(label.ref, label.title, label.created_at, depth, score)
+
+
+def _edge(edge: Edge, labels: Mapping[int, Label]) -> CloudEdge:
+    return CloudEdge(
+        labels[edge.start].ref, labels[edge.end].ref, edge.relation, edge.strength, edge.origin
+    )

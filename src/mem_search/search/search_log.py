@@ -1,0 +1,100 @@
+"""What was asked, noted after the answer: no search waits for the log, none fails with it.
+
+Entries wait in memory for the writer and are stored a batch at a time, redacted. A worker that
+dies loses the last of them, which is fine for what the log is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mem_search.errors import StorageError
+from mem_search.model import Filters, Page
+from mem_search.storage.sqlite import search_log
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.search_log import Search
+from mem_search.text.redaction import redact
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 1_000
+"""Entries kept for a writer that is busy; further ones are not noted."""
+
+LONGEST_QUERY = 500
+"""Characters; a pasted page is no question that is asked again."""
+
+
+class SearchLog:
+    """Notes searches when ``on``. ``run`` until cancelled; ``flush`` stores what waits."""
+
+    def __init__(self, database: Database, *, on: bool = True) -> None:
+        self._database = database
+        self.on = on
+        self._waiting: deque[Search] = deque()
+        self._work = asyncio.Event()
+        self._writing = asyncio.Lock()
+
+    def note(self, page: Page, surface: str) -> None:
+        """Remember a search by its answer. Not for later pages, nor without a question."""
+        query = page.query
+        if not self.on or not query.text.strip() or query.offset:
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            return
+        self._waiting.append(
+            Search(
+                at=int(time.time() * 1000),
+                query=query.text,
+                filters=digest(query.filters),
+                mode=query.mode,
+                total=page.total,
+                took_ms=page.report.took_ms,
+                surface=surface,
+            )
+        )
+        self._work.set()
+
+    async def run(self) -> None:
+        """Store what is noted until cancelled."""
+        while True:
+            await self._work.wait()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Store what waits; what cannot be stored is dropped, and the reason logged."""
+        async with self._writing:  # whoever waits for the log waits for what is being written too
+            self._work.clear()
+            entries = list(self._waiting)
+            self._waiting.clear()
+            if not entries:
+                return
+            try:
+                await self._database.write(search_log.add, await asyncio.to_thread(_clean, entries))
+            except StorageError as error:
+                log.warning("%d searches are not in the log: %s", len(entries), error)
+
+    async def forget(self) -> int:
+        """Empty the log; returns how many searches are forgotten."""
+        await self.flush()
+        return await self._database.write(search_log.forget)
+
+
+def digest(filters: Filters) -> str:
+    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    if not filters:
+        return ""
+    return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _clean(entries: Sequence[Search]) -> list[Search]:
+    """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
+    return [
+        replace(entry, query=" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY])
+        for entry in entries
+    ]

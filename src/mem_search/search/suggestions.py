@@ -1,0 +1,194 @@
+"""What to search for instead or next, from the store's own words and names.
+
+Completions of what is being typed, other spellings of words that the store does not have, and
+related searches. Only real content is suggested: what completes to nothing is not offered.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import Literal
+
+from mem_search.errors import StorageError
+from mem_search.model import Page, Result
+from mem_search.storage.sqlite import completions, search_log, store_words
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.text import spelling, words
+
+FEW = 3
+"""Up to so many results an unknown word of the question may be the reason."""
+
+MOST_CHECKED = 8
+"""Words of a question that are checked; a longer question hardly fails for one of them."""
+
+MOST_UNKNOWN = 2
+"""Unknown words that are spelled anew, at some 3 ms each; with more, it is another store's."""
+
+MOST_SPELLINGS = 3
+MOST_SHARED = 5
+_TITLE_WORDS = 100
+_LAST_WORD = re.compile(r"[^\W_]+\Z")
+_PLAIN = re.compile(r"[^\W\d_]+")
+
+What = Literal["word", "title", "project", "tag", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """``text`` is the whole of what could be typed; ``records`` how many have it."""
+
+    text: str
+    what: What
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A further search, and where it comes from."""
+
+    text: str
+    what: Literal["tag", "concept", "title", "asked before"]
+
+
+class Suggestions:
+    """Suggestions out of one store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def complete(self, prefix: str, limit: int) -> list[Completion]:
+        """How ``prefix`` may go on: its last word, or a name that begins with all of it."""
+        return await self._database.read(_complete, _clean(prefix), limit)
+
+    async def spelled(self, page: Page) -> Page:
+        """The page with other spellings in its report, where little was found by its words.
+
+        Costs nothing when enough was found.
+        """
+        if not _found_little(page):
+            return page
+        asked = [word for word in _asked(page) if _PLAIN.fullmatch(word)]
+        try:
+            found = await self._database.read(_spellings, asked[:MOST_CHECKED])
+        except StorageError:
+            return page  # the search itself has answered
+        texts = _respelled(unicodedata.normalize("NFC", page.query.text), found)
+        return replace(page, report=replace(page.report, suggestions=texts))
+
+    async def related(self, page: Page, limit: int) -> list[Related]:
+        """Searches beside the one that found ``page``: what its results share, what was asked."""
+        asked = _asked(page)
+        before = await self._database.read(search_log.sharing, asked[:MOST_CHECKED], limit + 1)
+        return list(_related(page, [each.query for each in before]))[:limit]
+
+
+def _complete(connection: Connection, prefix: str, limit: int) -> list[Completion]:
+    if not prefix:
+        return []
+    found: list[list[Completion]] = [_words(connection, prefix, limit)]
+    sources: tuple[tuple[What, completions.Named], ...] = (
+        ("tag", completions.tags),
+        ("project", completions.projects),
+        ("file", completions.files),
+        ("title", completions.titles),
+    )
+    found += [
+        [Completion(text, what, records) for text, records in named(connection, prefix, limit)]
+        for what, named in sources
+    ]
+    # One of each in turn, so that no sort crowds out another.
+    return [each for each in chain(*zip_longest(*found)) if each is not None][:limit]
+
+
+def _words(connection: Connection, prefix: str, limit: int) -> list[Completion]:
+    """The last word completed, with what stands before it."""
+    match = _LAST_WORD.search(prefix)
+    if match is None or (len(match[0]) < 2 and match[0].isascii()):
+        return []  # one letter begins a tenth of all words: no help, and not quick
+    before = prefix[: match.start()]
+    return [
+        Completion(before + word, "word", records)
+        for word, records in store_words.beginning_with(connection, match[0].lower(), limit)
+    ]
+
+
+def _clean(prefix: str) -> str:
+    composed = unicodedata.normalize("NFC", prefix).lstrip()
+    return composed.encode("utf-8", "replace").decode()
+
+
+def _asked(page: Page) -> tuple[str, ...]:
+    """The words of the question, without fields and operators where it was read for them."""
+    analyzed = page.report.analyzed
+    known = analyzed.words if analyzed.text or analyzed.demanded else None
+    return words.read(page.query.text).all if known is None else known
+
+
+def _found_little(page: Page) -> bool:
+    if page.query.offset or not page.query.text.strip():
+        return False
+    by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
+    return page.total <= FEW or by_words == [0]
+
+
+def _spellings(connection: Connection, asked: Sequence[str]) -> dict[str, Sequence[str]]:
+    """unknown word → known words that are near, the likeliest first."""
+    found = {}
+    long_enough = [word for word in asked if spelling.edits_allowed(word)]
+    for word in store_words.unknown(connection, long_enough)[:MOST_UNKNOWN]:
+        near = spelling.nearest(word, store_words.like(connection, word), MOST_SPELLINGS)
+        if near:
+            found[word] = near
+    return found
+
+
+def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...]:
+    """The question with its unknown words replaced, the likeliest way first."""
+    texts = []
+    for place in range(max(map(len, spellings.values()), default=0)):
+        said = text
+        for word, near in spellings.items():
+            better = near[min(place, len(near) - 1)]
+            said = re.sub(
+                rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", better, said, flags=re.IGNORECASE
+            )
+        texts.append(" ".join(said.split()))
+    return tuple(text for text in dict.fromkeys(texts))
+
+
+def _related(page: Page, before: Sequence[str]) -> Iterator[Related]:
+    text = " ".join(page.query.text.split())
+    seen = {text.lower(), *words.read(text).all}
+    shared = (
+        ("asked before", [query for query in before if query.lower() != text.lower()]),
+        ("tag", _shared([result.record.tags for result in page.results])),
+        ("concept", _shared([_concepts(result) for result in page.results])),
+        ("title", _shared([_title_words(result) for result in page.results])),
+    )
+    for group in zip_longest(*([(what, item) for item in items] for what, items in shared)):
+        for what, item in filter(None, group):
+            if item.lower() in seen:
+                continue
+            seen.add(item.lower())
+            yield Related(item if what == "asked before" else f"{text} {item}".strip(), what)
+
+
+def _shared(groups: Sequence[Sequence[str]]) -> list[str]:
+    """What at least two results have, the most frequent first; up to five."""
+    counted = Counter(item for group in groups for item in dict.fromkeys(group))
+    return [item for item, count in counted.most_common(MOST_SHARED) if count > 1]
+
+
+def _concepts(result: Result) -> list[str]:
+    concepts = result.record.metadata.get("concepts", ())
+    return [each for each in concepts if isinstance(each, str)] if concepts else []
+
+
+def _title_words(result: Result) -> list[str]:
+    found = words.read(result.record.title[:_TITLE_WORDS]).words
+    return [word for word in found if len(word) >= spelling.SHORTEST and not word.isdigit()]

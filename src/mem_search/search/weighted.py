@@ -1,0 +1,228 @@
+"""The search with weights that the caller sets: legs → RRF → graph → RRF → page.
+
+Beside ``engine``: that one decides by itself how much each leg counts, this one does as it is
+told and says what every leg contributed. Both ask the same legs and call the same things a match
+(``matching``). Filters hold in every leg, also for what the graph reaches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mem_search.contracts import Question, Retriever
+from mem_search.errors import MemSearchError, Unavailable
+from mem_search.model import Filters, Hit, LegReport, SearchQuery
+from mem_search.retrievers.graph import NAME as GRAPH
+from mem_search.retrievers.graph import Expansion, GraphExpansion
+from mem_search.search import matching, rrf
+from mem_search.search.asking import ask, exact_scores, ms
+from mem_search.search.fusion import LegScores
+from mem_search.search.hydration import hydrate
+from mem_search.search.questions import understand
+from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.stats import Corpus
+from mem_search.storage.sqlite.surroundings import around
+from mem_search.text.query.fields import KindOf, plain_kind
+
+DEPTH = 200
+"""Candidates of each leg that are fused: twice the longest page."""
+
+CLOUD = 40
+"""Records beside the seeds in the picture of the graph: more is no picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The hits of the page, best first, and what every leg says of them."""
+
+    hits: tuple[Hit, ...] = ()
+    shares: Mapping[int, Mapping[str, Share]] = field(default_factory=dict)
+    legs: tuple[LegReport, ...] = ()
+    fusion_ms: float = 0.0
+    expansion: Expansion | None = None
+
+
+class WeightedSearch:
+    """Search over one store with weights given per question."""
+
+    def __init__(
+        self,
+        database: Database,
+        legs: Sequence[Retriever],
+        graph: GraphExpansion,
+        corpus: Callable[[], Awaitable[Corpus]],
+        kind_of: KindOf = plain_kind,
+    ) -> None:
+        self._database = database
+        self._legs = legs
+        self._graph = graph
+        self._corpus = corpus
+        self._kind_of = kind_of
+
+    async def search(self, query: WeightedQuery) -> WeightedPage:
+        """Answer one search. Raises Unavailable when none of its legs answers.
+
+        A text that only filters (``type:bugfix``) is answered by the newest that pass, score 0.
+        """
+        started = time.perf_counter()
+        asked = SearchQuery(query.text, query.filters)
+        question, analyzed = await understand(self._database, asked, self._kind_of)
+        ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
+        coverage, graph, found = await asyncio.gather(
+            self._corpus(),
+            self._around(ranked.expansion, ranked.hits, question.filters),
+            self._found(query, question, ranked),
+        )
+        return WeightedPage(
+            found=found,
+            words=question.words.all,
+            analyzed=analyzed,
+            legs=ranked.legs,
+            coverage=coverage.coverage,
+            took_ms=ms(started),
+            fusion_ms=ranked.fusion_ms,
+            notices=_notices(ranked, coverage.coverage),
+            graph=graph,
+        )
+
+    async def _browse(self, query: WeightedQuery, question: Question) -> _Ranked:
+        """Nothing to look for: whatever passes the filters, newest first."""
+        if query.least > 0:
+            return _Ranked()
+        numbers = await self._database.read(
+            records.browse, question.filters, "date_desc", query.limit, 0
+        )
+        return _Ranked(tuple(Hit(number, 0.0) for number in numbers))
+
+    async def _rank(self, query: WeightedQuery, question: Question) -> _Ranked:
+        answers = await asyncio.gather(
+            *(ask(leg, question, DEPTH) for leg in self._needed(query.weights))
+        )
+        rankings = [answer.ranking for answer in answers if answer.ranking is not None]
+        if not rankings:
+            raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
+        union = matching.union(rankings, DEPTH)
+        scores = await exact_scores(question, union, answers, DEPTH)
+        floor = matching.floor(question.text, rankings)
+        matches = {r for r in union if matching.is_match(r, scores, rankings, floor)}
+        lists = {
+            ranking.name: [c.record for c in ranking.candidates if c.record in matches][:DEPTH]
+            for ranking in rankings
+        }
+        reports = [answer.report for answer in answers]
+        expansion = None
+        if query.walk is not None:
+            expansion, report = await self._follow(query.walk, query, question.filters, lists)
+            reports.append(report)
+        if expansion is not None:
+            reached = expansion.ranking.candidates
+            lists[GRAPH] = [candidate.record for candidate in reached]
+            scores[GRAPH] = LegScores(expansion.scores, lists[GRAPH])
+            union = {**{candidate.record: candidate for candidate in reached}, **union}
+
+        fusing = time.perf_counter()
+        fused = rrf.fuse(lists, query.weights, query.k)
+        hits = matching.order(
+            Hit(record, score, passage=union[record].passage)
+            for record, score in fused.items()
+            if score >= query.least
+        )[: query.limit]
+        return _Ranked(
+            hits=tuple(hits),
+            shares=_shares(lists, scores),
+            legs=tuple(reports),
+            fusion_ms=ms(fusing),
+            expansion=expansion,
+        )
+
+    def _needed(self, weights: Mapping[str, float]) -> list[Retriever]:
+        """The legs that count; all of them when only the graph does, which must start somewhere."""
+        counting = [leg for leg in self._legs if weights.get(leg.name)]
+        return counting or list(self._legs)
+
+    async def _follow(
+        self,
+        walk: Walk,
+        query: WeightedQuery,
+        filters: Filters,
+        lists: Mapping[str, Sequence[int]],
+    ) -> tuple[Expansion | None, LegReport]:
+        """What the links of the best results so far lead to; None when the graph cannot say."""
+        started = time.perf_counter()
+        counting = any(query.weights.get(name) for name in lists)
+        weights = query.weights if counting else dict.fromkeys(lists, 1.0)
+        fused = rrf.fuse(lists, weights, query.k)
+        best = matching.order(Hit(record, score) for record, score in fused.items())
+        seeds = {hit.number: hit.score for hit in best[: walk.seeds]}
+        try:
+            expansion = await self._graph.expand(
+                seeds, depth=walk.depth, limit=DEPTH, filters=filters
+            )
+        except MemSearchError as error:
+            return None, LegReport(GRAPH, "failed", ms=ms(started), detail=error.message)
+        count = len(expansion.ranking.candidates)
+        return expansion, LegReport(GRAPH, "ok", count, ms(started))
+
+    async def _around(
+        self, expansion: Expansion | None, hits: Sequence[Hit], filters: Filters
+    ) -> Graph | None:
+        if expansion is None:
+            return None
+        cloud, ties = await asyncio.gather(
+            self._graph.cloud(expansion, CLOUD),
+            self._graph.relationships([hit.number for hit in hits], filters),
+        )
+        return Graph(cloud, ties)
+
+    async def _found(
+        self,
+        query: WeightedQuery,
+        question: Question,
+        ranked: _Ranked,
+    ) -> tuple[Found, ...]:
+        hits = ranked.hits
+        results, places = await asyncio.gather(
+            hydrate(self._database, hits, question.words.all, length=query.snippet),
+            self._database.read(around, {hit.number: hit.passage for hit in hits}, query.reach),
+        )
+        return tuple(
+            Found(result, ranked.shares.get(number, {}), places[number])
+            for result in results
+            if (number := result.record.number) in places  # else gone between the two reads
+        )
+
+
+def _shares(
+    lists: Mapping[str, Sequence[int]], scores: Mapping[str, LegScores]
+) -> dict[int, dict[str, Share]]:
+    """record → leg → what the leg says of it."""
+    shares: dict[int, dict[str, Share]] = {}
+    for name, leg in scores.items():
+        ranks = {record: rank for rank, record in enumerate(lists[name], start=1)}
+        best = max((leg.scores[record] for record in ranks), default=1.0) or 1.0
+        for record, raw in leg.scores.items():
+            # BM25 has no upper end: it is told relative to the best of this search.
+            score = raw / best if name == "keyword" else raw
+            unmatched = name == "keyword" and not raw
+            known = None if unmatched else min(1.0, max(0.0, score))
+            shares.setdefault(record, {})[name] = Share(known, ranks.get(record))
+    return shares
+
+
+def _notices(ranked: _Ranked, coverage: float) -> tuple[str, ...]:
+    reports = ranked.legs
+    if not reports:
+        return ("nothing to look for, only filters: the newest come first, without a score",)
+    said = [
+        f"{report.name} search did not answer ({report.detail}); the others share its weight"
+        for report in reports
+        if report.state == "failed"
+    ]
+    if coverage < 1 and any(report.name == "vector" for report in reports):
+        said.append(f"the vector index covers {coverage:.1%} of the store so far")
+    return tuple(said)

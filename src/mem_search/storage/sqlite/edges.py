@@ -1,0 +1,127 @@
+"""Edges between records: written with their record, resolved whenever the other end is there.
+
+An edge points at a name (``key``); ``to_id`` is the record that has this name, null while
+there is none. The names of a record are in ``names``, its ref is known from its row. Resolution
+goes both ways in the transaction that stores a record: its edges look for their targets, and
+edges that were waiting for one of its names find it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+SHORTEST_HASH: Final = 7
+LONGEST_HASH: Final = 64
+
+_BEST: Final = """
+    select n.record_id from names n join records r on r.id = n.record_id
+    join records f on f.id = edges.from_id
+    where {named} and n.record_id != edges.from_id
+    order by r.source = f.source desc, r.project = f.project desc, r.id limit 1
+"""
+_RESOLVE: Final = (
+    # A shortened commit hash names every commit that begins with it.
+    ("key >= 'commit:' and key < 'commit;'", _BEST.format(
+        named="n.name >= edges.key and n.name < edges.key || 'g'")),
+    ("key >= 'ref:' and key < 'ref;'",
+        "select r.id from records r where r.id != edges.from_id and r.id ="
+        " cast(substr(edges.key, instr(substr(edges.key, 5), ':') + 5) as integer)"
+        " and 'ref:' || r.kind || ':' || r.id = edges.key"),
+    ("key != '' and not (key >= 'commit:' and key < 'commit;')"
+        " and not (key >= 'ref:' and key < 'ref;')", _BEST.format(named="n.name = edges.key")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    """An edge as its record says it: ``target`` as written, ``key`` as the name it means."""
+
+    target: str
+    relation: str
+    key: str
+    origin: Literal["given", "found"]
+    strength: float = 1.0
+
+
+def write(
+    connection: sqlite3.Connection,
+    number: int,
+    edges: Iterable[NewEdge],
+    names: Iterable[str],
+    created_at: int,
+) -> None:
+    """Write the edges and names of a record that has none yet (``clear`` takes old ones out)."""
+    connection.executemany(
+        "insert or ignore into edges(from_id, target, relation, key, origin, strength, created_at)"
+        " values(?, ?, ?, ?, ?, ?, ?)",
+        [(number, e.target, e.relation, e.key, e.origin, e.strength, created_at) for e in edges],
+    )
+    connection.executemany(
+        "insert or ignore into names(name, record_id) values(?, ?)",
+        [(name, number) for name in names],
+    )
+
+
+def clear(connection: sqlite3.Connection, number: int) -> None:
+    """Take out what a record said before it is written anew; edges to it wait again."""
+    connection.execute("delete from edges where from_id = ?", (number,))
+    connection.execute("delete from names where record_id = ?", (number,))
+    connection.execute("update edges set to_id = null where to_id = ?", (number,))
+    connection.execute(
+        "update records set superseded_by = null where superseded_by = ?1 or id = ?1", (number,)
+    )
+
+
+def resolve(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Find the targets of what these records point at, and these for what points at them."""
+    if not numbers:
+        return
+    waiting = json.dumps(_waiting(connection, json.dumps(list(numbers))))
+    for condition, target in _RESOLVE:
+        connection.execute(
+            f"update edges set to_id = ({target})"
+            f" where id in (select value from json_each(?)) and {condition}",
+            (waiting,),
+        )
+    # What a text claims about records elsewhere does not bind them: within a project it does.
+    connection.execute(
+        "update records set superseded_by = s.from_id from"
+        " (select e.to_id, e.from_id, e.origin, f.project from edges e"
+        "  join records f on f.id = e.from_id where e.id in (select value from json_each(?))"
+        "  and e.relation = 'supersedes' and e.to_id is not null) s"
+        " where records.id = s.to_id and (s.origin = 'given'"
+        "  or (s.project != '' and s.project = records.project))",
+        (waiting,),
+    )
+
+
+def _waiting(connection: sqlite3.Connection, numbers: str) -> list[int]:
+    """Unresolved edges from these records, and those whose key is a name of one of them."""
+    names = [
+        name
+        for (name,) in connection.execute(
+            "select name from names where record_id in (select value from json_each(?1))"
+            " union all select 'ref:' || kind || ':' || id from records"
+            " where id in (select value from json_each(?1))",
+            (numbers,),
+        )
+    ]
+    prefix = len("commit:")
+    shortened = [
+        name[: prefix + length]
+        for name in names
+        if name.startswith("commit:")
+        for length in range(SHORTEST_HASH, min(len(name) - prefix, LONGEST_HASH))
+    ]
+    rows = connection.execute(
+        "select id from edges where to_id is null"
+        " and from_id in (select value from json_each(?1))"
+        " union select id from edges where to_id is null"
+        " and key in (select value from json_each(?2))",
+        (numbers, json.dumps(names + shortened)),
+    )
+    return [number for (number,) in rows]

@@ -1,0 +1,216 @@
+"""The graph of records: neighbours of some, and what lies within a few steps of them.
+
+Stored edges count in both directions. Session neighbours and shared things (``hubs``) are
+derived here at the time of asking. Every step is bounded: in edges read, in nodes kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mem_search.model import Filters, Ref
+from mem_search.storage.sqlite import hubs, places
+
+DEEPEST: Final = 5
+MOST_NODES: Final = 300
+"""Records kept of a walk: beyond, each adds time and hardly any mass."""
+MOST_EXPANDED: Final = 60
+"""Records of one distance from which the walk goes on, the most strongly tied ones."""
+MOST_EDGES: Final = 5000
+"""Stored edges read in one step."""
+
+FOLLOWS: Final = 0.5
+SAME_SESSION: Final = 0.4
+SUMMARISED: Final = 50
+"""Members of a session that its summary is tied to, the nearest first stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``start`` says ``relation`` of ``end``; both are numbers. ``strength`` is in (0, 1].
+
+    ``origin`` is given (a link the record came with), found (in its text) or derived.
+    """
+
+    start: int
+    end: int
+    relation: str
+    strength: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Records by their distance from the seeds (which have 0), and the edges among them."""
+
+    depths: Mapping[int, int]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """One end of an edge, seen from the other."""
+
+    to: Ref
+    relation: str
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a picture of the graph says of a record."""
+
+    ref: Ref
+    title: str
+    created_at: int
+
+
+def neighbours(
+    connection: sqlite3.Connection,
+    numbers: Collection[int],
+    *,
+    filters: Filters | None = None,
+    relations: Collection[str] = (),
+) -> list[Edge]:
+    """Every edge between ``numbers`` and records within ``filters``.
+
+    Only those of ``relations`` where there are any. Which things are too common to tie anybody
+    is a matter of the whole store, as the statistics of words are.
+    """
+    filters = filters or Filters()
+    wanted = json.dumps(list(numbers))
+    plain = [*_stored(connection, wanted), *_sessions(connection, wanted)]
+    ends = {end for edge in plain for end in (edge.start, edge.end)}
+    within = places.passing(connection, ends, filters) | set(numbers)
+    shared = hubs.ties(connection, list(numbers), filters)
+    edges = [edge for edge in plain if edge.start in within and edge.end in within]
+    edges += [Edge(*tie, "derived") for tie in shared]
+    if relations:
+        edges = [edge for edge in edges if edge.relation in relations]
+    return _distinct(edges)
+
+
+def walk(
+    connection: sqlite3.Connection,
+    seeds: Collection[int],
+    depth: int,
+    *,
+    filters: Filters | None = None,
+    relations: Collection[str] = (),
+    most: int = MOST_NODES,
+) -> Walk:
+    """What lies within ``depth`` (1 to 5) steps of ``seeds``, through records within ``filters``.
+
+    A record outside of the filters is no way to others: a filtered search knows nothing of it.
+    Where more than ``most`` records are in reach, the more strongly tied ones are kept.
+    """
+    depths = dict.fromkeys(seeds, 0)
+    edges: list[Edge] = []
+    frontier = list(depths)
+    for step in range(1, min(depth, DEEPEST) + 1):
+        onward = frontier[: max(MOST_EXPANDED, len(seeds))]
+        found = neighbours(connection, onward, filters=filters, relations=relations)
+        pull: dict[int, float] = defaultdict(float)
+        for edge in found:
+            for end in (edge.start, edge.end):
+                if end not in depths:
+                    pull[end] += edge.strength
+        frontier = sorted(pull, key=lambda number: (-pull[number], number))
+        frontier = frontier[: max(0, most - len(depths))]
+        depths |= dict.fromkeys(frontier, step)
+        edges += found
+        if not frontier:
+            break
+    kept = (edge for edge in edges if edge.start in depths and edge.end in depths)
+    return Walk(depths, tuple(_distinct(kept)))
+
+
+def relationships(
+    connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters | None = None
+) -> dict[int, tuple[Relationship, ...]]:
+    """For each of ``numbers`` what it is related to within ``filters``, strongest first."""
+    found = neighbours(connection, numbers, filters=filters)
+    ends = {end for edge in found for end in (edge.start, edge.end)}
+    refs = {number: label.ref for number, label in labels(connection, ends).items()}
+    sides: dict[int, list[Relationship]] = {number: [] for number in numbers}
+    for edge in found:
+        for one, other in ((edge.start, edge.end), (edge.end, edge.start)):
+            if one in sides:
+                sides[one].append(Relationship(refs[other], edge.relation, edge.strength))
+    return {
+        number: tuple(sorted(found, key=lambda item: (-item.strength, item.to, item.relation)))
+        for number, found in sides.items()
+    }
+
+
+def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, Label]:
+    """Ref, title (or the beginning of the text) and time of records."""
+    rows = connection.execute(
+        "select id, kind, case when title != '' then title else substr(body, 1, 100) end,"
+        " created_at from records where id in (select value from json_each(?))",
+        (json.dumps(list(numbers)),),
+    )
+    return {
+        number: Label(Ref(kind, number), " ".join(title.split()), created_at)
+        for number, kind, title, created_at in rows
+    }
+
+
+def combined(edges: Iterable[Edge]) -> dict[tuple[int, int], float]:
+    """(smaller, larger number) → strength of all their ties together, in (0, 1]."""
+    left: dict[tuple[int, int], float] = {}
+    for edge in edges:
+        pair = (min(edge.start, edge.end), max(edge.start, edge.end))
+        left[pair] = left.get(pair, 1.0) * (1.0 - edge.strength)
+    return {pair: 1.0 - missing for pair, missing in left.items()}
+
+
+def _stored(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
+    columns = "from_id, to_id, relation, strength, origin"
+    rows = connection.execute(
+        f"select {columns} from edges where from_id in (select value from json_each(?1))"
+        " and to_id is not null"
+        f" union select {columns} from edges where to_id in (select value from json_each(?1))"
+        " order by strength desc, from_id, to_id limit ?2",
+        (wanted, MOST_EDGES),
+    )
+    return [Edge(*row) for row in rows]
+
+
+def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
+    """The record before and after in the conversation, and the summary of the session."""
+    rows = connection.execute(
+        "select max(a.id, b.id), min(a.id, b.id), 'follows', ?2, 'derived' from records a"
+        " join records b on b.session = a.session and b.project = a.project and b.kind = a.kind"
+        "  and b.position in (a.position - 1, a.position + 1)"
+        " where a.id in (select value from json_each(?1)) and a.session != '' and a.position > 0",
+        (wanted, FOLLOWS),
+    ).fetchall()
+    for own, other in (("m", "s"), ("s", "m")):
+        rows += connection.execute(
+            f"select m.id, s.id, 'same_session', ?2, 'derived' from records {own}"
+            f" join records {other} on {other}.session = {own}.session"
+            f"  and {other}.project = {own}.project"
+            f" where {own}.id in (select value from json_each(?1)) and {own}.session != ''"
+            " and s.kind = 'session_summary' and m.kind != 'session_summary' limit ?3",
+            (wanted, SAME_SESSION, SUMMARISED * (1 + wanted.count(","))),
+        ).fetchall()
+    return [Edge(*row) for row in rows]
+
+
+def _distinct(edges: Iterable[Edge]) -> list[Edge]:
+    """One edge a relation and pair; most derived ones are the same from both sides."""
+    best: dict[tuple[int, int, str], Edge] = {}
+    for edge in edges:
+        key = (edge.start, edge.end, edge.relation)
+        if edge.origin == "derived" and edge.start > edge.end and edge.relation != "follows":
+            key = (edge.end, edge.start, edge.relation)
+        known = best.get(key)
+        if known is None or known.strength < edge.strength:
+            best[key] = edge
+    return sorted(best.values(), key=lambda e: (e.start, e.end, e.relation))

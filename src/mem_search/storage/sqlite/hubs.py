@@ -1,0 +1,128 @@
+"""Records tied by a third thing: the same file, issue, page or symbol. Derived when asked for.
+
+Such ties are never stored: n records of one file would be n² edges. A thing that many records
+share says little about any two of them, so its strength falls with their number, and a thing
+of more than ``MOST_MEMBERS`` records ties nobody.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mem_search.model import Filters
+from mem_search.storage.sqlite import places
+
+MOST_MEMBERS: Final = 50
+MOST_FILES: Final = 30
+"""A record that touched more files than this is about none of them."""
+MOST_HUBS: Final = 300
+"""Things looked up in one step; records that come first have theirs looked up first."""
+_SCANNED: Final = 2000
+"""Rows of one file in all projects before it counts as one that everybody has."""
+
+_FACETS: Final = ("file_modified", "file_read", "path")
+_SHARED: Final = {
+    "path": ("same_file", 0.5),
+    "issue": ("same_issue", 0.6),
+    "url": ("same_page", 0.5),
+    "symbol": ("same_symbol", 0.4),
+    "commit": ("same_commit", 0.6),
+    "title": ("same_title", 0.5),
+    "id": ("same_target", 0.6),
+    "ref": ("same_target", 0.6),
+}
+"""Prefix of a key → relation, and the strength between the only two records that share it."""
+
+Tie = tuple[int, int, str, float]
+"""(one record, another record, relation, strength)."""
+
+
+def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
+    """What ties ``numbers`` to other records within ``filters`` through things that both name.
+
+    Sharing several things of one sort makes one tie, stronger than each.
+    """
+    hubs: dict[tuple[str, str], list[int]] = {}
+    named = list(_named(connection, numbers))
+    # Two ends of edges to one record are tied through it already, where it may be seen.
+    targets = {target for *_, target in named if target is not None}
+    seen = places.passing(connection, targets, filters)
+    for number, key, project, target in named:
+        if target in seen:
+            continue
+        scope = project if key.startswith("path:") and not key.startswith("path::") else ""
+        if (key, scope) in hubs or len(hubs) < MOST_HUBS:
+            hubs.setdefault((key, scope), []).append(number)
+    found = {hub: _members(connection, *hub) for hub in hubs}
+    small = {hub: members for hub, members in found.items() if len(members) <= MOST_MEMBERS}
+    within = places.passing(connection, set().union(*small.values()), filters)
+    missing: dict[tuple[int, int, str], float] = {}
+    for hub, everybody in small.items():
+        members = everybody & within
+        if len(members) < 2:
+            continue
+        relation, strength = _SHARED[hub[0].partition(":")[0]]
+        strength /= math.log2(len(members))
+        for number in hubs[hub]:
+            for member in members - {number}:
+                tie = (number, member, relation)
+                missing[tie] = missing.get(tie, 1.0) * (1.0 - strength)
+    return [(*tie, 1.0 - left) for tie, left in missing.items()]
+
+
+def _named(
+    connection: sqlite3.Connection, numbers: Sequence[int]
+) -> Iterator[tuple[int, str, str, int | None]]:
+    """(record, key, project, the record that is meant) of what records name; and their files."""
+    for number in numbers:
+        files: list[tuple[str, str]] = connection.execute(
+            "select distinct f.value, r.project from facets f join records r on r.id = f.record_id"
+            f" where f.record_id = ? and f.name in {_FACETS} limit ?",
+            (number, MOST_FILES + 1),
+        ).fetchall()
+        if len(files) <= MOST_FILES:
+            for path, project in files:
+                if key := _key_of_file(path, project):
+                    yield number, key, project, None
+        for key, project, target in connection.execute(
+            "select distinct e.key, r.project, e.to_id from edges e"
+            " join records r on r.id = e.from_id where e.from_id = ? and e.key != ''",
+            (number,),
+        ):
+            if key.partition(":")[0] in _SHARED:
+                yield number, key, project, target
+
+
+def _members(connection: sqlite3.Connection, key: str, project: str) -> set[int]:
+    """Records that name it, at most one more than may be."""
+    members = {
+        number
+        for (number,) in connection.execute(
+            "select from_id from edges where key = ? limit ?", (key, MOST_MEMBERS + 1)
+        )
+    }
+    if key.startswith("path:"):
+        path = key.removeprefix(f"path:{project.lower()}:")
+        for name in _FACETS:
+            members.update(
+                number
+                for (number,) in connection.execute(
+                    "select f.record_id from (select record_id from facets"
+                    " where name = ?1 and value = ?2 limit ?4) f"
+                    " join records r on r.id = f.record_id"
+                    " where ?3 = '' or r.project = ?3 limit ?5",
+                    (name, path, project, _SCANNED, MOST_MEMBERS + 1),
+                )
+            )
+    return members
+
+
+def _key_of_file(path: str, project: str) -> str:
+    """As ``ingest/edges.py`` writes it for a path in a text; "" for one that could be any's."""
+    path = path.removeprefix("./")
+    if path.startswith(("/", "~")):
+        return f"path::{path}"
+    return f"path:{project.lower()}:{path}" if project else ""

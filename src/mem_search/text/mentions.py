@@ -1,0 +1,122 @@
+"""What a text points at: refs, issues, commits, files, URLs, wikilinks, symbols. Pure.
+
+``find`` only reads; whether a commit is stored or a symbol is rare is decided where the store
+is known. Every character is looked at a bounded number of times: repetitions are possessive or
+bounded, and each alternative starts only at the beginning of a token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mem_search.model import KINDS
+from mem_search.text.urls import normal_url, without_trailing_marks
+
+MentionKind = Literal["ref", "issue", "commit", "path", "url", "wikilink", "symbol"]
+
+_EXTENSIONS: Final = (
+    "py pyi ipynb js jsx mjs cjs ts tsx vue svelte rs go java kt kts scala c h cc cpp hpp cs rb php"
+    " ex exs erl hs ml swift m mm lua pl r jl sh bash zsh fish ps1 sql md mdx rst txt adoc tex"
+    " json jsonl yaml yml toml ini cfg conf lock xml html css scss sass less csv tsv proto graphql"
+    " tf gradle cmake dockerfile ipynb log pdf docx"
+).split()
+_NAMED: Final = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Gemfile"})
+_MENTION: Final = re.compile(
+    rf"""
+    (?P<url>https?://[^\s<>"'`{{}}|\\^\[\]]++)
+    | \[\[(?P<wikilink>[^\[\]\n]{{1,200}}+)\]\]
+    | (?<=`)(?P<symbol>[A-Za-z_]\w*+(?:(?:\.|::)[A-Za-z_]\w*+)*+(?:\(\))?+)(?=`)
+    # Most tokens are plain words: the second line lets them go after one look.
+    | (?<![\w/.@\#&~+-])
+      (?=[\w@+~-]*+[\#/.:]|[0-9a-f]{{7}}|GH-)(?:
+        (?P<issue>(?:[\w.-]++/[\w.-]++)?+\#[0-9]{{1,6}}|GH-[0-9]{{1,6}})(?![\w-])
+        | (?P<commit>[0-9a-f]{{7,40}})(?![\w-])
+        | (?P<ref>(?:local:)?(?:{"|".join(KINDS)}):[0-9]{{1,18}})(?!\w)
+        | (?P<path>~?/?(?:[\w@+.-]++/)++[\w@+.-]++)
+        | (?P<file>[\w+-]++(?:\.[\w+-]++)*\.(?:{"|".join(_EXTENSIONS)}))(?![\w/@+-])
+    )
+    """,
+    re.VERBOSE,
+)
+_EXTENSION: Final = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
+_HOST: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\Z")
+_FILE_SYMBOL: Final = re.compile(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
+_TELLING: Final = re.compile(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
+"""A plain word in backticks names nothing in particular; a call or an inner capital does."""
+_SHORTEST_SYMBOL: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """``text[start:end]`` as written; ``value`` is the same for every way of writing it.
+
+    An issue's value is ``12`` or ``owner/repo#12``, a commit's lowercase hexadecimal digits, a
+    URL's host, path and query, a wikilink's folded title, a symbol's name without brackets.
+    """
+
+    kind: MentionKind
+    value: str
+    start: int
+    end: int
+
+
+def find(text: str) -> tuple[Mention, ...]:
+    """Every mention in the order of the text; none overlap. Never raises, linear in time."""
+    return tuple(_mentions(text))
+
+
+def folded_title(title: str) -> str:
+    """A title as wikilinks mean it: case, spaces and underscores do not matter."""
+    return " ".join(title.replace("_", " ").split()).casefold()
+
+
+def normal_path(path: str) -> str:
+    """A path without ``./`` before it."""
+    return path.removeprefix("./")
+
+
+def _mentions(text: str) -> Iterator[Mention]:
+    for match in _MENTION.finditer(text):
+        group = match.lastgroup
+        assert group is not None
+        written, start = match[group], match.start(group)
+        match group:
+            case "url":
+                written = without_trailing_marks(written)
+                if value := normal_url(written):
+                    yield Mention("url", value, start, start + len(written))
+            case "wikilink":
+                title = written.partition("|")[0].partition("#")[0]
+                if value := folded_title(title):
+                    yield Mention("wikilink", value, start, match.end(group))
+            case "symbol":
+                if _FILE_SYMBOL.match(written):
+                    yield Mention("path", written, start, match.end(group))
+                elif len(written) >= _SHORTEST_SYMBOL and _TELLING.search(written):
+                    yield Mention("symbol", written.removesuffix("()"), start, match.end(group))
+            case "issue":
+                value = written.removeprefix("GH-").removeprefix("#")
+                yield Mention("issue", value, start, match.end(group))
+            case "commit":
+                # Without both it is a number or a word such as "defaced".
+                if not (written.isdecimal() or written.isalpha()):
+                    yield Mention("commit", written, start, match.end(group))
+            case "ref":
+                yield Mention("ref", written.removeprefix("local:"), start, match.end(group))
+            case "path":
+                written = written.rstrip(".-+@")
+                if _is_file(written):
+                    yield Mention("path", normal_path(written), start, start + len(written))
+            case _:
+                yield Mention("path", written, start, match.end(group))
+
+
+def _is_file(path: str) -> bool:
+    """A path to a file, not ``and/or``, ``1/2`` or a web address without its scheme."""
+    head, _, name = path.rpartition("/")
+    if name not in _NAMED and not _EXTENSION.search(name):
+        return False
+    return not _HOST.match(head.partition("/")[0])

@@ -1,0 +1,149 @@
+"""What is demanded of a record: made from the tree, in one normal form, and written out.
+
+The written form is canonical: reading it gives the same demand again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
+from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
+
+MOST_LEAVES: Final = 64
+DEEPEST: Final = 20
+
+Near = Mapping[str, tuple[str, ...]]
+"""``auth*`` or ``authentcation~`` → the store's words that it stands for."""
+
+
+def is_explicit(node: Node) -> bool:
+    """Whether the node demands something where it stands side by side with others."""
+    match node:
+        case Leaf():
+            return node.token.sort == "field"
+        case Group():
+            return any(is_explicit(item) for item in node.of)
+        case _:
+            return True
+
+
+def of_node(node: Node, near: Near) -> Demand:
+    """What the node demands when it is demanded."""
+    match node:
+        case Leaf():
+            return _of_leaf(node, near)
+        case Must():
+            return of_node(node.of, near)
+        case Never():
+            return negated(of_node(node.of, near))
+        case Chain():
+            join = all_of if node.operator == "and" else any_of
+            return join(of_node(item, near) for item in node.of)
+        case Group():
+            # Words side by side are alternatives, in parentheses as outside of them.
+            plain = [of_node(item, near) for item in node.of if not is_explicit(item)]
+            explicit = [of_node(item, near) for item in node.of if is_explicit(item)]
+            return all_of([any_of(plain), *explicit] if plain else explicit)
+
+
+def all_of(demands: Iterable[Demand]) -> Demand:
+    """All of at least one demand, flat and without repeats."""
+    found = _flat(demands, AllOf)
+    return found[0] if len(found) == 1 else AllOf(found)
+
+
+def any_of(demands: Iterable[Demand]) -> Demand:
+    """One of at least one demand, flat and without repeats."""
+    found = _flat(demands, AnyOf)
+    return found[0] if len(found) == 1 else AnyOf(found)
+
+
+def negated(demand: Demand) -> Demand:
+    """Not that; twice not is that."""
+    return demand.of if isinstance(demand, Not) else Not(demand)
+
+
+def canonical(demand: Demand | None) -> str:
+    """The demand as the query language writes it; empty for none."""
+    if demand is None:
+        return ""
+    written = _written(demand)
+    if not isinstance(demand, Term):
+        return written
+    # A lone word would only rank: the sign makes it the demand that it is. A number takes none.
+    return (
+        f"+{written}" if written[0] == '"' or written[0].isalpha() else f"{written} AND {written}"
+    )
+
+
+def leaves(demand: Demand, positive: bool = True) -> Iterator[tuple[Term | Condition, bool]]:
+    """Every term and condition, and whether it is wanted rather than excluded."""
+    match demand:
+        case Not():
+            yield from leaves(demand.of, not positive)
+        case AllOf() | AnyOf():
+            for part in demand.of:
+                yield from leaves(part, positive)
+        case _:
+            yield demand, positive
+
+
+def is_too_large(demand: Demand) -> bool:
+    """Whether it has too many parts, or they lie too deep within each other, to be a question."""
+    return _depth(demand) > DEEPEST or sum(1 for _ in leaves(demand)) > MOST_LEAVES
+
+
+def _depth(demand: Demand) -> int:
+    match demand:
+        case Not():
+            return 1 + _depth(demand.of)
+        case AllOf() | AnyOf():
+            return 1 + max(map(_depth, demand.of))
+        case _:
+            return 0
+
+
+def written_term(term: Term) -> str:
+    """``auth``, ``"vector index"``, ``auth*``, ``auth~``."""
+    if term.form != "exact":
+        return "_".join(term.words) + ("*" if term.form == "prefix" else "~")
+    text = " ".join(term.words)
+    return text if len(term.words) == 1 and text[0].isalpha() else f'"{text}"'
+
+
+def _written(demand: Demand) -> str:
+    match demand:
+        case Term():
+            return written_term(demand)
+        case Condition():
+            return demand.text
+        case Not():
+            return f"NOT {_operand(demand.of)}"
+        case AllOf():
+            return " AND ".join(map(_operand, demand.of))
+        case AnyOf():
+            return " OR ".join(map(_operand, demand.of))
+
+
+def _operand(demand: Demand) -> str:
+    return f"({_written(demand)})" if isinstance(demand, AllOf | AnyOf) else _written(demand)
+
+
+def _of_leaf(leaf: Leaf, near: Near) -> Demand:
+    token = leaf.token
+    if token.condition is not None:
+        return token.condition
+    if token.sort not in ("prefix", "fuzzy"):
+        return Term(token.words)
+    term = Term(token.words, "prefix" if token.sort == "prefix" else "fuzzy")
+    return Term(term.words, term.form, near.get(written_term(term), ()))
+
+
+def _flat(demands: Iterable[Demand], join: type[AllOf] | type[AnyOf]) -> tuple[Demand, ...]:
+    parts: list[Demand] = []
+    for demand in demands:
+        inner: Sequence[Demand] = demand.of if isinstance(demand, join) else (demand,)
+        parts += inner
+    return tuple(dict.fromkeys(parts))

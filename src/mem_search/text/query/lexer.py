@@ -1,0 +1,193 @@
+"""Tokens of a query, with their places in the text.
+
+A sign, a field or an operator is one only where it stands like one: ``C++``, ``--flag``,
+``a::b``, ``http://x``, ``12:30`` and everything in backticks are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mem_search.model import Condition
+from mem_search.text.words import runs_of
+
+Sort = Literal[
+    "word", "phrase", "prefix", "fuzzy", "field", "and", "or", "not", "minus", "plus", "open",
+    "close", "noise",
+]  # fmt: skip
+
+DEEPEST: Final = 50
+"""Parentheses within parentheses; more of them are no question that anybody means."""
+
+MOST_DEMANDS: Final = 300
+"""Operators and fields in one query; a pasted page has more, and is read as words."""
+
+_SPACE: Final = re.compile(r"\s+")
+_OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
+_CODE: Final = re.compile(r"`[^`]*`")
+_WILD: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
+_SHOWN: Final = 24
+
+FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]
+"""(text, place, inside parentheses) → the condition there and its end, a warning, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``text[start:end]``; ``words`` of a word or phrase, ``condition`` of a field."""
+
+    sort: Sort
+    start: int
+    end: int
+    words: tuple[str, ...] = ()
+    condition: Condition | None = None
+
+
+class Lexer:
+    """One pass over one text; ``tokens`` and ``warnings`` are what it found."""
+
+    def __init__(self, text: str, read_field: FieldReader) -> None:
+        self.tokens: list[Token] = []
+        self.warnings: list[str] = []
+        self._text = text
+        self._read_field = read_field
+        self._open: list[int] = []
+        self._demands = 0
+        at = 0
+        while at < len(text):
+            space = _SPACE.match(text, at)
+            at = space.end() if space else self._next(at)
+        for index in self._open:
+            self._as_text(index, "is not closed")
+
+    def _next(self, at: int) -> int:
+        """Read what begins ``at``; return where it ends."""
+        text = self._text
+        if text[at] == '"':
+            return self._phrase(at)
+        if text[at] == "(":
+            return self._opening(at)
+        if text[at] == ")" and self._open:
+            return self._closing(at)
+        if self._demands < MOST_DEMANDS:
+            if operator := _OPERATOR.match(text, at):
+                return self._demand(operator[1].lower(), at, operator.end())
+            if text[at] in "+-" and self._is_sign(at):
+                return self._demand("minus" if text[at] == "-" else "plus", at, at + 1)
+            found = self._read_field(text, at, bool(self._open))
+            if isinstance(found, str):
+                self._warn(found)
+            elif found is not None:
+                condition, end = found
+                self._demand("field", at, end, condition)
+                return end
+        return self._word(at)
+
+    def _phrase(self, at: int) -> int:
+        end = self._text.find('"', at + 1)
+        if end < 0:
+            self._warn(f"the quote before {self._shown(at + 1)} is not closed; it is read as text")
+            return at + 1
+        words = runs_of(self._text[at + 1 : end])
+        self._add("phrase" if words else "noise", at, end + 1, words)
+        return end + 1
+
+    def _opening(self, at: int) -> int:
+        if len(self._open) < DEEPEST:
+            self._open.append(len(self.tokens))
+            self._add("open", at, at + 1)
+        else:
+            self._warn(f"parentheses deeper than {DEEPEST} are read as text")
+        return at + 1
+
+    def _closing(self, at: int) -> int:
+        opening = self._open.pop()
+        if all(token.sort == "noise" for token in self.tokens[opening + 1 :]):
+            self._silence(opening)
+            self._add("noise", at, at + 1)
+        else:
+            self._add("close", at, at + 1)
+        return at + 1
+
+    def _word(self, at: int) -> int:
+        end = self._end_of_word(at)
+        words = runs_of(self._text[at:end])
+        wild = _WILD.fullmatch(self._text, at, end)
+        if wild and self._is_wild("".join(words), wild[2]) and self._demands < MOST_DEMANDS:
+            self._demands += 1
+            self._add("prefix" if wild[2] == "*" else "fuzzy", at, end, words)
+        else:
+            self._add("word" if words else "noise", at, end, words)
+        return end
+
+    def _end_of_word(self, at: int) -> int:
+        """Up to a space, a quote, or the parenthesis that closes what is open outside."""
+        text, inside = self._text, 0
+        while at < len(text) and not text[at].isspace() and text[at] != '"':
+            if text[at] == "`" and (code := _CODE.match(text, at)):
+                at = code.end()
+                continue
+            if text[at] == "(":
+                inside += 1
+            elif text[at] == ")":
+                if not inside and self._open:
+                    break
+                inside = max(0, inside - 1)
+            at += 1
+        return at
+
+    def _is_sign(self, at: int) -> bool:
+        """Whether the + or - belongs to what follows: ``-w``, ``-1`` and ``--flag`` are words."""
+        text = self._text
+        before = text[at - 1] if at else " "
+        after = text[at + 1] if at + 1 < len(text) else " "
+        if not (before.isspace() or before == "("):
+            return False
+        if after in '"(':
+            return True
+        if not after.isalpha():
+            return False
+        # "-q", "-q/--quiet" and "-q," are flags of a program.
+        is_flag = after.isascii() and not text[at + 2 : at + 3].isalnum()
+        return text[at] == "+" or not is_flag
+
+    @staticmethod
+    def _is_wild(word: str, sign: str) -> bool:
+        """Whether enough is there to go by."""
+        return not word.isascii() or len(word) >= (2 if sign == "*" else 3)
+
+    def _demand(self, sort: str, start: int, end: int, condition: Condition | None = None) -> int:
+        self._demands += 1
+        if self._demands == MOST_DEMANDS:
+            self._warn(f"operators and fields after the first {MOST_DEMANDS} are read as text")
+        self.tokens.append(Token(sort, start, end, (), condition))  # type: ignore[arg-type]
+        return end
+
+    def _add(self, sort: Sort, start: int, end: int, words: tuple[str, ...] = ()) -> None:
+        self.tokens.append(Token(sort, start, end, words))
+
+    def _as_text(self, index: int, why: str) -> None:
+        token = self.tokens[index]
+        self._warn(f"the parenthesis before {self._shown(token.end)} {why}; it is read as text")
+        self._silence(index)
+
+    def _silence(self, index: int) -> None:
+        """Make a parenthesis text, and the sign right before it."""
+        token = self.tokens[index]
+        self.tokens[index] = Token("noise", token.start, token.end)
+        before = self.tokens[index - 1] if index else token
+        if before.sort in ("minus", "plus") and before.end == token.start:
+            self.tokens[index - 1] = Token("noise", before.start, before.end)
+
+    def _shown(self, at: int) -> str:
+        rest = " ".join(self._text[at : at + 4 * _SHOWN].split())
+        if not rest:
+            return "the end"
+        return f"“{rest[:_SHOWN].rstrip()}{'…' if len(rest) > _SHOWN else ''}”"
+
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings and len(self.warnings) < 10:
+            self.warnings.append(warning)

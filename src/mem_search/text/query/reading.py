@@ -1,0 +1,194 @@
+"""The whole of reading a query: text → what ranks, what is demanded, and an account of both.
+
+Text without any operator is left exactly as it is. What ranks in other texts is the text
+without operators, fields and what is negated; what is demanded holds for every result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from typing import cast
+
+from mem_search.model import Analyzed, Condition, Demand, FoundDate, Term
+from mem_search.text import dates, words
+from mem_search.text.query import demands
+from mem_search.text.query.demands import Near
+from mem_search.text.query.fields import Fields, KindOf, plain_kind
+from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
+from mem_search.text.query.lexer import Lexer, Token
+from mem_search.text.words import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A query as it was read.
+
+    ``text`` is what is embedded and ``words`` what is looked up; both are empty when the query
+    only filters. ``quoted`` is the part of ``demand`` that comes from quotes alone: where no
+    record has such a phrase, its words may be looked for instead. ``wild`` are the prefixes and
+    misspellings whose words the store has to name: read again with them as ``near``.
+    """
+
+    text: str
+    words: Words
+    demand: Demand | None
+    analyzed: Analyzed
+    wild: tuple[str, ...] = ()
+    quoted: tuple[Term, ...] = ()
+
+
+def read(
+    text: str,
+    *,
+    now: datetime,
+    kind_of: KindOf = plain_kind,
+    near: Near | None = None,
+    demand_quotes: bool = True,
+) -> Reading:
+    """Read any text whatever; nothing raises. ``now`` is aware, in the asker's time zone."""
+    tz = cast(tzinfo, now.tzinfo)
+    # Halves of characters can neither be stored nor looked up.
+    clean = text.encode("utf-8", "ignore").decode("utf-8")
+    lexer = Lexer(clean, Fields(kind_of, now, tz).read)
+    parser = Parser(lexer.tokens, clean)
+    explicit = [item for item in parser.items if demands.is_explicit(item)]
+    wanted = _wanted(parser.items)
+    wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
+    plain = not explicit and not wild
+    kept = text if plain else _kept(clean, [*wanted, *parser.dangling, *_noise(lexer.tokens)])
+    found = words.read(kept)
+    quoted = _quoted(found, parser.items, plain) if demand_quotes else ()
+    parts = [demands.of_node(item, near or {}) for item in explicit]
+    demand = demands.all_of([*quoted, *parts]) if quoted or parts else None
+    if demand is not None and demands.is_too_large(demand):
+        return _as_plain(text)
+    if any(leaf.form == "exact" for leaf in _terms(parts)) or not demand_quotes:
+        # The demand says already what must be there; here it would say it of the other words.
+        found = replace(found, demanded=False)
+    looked_up = tuple(dict.fromkeys(word for token in wild for word in _near(token, near or {})))
+    found = replace(found, near=looked_up)
+    if not plain and not found:
+        kept = ""
+    _, _, phrase = dated = dates.find_dates(kept, now, tz)
+    return Reading(
+        text=kept,
+        words=found,
+        demand=demand,
+        analyzed=Analyzed(
+            text=kept,
+            words=(*found.words, *found.cjk),
+            phrases=tuple(" ".join(phrase) for phrase in found.phrases),
+            demanded=demands.canonical(demand),
+            filters=_conditions(demand),
+            excluded=_excluded(demand),
+            near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
+            dates=(FoundDate(phrase, dated[0]),) if phrase else (),
+            warnings=(*lexer.warnings, *parser.warnings),
+        ),
+        wild=_names(_wild(lexer.tokens)),
+        quoted=quoted,
+    )
+
+
+def _as_plain(text: str) -> Reading:
+    """The text as words alone: it demands more than a question can mean."""
+    found = replace(words.read(text), demanded=False)
+    warning = (
+        f"more than {demands.MOST_LEAVES} demands, or too many within each other: read as text"
+    )
+    account = Analyzed(text, (*found.words, *found.cjk), warnings=(warning,))
+    return Reading(text, found, None, account)
+
+
+def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
+    """The words and phrases that are not negated, in the order of the text."""
+    found: list[Token] = []
+    for node in nodes:
+        match node:
+            case Leaf():
+                if positive and node.token.condition is None:
+                    found.append(node.token)
+            case Never():
+                found += _wanted((node.of,), not positive)
+            case Must():
+                found += _wanted((node.of,), positive)
+            case Chain() | Group():
+                found += _wanted(node.of, positive)
+    return found
+
+
+def _kept(text: str, tokens: Iterable[Token]) -> str:
+    """What remains of the text to be looked for, without the signs of prefixes and spelling."""
+    ordered = sorted(tokens, key=lambda token: token.start)
+    return " ".join(
+        text[token.start : token.end - (token.sort in ("prefix", "fuzzy"))] for token in ordered
+    )
+
+
+def _noise(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Signs that are no words, such as ``->``; parentheses say nothing of what is looked for."""
+    return (token for token in tokens if token.sort == "noise" and token.end - token.start > 1)
+
+
+def _quoted(found: Words, items: Iterable[Node], plain: bool) -> tuple[Term, ...]:
+    """The phrases that are a demand by their quotes alone."""
+    if not found.demanded:
+        return ()
+    if plain:
+        phrases = (tuple(map(words.unmarked, phrase)) for phrase in found.phrases)
+        return tuple(map(Term, dict.fromkeys(phrases)))
+    bare = (token for token in _wanted(item for item in items if not demands.is_explicit(item)))
+    return tuple(
+        dict.fromkeys(
+            Term(token.words)
+            for token in bare
+            if token.sort == "phrase" and words.is_phrase(token.words)
+        )
+    )
+
+
+def _terms(parts: Iterable[Demand]) -> Iterator[Term]:
+    for part in parts:
+        for leaf, positive in demands.leaves(part):
+            if isinstance(leaf, Term) and positive:
+                yield leaf
+
+
+def _wild(tokens: Iterable[Token]) -> list[Token]:
+    return [token for token in tokens if token.sort in ("prefix", "fuzzy")]
+
+
+def _name(token: Token) -> str:
+    return demands.written_term(Term(token.words, "prefix" if token.sort == "prefix" else "fuzzy"))
+
+
+def _names(tokens: Iterable[Token]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_name, tokens)))
+
+
+def _near(token: Token, near: Near) -> tuple[str, ...]:
+    """What a prefix or misspelling is looked up as, beside the word as it is written."""
+    name = _name(token)
+    return near.get(name, (name,) if token.sort == "prefix" else ())
+
+
+def _conditions(demand: Demand | None) -> tuple[str, ...]:
+    found = demands.leaves(demand) if demand is not None else ()
+    return tuple(
+        dict.fromkeys(
+            leaf.text for leaf, positive in found if positive and isinstance(leaf, Condition)
+        )
+    )
+
+
+def _excluded(demand: Demand | None) -> tuple[str, ...]:
+    found = demands.leaves(demand) if demand is not None else ()
+    return tuple(
+        dict.fromkeys(
+            leaf.text if isinstance(leaf, Condition) else demands.written_term(leaf)
+            for leaf, positive in found
+            if not positive
+        )
+    )

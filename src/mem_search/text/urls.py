@@ -1,0 +1,56 @@
+"""Addresses as names: one form for every way of writing the same page. Pure, never raises."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PARTS: Final = re.compile(
+    r"https?://(?:[^/?#\s]*@)?([^/?#\s]+)([^?#\s]*)(?:\?([^#\s]*))?", re.IGNORECASE
+)
+_DEFAULT_PORT: Final = re.compile(r":(?:80|443)?\Z")
+_TRACKING: Final = re.compile(r"(?:utm_\w+|fbclid|gclid|ref_src)=", re.IGNORECASE)
+_MARKS: Final = ".,;:!?*_~\u2026\u3002\uff0c\uff1b\uff09"
+_ISSUE: Final = re.compile(
+    r"[^/]+/(?:[^/]+/)*?([^/]+)/(?:-/)?(?:issues|pull|pulls|merge_requests)/([0-9]{1,9})(?:/|\Z)"
+)
+_COMMIT: Final = re.compile(r"[^/]+/.+/commits?/([0-9a-f]{7,40})\Z")
+
+
+def normal_url(url: str) -> str:
+    """Host, path and query of ``url``: no scheme, user, default port, fragment or tracking.
+
+    "" when it has no host.
+    """
+    parts = _PARTS.match(url.strip())
+    if parts is None:
+        return ""
+    host = _DEFAULT_PORT.sub("", parts[1].lower().removeprefix("www."))
+    kept = [item for item in (parts[3] or "").split("&") if item and not _TRACKING.match(item)]
+    path = parts[2].rstrip("/")
+    return f"{host}{path}{'?' + '&'.join(kept) if kept else ''}" if host else ""
+
+
+def issue_of(normal: str) -> tuple[str, str] | None:
+    """(repository, number) when a normal URL is the page of an issue or pull request."""
+    match = _ISSUE.match(normal)
+    return (match[1].lower(), match[2]) if match else None
+
+
+def commit_of(normal: str) -> str:
+    """The hash when a normal URL is the page of a commit, else ""."""
+    match = _COMMIT.match(normal)
+    return match[1] if match else ""
+
+
+def without_trailing_marks(url: str) -> str:
+    """``url`` as cut from a sentence, without the marks and brackets that belong to it."""
+    end = len(url)
+    unopened = url.count(")") - url.count("(")
+    while end:
+        if url[end - 1] == ")" and unopened > 0:
+            unopened -= 1
+        elif url[end - 1] not in _MARKS:
+            break
+        end -= 1
+    return url[:end]

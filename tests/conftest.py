@@ -1,0 +1,45 @@
+"""Stores to test against: a bare migrated connection, an open database, a whole runtime."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.migrations import migrate
+
+if TYPE_CHECKING:
+    from mem_search.wiring import Runtime
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    """A new store in memory."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("pragma foreign_keys = on")
+    migrate(connection)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """A new store in a file."""
+    database = await Database.open(tmp_path / "home" / "mem-search.db")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
+    """A whole runtime with the hashing embedder and without Chroma, empty."""
+    # Imported here: tests of single parts need not load, or wait for, the whole.
+    from mem_search.wiring import open_runtime
+    from runtimes import small
+
+    async with open_runtime(small(tmp_path / "home")) as runtime:
+        yield runtime

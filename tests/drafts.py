@@ -1,0 +1,28 @@
+"""Drafts, and a store of them, in one line each."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Draft
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.records import Stored
+
+
+def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
+    """A note of the source ``test``, unless ``fields`` say otherwise."""
+    return Draft(**{"kind": "note", "source": "test", **fields}, source_id=source_id, text=text)
+
+
+def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
+    """Prepare and store, as the intake does."""
+    return records.store(connection, [prepare(each) for each in drafts])
+
+
+def contents(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, the shadow tables of the full-text index included."""
+    statement = "select name from sqlite_master where type = 'table' and sql not like '%virtual%'"
+    tables = [name for (name,) in connection.execute(statement).fetchall()]
+    return {table: connection.execute(f"select * from {table}").fetchall() for table in tables}

@@ -1,0 +1,83 @@
+"""The query language over HTTP: what it finds, and how the reply tells how it was read."""
+
+from __future__ import annotations
+
+import pytest
+from http_worker import Client, Get
+
+
+@pytest.mark.parametrize(
+    ("query", "sources"),
+    [
+        ("type:decision", {"o2"}),
+        ("is:decision auth", {"o2"}),
+        ("kind:prompts", {"p1"}),
+        ("+auth +login", {"o1", "s1"}),
+        ("+auth -login -tokens kind:note,observation", {"n1"}),
+        ("file:auth.py", {"o1"}),
+        ("tag:api OR project:api", {"o1", "o3"}),
+        ("concept:trade-off", {"o2"}),
+        ("auth AND in:2024", {"n1"}),
+        ("auth since:2025-11-18", {"o2"}),
+        ("+endpont~", {"o1"}),
+        ("+passw* kind:note", {"n1"}),
+    ],
+)
+async def test_operators_and_fields_find(get: Get, query: str, sources: set[str]) -> None:
+    refs = {
+        (await get(f"/api/records/{result['ref']}"))["source_id"]
+        for result in (await get("/api/search", query=query, format="json", mode="keyword"))[
+            "results"
+        ]
+    }
+    assert refs == sources
+
+
+async def test_the_reply_tells_how_the_query_was_read(get: Get) -> None:
+    reply = await get("/api/search", query='auth -jwt type:feature "login', tz="UTC")
+    assert reply["search"]["analyzed"] == {
+        "text": "auth login",
+        "words": ["auth", "login"],
+        "phrases": [],
+        "demanded": "NOT jwt AND type:feature",
+        "filters": ["type:feature"],
+        "excluded": ["jwt"],
+        "near": {},
+        "dates": [],
+        "warnings": ["the quote before “login” is not closed; it is read as text"],
+    }
+    assert (
+        "Note: the quote before “login” is not closed; it is read as text"
+        in reply["content"][0]["text"]
+    )
+
+
+async def test_dates_count_from_the_callers_midnight(get: Get) -> None:
+    # 2025-11-18T23:59:59.500Z is the next day in Berlin.
+    utc = await get("/api/search", query="jwt AND in:2025-11-18", tz="UTC")
+    berlin = await get("/api/search", query="jwt AND in:2025-11-19", tz="Europe/Berlin")
+    assert utc["total"] == berlin["total"] == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "(",
+        ")",
+        "AND",
+        "NOT",
+        "-",
+        "type:",
+        "before:never",
+        "kind:wombat",
+        "(((",
+        '""',
+        "\x00",
+        "*",
+    ],
+)
+async def test_nothing_that_is_typed_is_an_error(client: Client, query: str) -> None:
+    for route in ("/api/search", "/api/search/unified", "/api/search/notes"):
+        reply = await client.get(route, params={"query": query})
+        assert reply.status == 200, await reply.text()

@@ -1,0 +1,134 @@
+"""What cannot be asked of the searches with weights is named, field by field."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from http_worker import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from mem_search.http.v2.models import HybridBody, VectorBody
+
+HYBRID, VECTOR = "/api/v2/search/hybrid", "/api/v2/search/vector"
+WEIGHTS = ["/bm25_weight", "/vector_weight", "/graph_weight"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointers"),
+    [
+        (HYBRID, {"limit": 0}, ["/limit"]),
+        (HYBRID, {"limit": 101}, ["/limit"]),
+        (HYBRID, {"limit": "20"}, ["/limit"]),
+        (HYBRID, {"limit": True}, ["/limit"]),
+        (HYBRID, {"limit": 1.5}, ["/limit"]),
+        (HYBRID, {"query": "x" * 4001}, ["/query"]),
+        (HYBRID, {"query": 5}, ["/query"]),
+        (HYBRID, {"bm25_weight": 0.5}, WEIGHTS),
+        (HYBRID, {"bm25_weight": 0, "vector_weight": 0, "graph_weight": 0}, WEIGHTS),
+        (HYBRID, {"bm25_weight": 0.400002}, WEIGHTS),
+        (HYBRID, {"bm25_weight": -0.1, "vector_weight": 1.1}, WEIGHTS[:2]),
+        (HYBRID, {"bm25_weight": 0.5, "limit": 0}, ["/limit", *WEIGHTS]),
+        (HYBRID, {"memory_types": "fact"}, ["/memory_types"]),
+        (HYBRID, {"source_types": ["direct_input", "dream"]}, ["/source_types/1"]),
+        (HYBRID, {"importance_threshold": 1.01}, ["/importance_threshold"]),
+        (HYBRID, {"enable_graph_expansion": "yes"}, ["/enable_graph_expansion"]),
+        (HYBRID, {"graph_max_depth": 0}, ["/graph_max_depth"]),
+        (HYBRID, {"graph_max_depth": 6}, ["/graph_max_depth"]),
+        (HYBRID, {"graph_seed_limit": 51}, ["/graph_seed_limit"]),
+        (HYBRID, {"rrf_k": 0}, ["/rrf_k"]),
+        (HYBRID, {"rrf_k": 101}, ["/rrf_k"]),
+        (HYBRID, {"min_score_threshold": -1}, ["/min_score_threshold"]),
+        (HYBRID, {"include_neighbors": 21}, ["/include_neighbors"]),
+        (HYBRID, {"tags": {"any": "x"}}, ["/tags"]),
+        (HYBRID, {"start_date": "someday {soon}"}, ["/start_date"]),
+        (HYBRID, {"end_date": 20250101}, ["/end_date"]),
+        (HYBRID, {"start_date": "2025-02-01", "end_date": "2025-01-31"}, ["/end_date"]),
+        (
+            HYBRID,
+            {"bm25_weight": 0, "vector_weight": 0, "graph_weight": 1,
+             "enable_graph_expansion": False},
+            ["/enable_graph_expansion"],
+        ),
+        (HYBRID, {"qeury": "tabs", "a/b": 1}, ["/qeury", "/a~1b"]),
+        (VECTOR, {"filters": {"min_importance": 2, "user_id": "me"}},
+         ["/filters/min_importance", "/filters/user_id"]),
+        (VECTOR, {"filters": {"memory_types": [1]}}, ["/filters/memory_types/0"]),
+        (VECTOR, {"include_neighbors": -1, "limit": 200}, ["/limit", "/include_neighbors"]),
+        (VECTOR, {"bm25_weight": 0.4}, ["/bm25_weight"]),
+    ],
+)  # fmt: skip
+async def test_every_fault_is_named_by_its_place(
+    client: Client, path: str, body: dict[str, Any], pointers: list[str]
+) -> None:
+    reply = await client.post(path, json={"query": "auth", **body})
+    problem = await reply.json()
+    assert (reply.status, problem["code"]) == (422, "VAL_VALIDATION_FAILED"), problem
+    assert reply.content_type == "application/problem+json"
+    assert [error["pointer"] for error in problem["errors"]] == pointers
+
+
+@pytest.mark.parametrize("path", [HYBRID, VECTOR])
+@pytest.mark.parametrize("body", [{}, {"query": ""}, {"query": " \n "}, None])
+async def test_a_missing_question_is_a_required_field(client: Client, path: str, body: Any) -> None:
+    reply = await client.post(path, json=body) if body is not None else await client.post(path)
+    problem = await reply.json()
+    assert (reply.status, problem["code"]) == (422, "VAL_FIELD_REQUIRED"), problem
+    assert [error["pointer"] for error in problem["errors"]] == ["/query"]
+
+
+@pytest.mark.parametrize("path", [HYBRID, VECTOR])
+async def test_what_is_no_json_or_of_another_type_is_refused(client: Client, path: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    broken = await client.post(path, data=b'{"query": ', headers=headers)
+    assert (broken.status, (await broken.json())["code"]) == (400, "malformed_body")
+    nan = await client.post(path, data=b'{"query": "x", "bm25_weight": NaN}', headers=headers)
+    assert nan.status == 400
+    other = await client.post(path, data=b"query=x", headers={"Content-Type": "text/plain"})
+    assert (other.status, (await other.json())["code"]) == (415, "unsupported_media_type")
+    listed = await client.post(path, json=["query"])
+    assert listed.status == 422
+    get = await client.get(path)
+    assert (get.status, get.headers["Allow"]) == (405, "POST")
+
+
+async def test_searches_need_no_token_on_loopback_and_bear_one(client: Client) -> None:
+    for headers in ({}, {"Authorization": "Bearer whatever"}):
+        reply = await client.post(HYBRID, json={"query": "auth"}, headers=headers)
+        assert reply.status == 200
+
+
+async def test_any_text_is_a_question(client: Client) -> None:
+    for text in ('"', "(((", "NOT", "a OR", "*", "\x00", "💩", "認証", "-", "field:", "'; drop --"):
+        for path in (HYBRID, VECTOR):
+            reply = await client.post(path, json={"query": text})
+            assert reply.status == 200, (text, await reply.text())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from([*HybridBody.model_fields, *VectorBody.model_fields]), JSON)
+    | JSON
+)
+@settings(max_examples=300, deadline=None)
+def test_any_json_is_read_or_refused(body: Any) -> None:
+    for model in (HybridBody, VectorBody):
+        with suppress(ValidationError):
+            assert model.model_validate(body).query.strip()
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_weights_that_sum_to_one_are_taken(one: float, share: float) -> None:
+    other = (1 - one) * share
+    rest = 1 - one - other
+    body = {"query": "x", "bm25_weight": one, "vector_weight": other, "graph_weight": max(0, rest)}
+    assert HybridBody.model_validate(body).bm25_weight == one

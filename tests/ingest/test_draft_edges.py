@@ -1,0 +1,96 @@
+"""Edges of a draft and its names: pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drafts import draft
+from mem_search.ingest.edges import MOST, STATED, STRENGTH, edges_of, names_of
+from mem_search.model import Draft, Link
+from mem_search.storage.sqlite.edges import NewEdge
+
+Facets = tuple[tuple[str, str], ...]
+
+
+def found(draft: Draft, facets: Facets = (), *, source_code: bool = False) -> tuple[NewEdge, ...]:
+    return edges_of(draft, facets, names_of(draft, facets), source_code=source_code)
+
+
+def keys(text: str, facets: Facets = (), **fields: Any) -> dict[str, str]:
+    """key → relation."""
+    fields = {"project": "Web", **fields}
+    return {edge.key: edge.relation for edge in found(draft("x", text, **fields), facets)}
+
+
+def test_the_words_before_a_mention_say_the_relation() -> None:
+    assert keys(
+        "Fixes #1. Closes: #2 and touches #3; supersedes #4, follow-up to #5."
+        " This reverts commit 0a1b2c3."
+    ) == {
+        "issue:web#1": "fixes",
+        "issue:web#2": "fixes",
+        "issue:web#3": "mentions",
+        "issue:web#4": "supersedes",
+        "issue:web#5": "follows",
+        "commit:0a1b2c3": "reverts",
+    }
+    (stated, said) = found(draft("x", "fixes #1, #2", project="web"), ())
+    assert (stated.strength, said.strength) == (STATED, STRENGTH["issue"])
+
+
+def test_an_issue_is_the_same_however_it_is_written() -> None:
+    text = "#7, GH-7, someone/web#7, https://github.com/other/Web/issues/7#comment"
+    assert keys(text) == {"issue:web#7": "mentions"}
+    assert keys("#7", project="someone/web") == {"issue:web#7": "mentions"}
+    assert keys("#7 in src/a.py with `a_symbol`", project="") == {}
+
+
+def test_files_that_the_record_is_known_to_have_touched_are_no_mentions() -> None:
+    assert keys("Files: src/a.py, src/b.py", (("file_modified", "src/a.py"),)) == {
+        "path:web:src/b.py": "mentions"
+    }
+
+
+def test_source_code_mentions_addresses_only() -> None:
+    text = "# see https://example.org/a and #12\nimport a.b\n"
+    edges = found(draft("x", text, kind="file", project="web"), (), source_code=True)
+    assert [edge.key for edge in edges] == ["url:example.org/a"]
+
+
+def test_given_links_point_at_refs_pages_and_source_ids() -> None:
+    links = (Link("local:note:7", "about"), Link("https://Example.org/x/"), Link("other-1"))
+    edges = found(draft("x", "see https://example.org/x", links=links), ())
+    assert [(e.target, e.key, e.origin, e.strength) for e in edges] == [
+        ("local:note:7", "ref:note:7", "given", 1.0),
+        ("https://Example.org/x/", "url:example.org/x", "given", 1.0),
+        ("other-1", "id:other-1", "given", 1.0),
+        ("https://example.org/x", "url:example.org/x", "found", STRENGTH["url"]),
+    ]
+
+
+def test_a_record_does_not_point_at_itself() -> None:
+    page = draft(
+        "x", "at https://example.org/x: [[Title]]", title="Title", url="http://example.org/x/"
+    )
+    assert found(page, ()) == ()
+
+
+def test_a_list_of_mentions_is_cut_off() -> None:
+    assert len(keys(" ".join(f"#{number}" for number in range(1, 2 * MOST)))) == MOST
+
+
+def test_a_record_is_called_by_its_id_page_commit_title_and_path() -> None:
+    facets = (("commit", "0A1b2c3"), ("path", "./notes/Deep Work.md"))
+    page = "https://github.com/o/web/pull/3"
+    assert names_of(
+        draft("s1", kind="file", title="A  Title", project="Web", url=page), facets
+    ) == (
+        "id:s1",
+        "url:github.com/o/web/pull/3",
+        "issue:web#3",
+        "commit:0a1b2c3",
+        "path:web:notes/Deep Work.md",
+        "title:a title",
+        "title:deep work",
+    )
+    assert names_of(draft("s1", kind="observation", title="A title"), ()) == ("id:s1",)

@@ -1,0 +1,291 @@
+"""The way from the outbox to the index: once each, in both directions, and never mixed up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import drafts
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.embedders.hashing import HashingEmbedder
+from mem_search.errors import IndexUnavailable, ModelUnavailable
+from mem_search.ingest.indexer import Indexer, _store
+from mem_search.model import Batch, Draft, SearchQuery
+from mem_search.storage.chroma import ChromaIndex
+from mem_search.storage.sqlite import outbox, records, vectors
+from mem_search.storage.sqlite.database import Database
+from mem_search.wiring import open_runtime
+from runtimes import THERE, fill, settled, small
+
+
+class CountingEmbedder(HashingEmbedder):
+    """Remembers what it was asked, and fails when told to."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.failing = False
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.failing:
+            raise ModelUnavailable("not now")
+        self.texts += texts
+        return super().embed(texts)
+
+
+class MemoryIndex:
+    """A vector index in a dictionary."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, bytes] = {}
+        self.away = False
+        self.upserting = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
+        if self.away:
+            raise IndexUnavailable("away")
+        self.held.update((e.entry, row.tobytes()) for e, row in zip(entries, vectors, strict=True))
+        self.upserting.set()
+        await self.go_on.wait()
+
+    async def delete(self, entries: Sequence[int]) -> None:
+        for entry in entries:
+            self.held.pop(entry, None)
+
+    async def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+        raise IndexUnavailable("not asked here")
+
+    async def entries(self) -> set[int]:
+        return set(self.held)
+
+    async def clear(self) -> None:
+        self.held.clear()
+
+    async def close(self) -> None: ...
+
+
+class Bench:
+    """An indexer with its surroundings, worked step by step."""
+
+    def __init__(self, database: Database, model: int, executor: ThreadPoolExecutor) -> None:
+        self.database = database
+        self.embedder = CountingEmbedder()
+        self.index = MemoryIndex()
+        self.model = model
+        self.indexer = Indexer(
+            database, self.index, self.embedder, model, executor, changed=lambda: None
+        )
+
+    async def store(self, *each: Draft) -> None:
+        await self.database.write(drafts.store, *each)
+
+    async def work(self) -> None:
+        while await self.indexer.embed_some():
+            pass
+        while await self.indexer.index_some():
+            pass
+
+    async def stored(self) -> set[int]:
+        return await self.database.read(vectors.entries, self.model)
+
+
+@pytest.fixture
+async def bench(database: Database) -> AsyncIterator[Bench]:
+    model = await database.write(vectors.model_id, "space", "test", 256)
+    with ThreadPoolExecutor(1) as executor:
+        yield Bench(database, model, executor)
+
+
+LONG = " ".join(f"word{n}" for n in range(500))
+
+
+async def test_everything_is_embedded_once_and_ends_in_the_index(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(150)))
+    await bench.store(drafts.draft("long", LONG))
+    await bench.work()
+    assert len(bench.embedder.texts) == len(set(bench.embedder.texts)) > 150
+    assert set(bench.index.held) == await bench.stored()
+    assert any(entry % 2 for entry in bench.index.held)  # a long passage has two halves
+    assert await bench.database.read(outbox.depth) == {}
+
+
+async def test_equal_content_is_embedded_once_in_one_step_and_over_many(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"a{n}", "the same") for n in range(10)))
+    await bench.work()
+    await bench.store(*(drafts.draft(f"b{n}", "the same") for n in range(10)))
+    await bench.work()
+    assert bench.embedder.texts == ["the same"]
+    assert len(bench.index.held) == 20
+    assert len(set(bench.index.held.values())) == 1
+
+
+async def test_a_change_embeds_only_what_changed(bench: Bench) -> None:
+    await bench.store(drafts.draft("a", LONG + " end"))
+    await bench.work()
+    before = len(bench.embedder.texts)
+    await bench.store(drafts.draft("a", LONG + " end", tags=("t",)))
+    await bench.work()
+    assert len(bench.embedder.texts) == before
+    await bench.store(drafts.draft("a", LONG + " finish"))
+    await bench.work()
+    assert before < len(bench.embedder.texts) <= before + 2
+    assert set(bench.index.held) == await bench.stored()
+
+
+async def test_what_is_deleted_leaves_index_and_store(bench: Bench) -> None:
+    await bench.store(drafts.draft("a", LONG), drafts.draft("b"))
+    await bench.work()
+    await bench.database.write(records.remove_by_source_id, "test", ["a"])
+    await bench.work()
+    assert set(bench.index.held) == await bench.stored()
+    assert len(bench.index.held) == 1
+    assert await bench.database.read(outbox.depth) == {}
+
+
+async def test_what_is_deleted_while_it_is_embedded_or_carried_does_not_stay(
+    bench: Bench,
+) -> None:
+    await bench.store(drafts.draft("a"), drafts.draft("b"))
+    waiting = await bench.database.read(outbox.to_embed, 9)
+    entries, rows = await bench.indexer._vectors(waiting)
+    await bench.database.write(records.remove_by_source_id, "test", ["a"])
+    await bench.database.write(_store, bench.model, waiting, entries, rows)
+    bench.index.go_on.clear()
+    carrying = asyncio.create_task(bench.indexer.index_some())
+    await bench.index.upserting.wait()
+    await bench.database.write(records.remove_by_source_id, "test", ["b"])
+    bench.index.go_on.set()
+    await carrying
+    await bench.work()
+    assert bench.index.held == {}
+    assert await bench.stored() == set()
+    assert await bench.database.read(outbox.depth) == {}
+
+
+async def test_an_index_that_is_away_keeps_what_waits(bench: Bench) -> None:
+    bench.index.away = True
+    await bench.store(drafts.draft("a"))
+    with pytest.raises(IndexUnavailable):
+        await bench.work()
+    assert await bench.database.read(outbox.depth) == {"index": 1}
+    bench.index.away = False
+    await bench.work()
+    assert len(bench.index.held) == 1
+
+
+async def test_an_audit_finds_what_is_missing_and_what_is_too_much(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(10)))
+    await bench.work()
+    held = dict(bench.index.held)
+    for entry in sorted(held)[:3]:
+        del bench.index.held[entry]
+    bench.index.held |= {9000: b"", 9001: b""}
+    found = await bench.indexer.audit()
+    assert (found.missing, found.extra) == (3, 2)
+    await bench.work()
+    assert bench.index.held == held
+    again = await bench.indexer.audit()
+    assert (again.missing, again.extra) == (0, 0)
+
+
+async def test_a_rebuild_embeds_nothing_and_gives_the_same_index(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(70)))
+    await bench.work()
+    held, asked = dict(bench.index.held), len(bench.embedder.texts)
+    assert await bench.indexer.rebuild() == 70
+    await bench.work()
+    assert bench.index.held == held
+    assert len(bench.embedder.texts) == asked
+
+
+async def test_a_rebuild_in_the_middle_of_a_step_loses_nothing(bench: Bench) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(10)))
+    while await bench.indexer.embed_some():
+        pass
+    bench.index.go_on.clear()
+    carrying = asyncio.create_task(bench.indexer.index_some())
+    await bench.index.upserting.wait()
+    rebuilding = asyncio.create_task(bench.indexer.rebuild())
+    await asyncio.sleep(0.05)
+    bench.index.go_on.set()
+    await asyncio.gather(carrying, rebuilding)
+    await bench.work()
+    assert set(bench.index.held) == await bench.stored()
+    assert len(bench.index.held) == 10
+
+
+async def test_a_failure_is_told_and_the_work_goes_on_when_it_is_over(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mem_search.ingest.indexer.RETRY_SECONDS", 0.02)
+    bench.embedder.failing = True
+    await bench.store(drafts.draft("a"))
+    running = asyncio.create_task(bench.indexer.run())
+    async with asyncio.timeout(10):
+        while bench.indexer.error != "not now":  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+        bench.embedder.failing = False
+        while not bench.index.held or bench.indexer.error:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+        await bench.store(drafts.draft("b", "more"))
+        bench.indexer.wake()
+        while len(bench.index.held) < 2:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: Path) -> None:
+    """With a real Chroma: audit, rebuild, two models in turn."""
+    settings = small(tmp_path / "home", chroma_url="")
+    async with open_runtime(settings) as runtime:
+        await runtime.index.ready(30)
+        made = [drafts.draft(f"{n}", f"text number {n}") for n in range(60)]
+        await fill(runtime, *made, drafts.draft("long", LONG))
+        first = await runtime.database.read(vectors.entries, 1)
+        assert await runtime.index.entries() == first
+        page = await runtime.engine.search(SearchQuery("text number"))
+        assert {leg.state for leg in page.report.legs} == {"ok"}
+
+        # an audit mends both ways
+        extra = np.zeros((1, 256), np.float32)
+        extra[0, 0] = 1
+        await runtime.index.upsert([VectorEntry(99_999, 1, "note", "", 1)], extra)
+        await runtime.index.delete(sorted(first)[:5])
+        found = await runtime.indexer.audit()
+        assert (found.missing, found.extra) == (5, 1)
+        await settled(runtime)
+        assert await runtime.index.entries() == first
+
+        # a rebuild carries what is stored
+        assert await runtime.indexer.rebuild() == len({entry >> 1 for entry in first})
+        await settled(runtime)
+        assert await runtime.index.entries() == first
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HashingEmbedder, "fingerprint", "another space")
+        async with open_runtime(settings) as runtime:
+            await runtime.index.ready(30)
+            await settled(runtime)
+            assert isinstance(runtime.index, ChromaIndex)
+            assert await runtime.database.read(vectors.entries, 2) == first
+            assert await runtime.index.entries() == first
+            await runtime.intake.take(THERE, Batch(deletions=("3", "4")))
+            await fill(runtime, drafts.draft("new", "only in the second space at first"))
+
+    async with open_runtime(replace(settings)) as runtime:
+        await runtime.index.ready(30)
+        await settled(runtime)
+        third = await runtime.database.read(vectors.entries, 1)
+        async with asyncio.timeout(20):
+            while await runtime.index.entries() != third:  # noqa: ASYNC110  it asks from outside
+                await asyncio.sleep(0.05)
+        assert len(third) == len(first) - 1

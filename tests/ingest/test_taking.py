@@ -1,0 +1,101 @@
+"""A batch is stored whole with its cursor, or not at all; secrets never get that far."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import drafts
+from mem_search.ingest.intake import Intake, Taken
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
+from mem_search.storage.sqlite import intake, records
+from mem_search.storage.sqlite.database import Connection, Database
+
+HERE = Location("test", "/here")
+SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uL6"
+
+
+def all_text(connection: Connection) -> str:
+    return repr(drafts.contents(connection))
+
+
+async def test_what_became_of_each_draft_is_counted_and_written_down(database: Database) -> None:
+    told: list[int] = []
+    taking = Intake(database, lambda: told.append(1))
+    batch = Batch(
+        drafts=(drafts.draft("a"), drafts.draft("b"), drafts.draft("bad", "", title="")),
+        ledger=(LedgerEntry("file", "taken", records=2),),
+        cursor={"at": 1},
+    )
+    assert await taking.take(HERE, batch) == Taken(new=2, failed=1)
+    assert await taking.take(HERE, batch) == Taken(unchanged=2, failed=1)
+    assert told == [1]
+    assert await taking.forget([1]) == 1
+    changed = replace(
+        batch, drafts=(drafts.draft("a"), drafts.draft("b", "other")), deletions=("x",)
+    )
+    assert await taking.take(HERE, changed) == Taken(changed=1, forgotten=1)
+    assert await taking.take(HERE, Batch(deletions=("b",))) == Taken(deleted=1)
+    ledger = {e["item"]: e for e in await database.read(intake.ledger, "test", "", 9, 0)}
+    outcomes = {item: entry["outcome"] for item, entry in ledger.items()}
+    assert outcomes == {
+        "file": "taken", "bad": "failed", "a": "left", "b": "deleted", "x": "deleted",
+    }  # fmt: skip
+    assert "text" in ledger["bad"]["reason"]
+
+
+async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:
+    taking = Intake(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))
+    broken = Batch(drafts=(drafts.draft("b"),), cursor={"at": object()})
+    with pytest.raises(TypeError):
+        await taking.take(HERE, broken)
+    assert await database.read(intake.cursor, HERE) == {"at": 1}
+    assert await database.read(lambda c: c.execute("select count(*) from records").fetchone()) == (
+        1,
+    )
+
+
+async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(database: Database) -> None:
+    told = asyncio.Event()
+    taking = Intake(database, told.set)
+    task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
+    block = asyncio.create_task(database.write(lambda c: time.sleep(0.2)))
+    await asyncio.sleep(0.1)  # prepared, and waiting for the writer
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await block
+    await asyncio.wait_for(told.wait(), 5)
+    assert await database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda s: {"text": f"the token is {s} here"},
+        lambda s: {"title": f"token {s}"},
+        lambda s: {"url": f"https://example.org/?token={s}"},
+        lambda s: {"tags": (s,)},
+        lambda s: {"metadata": {"deep": [{"er": f"token {s}"}]}},
+        lambda s: {"links": (Link(f"https://example.org/?token={s}"),)},
+    ],
+)
+async def test_a_secret_reaches_nothing(
+    database: Database, place: Callable[[str], dict[str, object]]
+) -> None:
+    taking = Intake(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a", **place(SECRET)),)))
+    assert SECRET not in await database.read(all_text)
+
+
+def test_preparing_is_a_pure_function() -> None:
+    each = drafts.draft("a", "some words " * 900, tags=("t",), metadata={"folder": "f"})
+    assert prepare(each) == prepare(each)
+    again = prepare(prepare(each).draft)
+    assert (again.content_hash, again.hashes) == (prepare(each).content_hash, prepare(each).hashes)

@@ -1,0 +1,175 @@
+"""Jobs: in order, one at a time, with a state that survives the worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from mem_search.errors import Conflict, InputError, NotFound, SourceError
+from mem_search.jobs.queue import JobQueue, Report
+from mem_search.storage.sqlite import jobs
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.jobs import JobState
+
+
+class Recorded:
+    """A job that does what its parameter ``do`` says, and tells what ran."""
+
+    name = "recorded"
+
+    def __init__(self) -> None:
+        self.ran: list[Any] = []
+        self.go_on = asyncio.Event()
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        self.ran.append(params.get("n"))
+        await report(1, 2, "half way")
+        match params.get("do"):
+            case "wait":
+                await self.go_on.wait()
+            case "fail":
+                raise SourceError("cannot be read; check it")
+            case "break":
+                raise ZeroDivisionError("a bug")
+            case "bad result":
+                return {"result": object()}
+        return {"n": params.get("n")}
+
+
+@pytest.fixture
+def job() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
+async def queue(database: Database, job: Recorded) -> AsyncIterator[JobQueue]:
+    queue = JobQueue(database, (job,))
+    await queue.start()
+    yield queue
+    await queue.close()
+
+
+async def reached(queue: JobQueue, job: str, *states: str) -> JobState:
+    async with asyncio.timeout(10):
+        while (state := await queue.get(job)).state not in states:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    return state
+
+
+async def ended(queue: JobQueue, job: str) -> JobState:
+    return await reached(queue, job, *jobs.ENDED)
+
+
+async def test_jobs_run_one_after_the_other_in_the_order_they_came(
+    queue: JobQueue, job: Recorded
+) -> None:
+    names = [await queue.submit("recorded", {"n": n}) for n in range(5)]
+    for n, name in enumerate(names):
+        state = await ended(queue, name)
+        assert (state.state, state.result, state.done, state.total) == ("done", {"n": n}, 1, 2)
+        assert state.created_at <= (state.started_at or 0) <= (state.ended_at or 0)
+    assert job.ran == list(range(5))
+    assert {state.id for state in await queue.newest(3)} <= set(names)
+
+
+async def test_progress_shows_while_it_runs(queue: JobQueue, job: Recorded) -> None:
+    name = await queue.submit("recorded", {"do": "wait"})
+    async with asyncio.timeout(10):
+        while (state := await queue.get(name)).message != "half way":  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    assert (state.state, state.done, state.total) == ("running", 1, 2)
+    job.go_on.set()
+    assert (await ended(queue, name)).state == "done"
+
+
+async def test_what_runs_and_what_waits_can_be_cancelled(queue: JobQueue, job: Recorded) -> None:
+    running = await queue.submit("recorded", {"n": 1, "do": "wait"})
+    waiting = await queue.submit("recorded", {"n": 2})
+    last = await queue.submit("recorded", {"n": 3})
+    await reached(queue, running, "running")
+    assert (await queue.cancel(waiting)).state == "cancelled"
+    await queue.cancel(running)
+    assert (await ended(queue, running)).state == "cancelled"
+    assert (await ended(queue, last)).state == "done"
+    assert job.ran in ([1, 3], [3])
+    with pytest.raises(Conflict, match="already cancelled"):
+        await queue.cancel(running)
+    with pytest.raises(Conflict, match="already done"):
+        await queue.cancel(last)
+
+
+async def test_a_cancel_at_any_moment_is_kept(queue: JobQueue, job: Recorded) -> None:
+    for turns in range(12):
+        name = await queue.submit("recorded", {"n": turns, "do": "wait"})
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await queue.cancel(name)
+        assert (await ended(queue, name)).state == "cancelled"
+    assert (await ended(queue, await queue.submit("recorded", {}))).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("do", "message"),
+    [
+        ("fail", "cannot be read; check it"),
+        ("break", "internal error: ZeroDivisionError: a bug"),
+        ("bad result", "internal error: TypeError"),
+    ],
+)
+async def test_a_job_that_fails_says_why_and_the_next_one_runs(
+    queue: JobQueue, do: str, message: str
+) -> None:
+    state = await ended(queue, await queue.submit("recorded", {"do": do}))
+    assert state.state == "failed"
+    assert state.message.startswith(message)
+    assert (await ended(queue, await queue.submit("recorded", {}))).state == "done"
+
+
+async def test_names_that_nobody_knows_are_refused(queue: JobQueue) -> None:
+    with pytest.raises(InputError, match="no job is called 'dance'; known"):
+        await queue.submit("dance", {})
+    with pytest.raises(NotFound):
+        await queue.get("nothing")
+    with pytest.raises(NotFound):
+        await queue.cancel("nothing")
+
+
+async def test_what_a_former_worker_left_runs_again(database: Database) -> None:
+    first, job = JobQueue(database, (Recorded(),)), Recorded()
+    await first.start()
+    interrupted = await first.submit("recorded", {"n": "interrupted", "do": "wait"})
+    queued = await first.submit("recorded", {"n": "queued"})
+    cancelled = await first.submit("recorded", {"n": "cancelled"})
+    await first.cancel(cancelled)
+    await reached(first, interrupted, "running")
+    await first.close()
+    await database.write(jobs.create, "old", "gone", {})
+
+    second = JobQueue(database, (job,))
+    job.go_on.set()
+    assert (await second.get(interrupted)).state == "running"
+    await second.start()
+    assert (await ended(second, interrupted)).state == "done"
+    assert (await ended(second, queued)).state == "done"
+    assert set(job.ran) == {"interrupted", "queued"}
+    gone = await ended(second, "old")
+    assert (gone.state, gone.message) == ("failed", "no job is called gone any more")
+    await second.close()
+
+
+async def test_ended_jobs_are_kept_for_a_week(database: Database, job: Recorded) -> None:
+    for name, ended_at in (("new", 9_000_000_000_000_000), ("old", 1)):
+        await database.write(jobs.create, name, "recorded", {})
+        await database.write(jobs.end, name, "done", "", {})
+        await database.write(
+            lambda c, n=name, at=ended_at: c.execute(
+                "update jobs set ended_at = ? where id = ?", (at, n)
+            )
+        )
+    queue = JobQueue(database, (job,))
+    await queue.start()
+    assert [state.id for state in await queue.newest(9)] == ["new"]
+    await queue.close()

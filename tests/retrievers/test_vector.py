@@ -1,0 +1,63 @@
+"""The vector leg with a real Chroma: the index, or the exact scan where it would lose something."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+import drafts
+from mem_search.contracts import Question, Ranking
+from mem_search.model import Filters, SearchQuery
+from mem_search.text import words
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import fill, pages, small
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def full(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runtime]:
+    home: Path = tmp_path_factory.mktemp("home")
+    async with open_runtime(small(home, chroma_url="")) as runtime:
+        await runtime.index.ready(30)
+        many = [
+            drafts.draft(f"o{n}", f"login form fixed, take {n}", kind="observation", project="p")
+            for n in range(900)
+        ]
+        await fill(runtime, *many, drafts.draft("note", "a login form of paper, and much more"))
+        yield runtime
+
+
+async def rank(runtime: Runtime, depth: int, filters: Filters = Filters()) -> Ranking:  # noqa: B008
+    leg = runtime.engine._legs[1]
+    return await leg.rank(Question("login form", words.read("login form"), filters), depth)
+
+
+async def test_the_index_answers_as_the_scan_would(full: Runtime) -> None:
+    by_index = await rank(full, 50)
+    exact = await rank(full, 50, Filters(kinds=("observation", "note")))
+    assert (by_index.state, by_index.detail, exact.detail) == ("ok", "", "exact")
+    assert abs(by_index.candidates[0].score - exact.candidates[0].score) < 1e-3
+    assert "note" in {candidate.kind for candidate in by_index.candidates}
+    assert "note" in {candidate.kind for candidate in exact.candidates}
+
+
+async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
+    await full.database.write(lambda c: c.execute("insert into outbox values(900, 'embed')"))
+    full.corpus.changed()
+    ranking = await rank(full, 50)
+    assert (ranking.state, ranking.detail) == ("degraded", "index filling: exact scan")
+    await full.database.write(lambda c: c.execute("delete from outbox"))
+    full.corpus.changed()
+    assert (await rank(full, 50)).state == "ok"
+
+
+async def test_pages_over_a_real_index_fit_together(full: Runtime) -> None:
+    for mode in ("hybrid", "vector"):
+        found = await pages(full.engine, SearchQuery("login form", mode=mode, limit=100))
+        together = [result.record.number for page in found for result in page.results]
+        assert len(set(together)) == len(together) == found[0].total
+        assert {page.total for page in found} == {found[0].total}

@@ -1,0 +1,46 @@
+"""A whole runtime over a temporary home, and how to fill it and wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mem_search.ingest.intake import Taken
+from mem_search.model import Batch, Draft, Location, Page, SearchQuery
+from mem_search.search.engine import Engine
+from mem_search.settings import Settings
+from mem_search.storage.sqlite import outbox
+from mem_search.wiring import Runtime
+
+THERE = Location("test", "/there")
+
+
+def small(home: Path, **values: Any) -> Settings:
+    """No model, no Chroma, no following: what a search needs, and nothing that takes time."""
+    chosen = {"embedder": "hashing", "chroma_url": "off", "follow": 0, **values}
+    return Settings(home=home, port=0, **chosen)
+
+
+async def fill(runtime: Runtime, *drafts: Draft) -> Taken:
+    """Take the drafts in and wait until they are indexed."""
+    taken = await runtime.intake.take(THERE, Batch(drafts=drafts))
+    await settled(runtime)
+    return taken
+
+
+async def settled(runtime: Runtime, seconds: float = 30) -> None:
+    """Return once nothing waits for the indexer."""
+    async with asyncio.timeout(seconds):
+        while await runtime.database.read(outbox.depth):  # noqa: ASYNC110  it asks the store
+            await asyncio.sleep(0.02)
+
+
+async def pages(engine: Engine, query: SearchQuery) -> list[Page]:
+    """Page after page, one beyond the last."""
+    found = [await engine.search(query)]
+    while found[-1].results:
+        query = replace(query, offset=query.offset + query.limit)
+        found.append(await engine.search(query))
+    return found

@@ -1,0 +1,281 @@
+"""The whole search over a real store: what is found, in which order, how many, and what is said."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+import pytest
+
+import drafts
+from mem_search.contracts import Question, Ranking
+from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
+from mem_search.model import Batch, DateRange, Draft, Filters, Mode, Order, Page, SearchQuery
+from mem_search.search.engine import Engine
+from mem_search.storage.sqlite import records
+from mem_search.text import words
+from mem_search.wiring import Runtime
+from runtimes import THERE, fill, pages
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+KINDS = ("note", "observation", "user_prompt", "memory", "session_summary")
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
+
+
+def mixed(count: int) -> list[Draft]:
+    """Records of several kinds, sessions and lengths; all have ``shared`` among their words."""
+    return [
+        drafts.draft(
+            f"r{n}",
+            f"shared {' '.join(WORDS[(n * 7 + i * i) % 10] for i in range(3 + n % 9))} number{n}",
+            kind=KINDS[n % 5 if n % 11 else 0],
+            created_at=(n * 37) % 101,
+            session=f"s{n % 6}" if n % 3 else "",
+            project=("shop", "Blog", "")[n % 3],
+            importance=(n % 4) / 4,
+        )
+        for n in range(count)
+    ]
+
+
+def numbers(page: Page) -> list[int]:
+    return [result.record.number for result in page.results]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("limit", [7, 100])
+async def test_pages_put_together_are_the_whole_without_a_record_twice(
+    runtime: Runtime, mode: Mode, limit: int
+) -> None:
+    await fill(runtime, *mixed(330))
+    query = SearchQuery("shared alpha gamma", mode=mode, limit=limit)
+    found = await pages(runtime.engine, query)
+    together = [number for page in found for number in numbers(page)]
+    assert len(set(together)) == len(together)
+    assert {page.total for page in found} == {len(together)}
+    kinds = [result.record.kind for page in found for result in page.results]
+    assert found[0].counts == {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+    assert found[0].report.realised == mode
+    assert found[0].report.coverage == 1
+
+
+async def test_pages_fit_together_beyond_the_rows_that_are_scored(runtime: Runtime) -> None:
+    lengths = itertools.cycle([1, 2, 5, 30])
+    turns = [
+        drafts.draft(f"t{n}", "deploy " + f"filler{n} " * next(lengths), kind="user_prompt")
+        for n in range(1300)
+    ]
+    await fill(runtime, *turns)
+    found = await pages(runtime.engine, SearchQuery("deploy", limit=100))
+    together = [number for page in found for number in numbers(page)]
+    assert len(set(together)) == len(together) == 1300
+    assert {page.total for page in found} == {1300}
+
+
+async def test_long_records_do_not_hide_others(runtime: Runtime) -> None:
+    """Each has many passages that match: more rows are read until there are enough records."""
+    long = " ".join(f"migration step {n} of the database." for n in range(700))
+    await fill(runtime, *(drafts.draft(f"l{n}", f"{long} {n}") for n in range(110)))
+    for mode in MODES:
+        found = await pages(runtime.engine, SearchQuery("migration database", mode=mode, limit=50))
+        assert len({n for page in found for n in numbers(page)}) == found[0].total == 110
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_relevance_decides_the_page_and_the_order_only_sorts_it(
+    runtime: Runtime, mode: Mode
+) -> None:
+    await fill(runtime, *mixed(120))
+    for offset in (0, 10, 110):
+        by: dict[Order, Page] = {}
+        for order in get_args(Order):
+            query = SearchQuery("shared beta", mode=mode, order=order, limit=10, offset=offset)
+            by[order] = await runtime.engine.search(query)
+        assert set(numbers(by["relevance"])) == set(numbers(by["date_desc"]))
+        dates = [(r.record.created_at, r.record.number) for r in by["date_desc"].results]
+        assert dates == sorted(dates, reverse=True)
+        assert numbers(by["date_asc"]) == numbers(by["date_desc"])[::-1]
+        scores = [result.score for result in by["relevance"].results]
+        assert scores == sorted(scores, reverse=True)
+
+
+async def test_equal_records_come_by_number(runtime: Runtime) -> None:
+    await fill(runtime, *(drafts.draft(f"n{n}", "the very same words") for n in range(30)))
+    for mode in MODES:
+        page = await runtime.engine.search(SearchQuery("same words", mode=mode, limit=30))
+        assert numbers(page) == sorted(numbers(page))
+        assert len(page.results) == 30
+
+
+async def test_one_kind_is_searched_alone_and_all_at_once_without_mixing_them_up(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *(drafts.draft(kind, "identical words", kind=kind) for kind in KINDS))
+    page = await runtime.engine.search(SearchQuery("identical words"))
+    assert page.counts == dict.fromkeys(sorted(KINDS), 1)
+    for result in page.results:
+        assert result.record.source_id == result.record.kind
+    assert len({str(result.record.ref) for result in page.results}) == len(KINDS)
+    for kind in KINDS:
+        query = SearchQuery("identical words", Filters(kinds=(kind,)))  # type: ignore[arg-type]
+        page = await runtime.engine.search(query)
+        assert [result.record.kind for result in page.results] == [kind]
+        assert page.counts == {kind: 1}
+
+
+async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) -> None:
+    many = [
+        drafts.draft(f"o{n}", f"fixed the login form again, take {n}", kind="observation")
+        for n in range(2000)
+    ]
+    note = drafts.draft("note", "remember: the login form needs a captcha before the launch")
+    await fill(runtime, *many, note)
+    for mode in MODES:
+        page = await runtime.engine.search(SearchQuery("login form", mode=mode))
+        assert page.counts.get("note") == 1, mode
+        found = {result.record.kind for result in page.results}
+        assert found == {"observation", "note"} or mode == "vector", mode
+    assert page.results
+
+
+async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(50))
+    for text, mode in itertools.product(("zzqqxx", "qwxzv bnmpl", "!!! ???"), MODES):
+        page = await runtime.engine.search(SearchQuery(text, mode=mode))
+        assert (page.results, page.total, page.counts) == ((), 0, {}), (text, mode)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(kinds=("memory", "note")),
+        Filters(project="shop"),
+        Filters(session="s1", importance=0.5),
+        Filters(created=DateRange(10, 60)),
+    ],
+)
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
+    runtime: Runtime, filters: Filters, mode: Mode
+) -> None:
+    await fill(runtime, *mixed(150))
+    passing = await runtime.database.read(records.browse, filters, "relevance", 999, 0)
+    everything = await runtime.engine.search(SearchQuery("shared delta", mode=mode, limit=150))
+    page = await runtime.engine.search(SearchQuery("shared delta", filters, mode, limit=150))
+    assert set(numbers(page)) == set(numbers(everything)) & set(passing)
+    assert page.total == len(page.results)
+
+
+async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(40))
+    filters = Filters(kinds=("note",))
+    page = await runtime.engine.search(SearchQuery(filters=filters, limit=5, offset=2))
+    whole = await runtime.database.read(records.browse, filters, "date_desc", 99, 0)
+    assert numbers(page) == whole[2:7]
+    assert (page.total, page.report.realised) == (len(whole), "filter")
+    assert page.report.notices == ()
+
+
+async def test_neither_question_nor_filter_names_the_field(runtime: Runtime) -> None:
+    with pytest.raises(MissingField) as raised:
+        await runtime.engine.search(SearchQuery("  "))
+    assert raised.value.field == "query"
+
+
+async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
+    text = "Ünïcode 検索 padding. " * 400 + "The needle lies here. " + "More padding. " * 300
+    await fill(runtime, drafts.draft("long", text), *mixed(20))
+    page = await runtime.engine.search(SearchQuery("needle padding shared"))
+    for result in page.results:
+        snippet = result.snippet
+        assert snippet.text == result.record.text[snippet.start : snippet.end]
+    (long,) = [r for r in page.results if r.record.source_id == "long"]
+    assert "needle" in long.snippet.text
+
+
+async def test_without_an_index_the_scan_answers_and_says_so(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(20))
+    page = await runtime.engine.search(SearchQuery("shared alpha"))
+    states = {leg.name: leg.state for leg in page.report.legs}
+    assert states == {"keyword": "ok", "vector": "degraded"}
+
+
+class Leg:
+    """A leg that fails, or does something before it hands over another leg's ranking."""
+
+    def __init__(self, name: str, error: Exception | None = None) -> None:
+        self.name = name
+        self.error = error
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        if self.error:
+            raise self.error
+        return Ranking(self.name)
+
+    async def score(
+        self, question: Question, ranking: Ranking, records: Sequence[int]
+    ) -> Mapping[int, float]:
+        return {}
+
+
+def with_vector_leg(runtime: Runtime, leg: Leg) -> Engine:
+    keyword = runtime.engine._legs[0]
+    return Engine(runtime.database, (keyword, leg), runtime.corpus)
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("no model"), IndexUnavailable("no index")])
+async def test_when_meaning_fails_words_answer_and_the_page_says_so(
+    runtime: Runtime, error: Exception
+) -> None:
+    await fill(runtime, *mixed(20))
+    engine = with_vector_leg(runtime, Leg("vector", error))
+    page = await engine.search(SearchQuery("shared alpha"))
+    assert page.total == 20
+    assert (page.report.requested, page.report.realised) == ("hybrid", "keyword")
+    assert any(str(error) in notice for notice in page.report.notices)
+    with pytest.raises(Unavailable, match=str(error)):
+        await engine.search(SearchQuery("shared", mode="vector"))
+
+
+async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
+    runtime: Runtime,
+) -> None:
+    legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
+    with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
+        await Engine(runtime.database, legs, runtime.corpus).search(SearchQuery("words"))
+
+
+async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(20))
+
+    class Deleting(Leg):
+        async def rank(self, question: Question, depth: int) -> Ranking:
+            await runtime.intake.forget([2, 3])
+            return Ranking(self.name)
+
+    keyword = runtime.engine._legs[0]
+    ranking = await keyword.rank(Question("shared", words.read("shared"), Filters()), 200)
+
+    class Stale(Leg):
+        async def rank(self, question: Question, depth: int) -> Ranking:
+            return ranking
+
+    engine = Engine(runtime.database, (Stale("keyword"), Deleting("vector")), runtime.corpus)
+    page = await engine.search(SearchQuery("shared"))
+    assert set(numbers(page)) == set(range(1, 21)) - {2, 3}
+
+
+async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(20))
+    await runtime.database.write(
+        lambda c: c.execute("insert into outbox select id, 'index' from passages limit 5")
+    )
+    runtime.corpus.changed()
+    page = await runtime.engine.search(SearchQuery("shared alpha"))
+    assert page.report.coverage == 0.75
+    assert any("75.0%" in notice for notice in page.report.notices)
+    assert page.total == 20
+    page = await runtime.engine.search(SearchQuery("shared", mode="keyword"))
+    assert page.report.notices == ()
+    assert await runtime.intake.take(THERE, Batch()) is not None

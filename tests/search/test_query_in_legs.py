@@ -1,0 +1,159 @@
+"""What a query demands holds in every leg before its best are taken, and after fusion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from drafts import draft
+from mem_search.contracts import Question, Ranking, Retriever
+from mem_search.model import Demand, Draft, Filters, Mode, Page, SearchQuery
+from mem_search.search.engine import Engine
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Database
+from mem_search.text.query import read
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
+QUERIES = (
+    "alpha -beta",
+    "alpha AND (gamma OR delta)",
+    "+alpha beta",
+    "alpha beta project:shop",
+    "alpha NOT (type:bugfix OR kind:emails)",
+    '"alpha beta" -gamma',
+    "(alpha -zeta) OR (beta AND tag:x)",
+    "alph* -zeta",
+    "alhpa~ is:note",
+    "登录 -缓存 alpha",
+    "alpha since:2025-11-18",
+)
+
+
+def mixed(count: int) -> list[Draft]:
+    """Records of all lengths in which words stand more and less often."""
+    return [
+        draft(
+            f"r{n}",
+            " ".join(WORDS[(n * 7 + i * i) % 10] for i in range(2 + n % 9))
+            + (" 我们修复了登录问题" if n % 4 == 0 else "")
+            + (" 添加了缓存" if n % 6 == 0 else ""),
+            title=WORDS[n % 10] if n % 3 else "",
+            kind=("note", "email", "observation")[n % 3],
+            project=("shop", "blog", "")[n % 4 % 3],
+            tags=("x",) if n % 5 == 0 else (),
+            created_at=int(NOW.timestamp() * 1000) - (n % 9) * 86_400_000,
+            metadata={"type": ("bugfix", "feature")[n % 2]} if n % 3 == 2 else {},
+        )
+        for n in range(count)
+    ]
+
+
+class Restricted:
+    """A leg that ranks everything and drops afterwards what the demand does not allow."""
+
+    def __init__(self, inner: Retriever, database: Database) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._database = database
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        everything = await self._inner.rank(_undemanding(question), 10_000)
+        allowed = await passing(self._database, question.filters.demand)
+        return replace(
+            everything,
+            candidates=tuple(c for c in everything.candidates if c.record in allowed),
+            scores={r: s for r, s in everything.scores.items() if r in allowed},
+            matched={r: kind for r, kind in everything.matched.items() if r in allowed},
+        )
+
+    async def score(
+        self, question: Question, ranking: Ranking, wanted: Sequence[int]
+    ) -> Mapping[int, float]:
+        return await self._inner.score(_undemanding(question), ranking, wanted)
+
+
+def _undemanding(question: Question) -> Question:
+    return replace(question, filters=replace(question.filters, demand=None))
+
+
+async def passing(database: Database, demand: Demand | None) -> set[int]:
+    return set(await database.read(records.browse, Filters(demand=demand), "date_asc", 10_000, 0))
+
+
+def ranked(page: Page) -> list[tuple[float, int]]:
+    """Scores and numbers in order; the last digits of a sum depend on its order."""
+    return sorted((-round(result.score, 6), result.record.number) for result in page.results)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+async def test_a_filtered_search_is_the_search_restricted_afterwards(
+    runtime: Runtime, mode: Mode
+) -> None:
+    await fill(runtime, *mixed(120))
+    legs = tuple(Restricted(leg, runtime.database) for leg in runtime.engine._legs)
+    restricted = Engine(runtime.database, legs, runtime.corpus)
+    for text in QUERIES:
+        query = SearchQuery(text, mode=mode, limit=100, asked_at=NOW)
+        page = await runtime.engine.search(query)
+        after = await restricted.search(query)
+        assert ranked(page) == ranked(after), text
+        assert page.total == after.total
+        assert page.counts == after.counts
+        # The hashing embedder finds a prefix near to nothing.
+        assert page.results or mode == "vector", text
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+async def test_every_result_is_what_the_query_demands(runtime: Runtime, mode: Mode) -> None:
+    await fill(runtime, *mixed(60))
+    page = await runtime.engine.search(SearchQuery("gamma AND NOT beta", mode=mode, limit=100))
+    assert page.results
+    for result in page.results:
+        words = f"{result.record.title} {result.record.text}".split()
+        assert "gamma" in words
+        assert "beta" not in words
+
+
+async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
+    await fill(runtime, *mixed(60))
+    page = await runtime.engine.search(SearchQuery("kind:note -alpha", limit=100))
+    expected = await passing(runtime.database, read("kind:note -alpha", now=NOW).demand)
+    assert {result.record.number for result in page.results} == expected
+    assert page.total == len(expected)
+    assert page.report.realised == "filter"
+    assert page.report.analyzed.demanded == "kind:note AND NOT alpha"
+
+
+async def test_a_misspelling_says_what_it_was_taken_for(runtime: Runtime) -> None:
+    await fill(runtime, draft("a", "the authentication of users"), draft("b", "nothing"))
+    page = await runtime.engine.search(SearchQuery("+authentcation~"))
+    assert [result.record.source_id for result in page.results] == ["a"]
+    assert page.report.analyzed.near == (("authentcation~", ("authentication",)),)
+
+
+async def test_a_quoted_phrase_that_stands_nowhere_becomes_its_words_and_says_so(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, draft("a", "a book about the possible", project="web"))
+    await fill(runtime, draft("b", "nothing is impossible", project="api"))
+    query = SearchQuery('book "nothing is impossible"', Filters(project="web"), mode="keyword")
+    page = await runtime.engine.search(query)
+    assert [result.record.source_id for result in page.results] == ["a"]
+    assert "nothing is impossible" in page.report.analyzed.warnings[0]
+    strict = await runtime.engine.search(replace(query, text='book AND "nothing is impossible"'))
+    assert not strict.results
+
+
+@pytest.mark.parametrize(
+    "text", ['say "alpha', "(alpha", "alpha AND", "NOT", "type:", ")", '"', "-"]
+)
+async def test_bad_syntax_answers(runtime: Runtime, text: str) -> None:
+    await fill(runtime, draft("a", "say alpha"))
+    page = await runtime.engine.search(SearchQuery(text))
+    assert len(page.results) == ("alpha" in text)

@@ -1,0 +1,171 @@
+"""Suggestions and the log, over a whole runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from drafts import draft
+from mem_search.model import Filters, SearchQuery
+from mem_search.search import search_log as search_logs
+from mem_search.search.search_log import digest
+from mem_search.storage.sqlite import search_log
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import fill, small
+
+DRAFTS = (
+    draft("a", "The authentication of users", title="Authentication by token", tags=("auth",)),
+    draft("b", "Tokens expire", title="Token refresh", tags=("auth", "jwt"), project="web"),
+    draft("c", "authentication migration", title="Token store", tags=("jwt",), project="webhooks"),
+    draft("d", "harbour lights", title="Lamps"),
+)
+
+
+async def asked(runtime: Runtime, text: str, **values: object) -> tuple[str, ...]:
+    page = await runtime.front.search(SearchQuery(text, **values), "test")  # type: ignore[arg-type]
+    return page.report.suggestions
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("authentcation", "authentication"),
+        ("Authentcation", "authentication"),
+        ("uathentication", "authentication"),
+        ("authentcation mirgation", "authentication migration"),
+        ("the harbor's authentcation", "the harbour's authentication"),
+    ],
+)
+async def test_an_unknown_word_near_a_known_one_is_suggested(
+    runtime: Runtime, text: str, meant: str
+) -> None:
+    await fill(runtime, *DRAFTS)
+    assert (await asked(runtime, text))[0] == meant
+
+
+@pytest.mark.parametrize(
+    "text", ["authentication", "authenticated", "zzqqxxyy", "漢字", "a1b2c3d4"]
+)
+async def test_known_words_and_strange_ones_get_no_suggestion(runtime: Runtime, text: str) -> None:
+    await fill(runtime, *DRAFTS)
+    assert await asked(runtime, text) == ()
+
+
+async def test_an_empty_store_suggests_nothing(runtime: Runtime) -> None:
+    assert await asked(runtime, "authentcation") == ()
+    assert await runtime.front.suggestions.complete("au", 5) == []
+
+
+async def test_later_pages_are_not_spelled_again(runtime: Runtime) -> None:
+    await fill(runtime, *DRAFTS)
+    assert await asked(runtime, "authentcation", offset=10) == ()
+
+
+async def test_what_is_typed_is_completed_from_every_sort_of_name(runtime: Runtime) -> None:
+    await fill(runtime, *DRAFTS)
+    found = await runtime.front.suggestions.complete("au", 10)
+    assert {(each.what, each.text) for each in found} == {
+        ("word", "authentication"),
+        ("tag", "auth"),
+        ("title", "Authentication by token"),
+    }
+    found = await runtime.front.suggestions.complete("we", 10)
+    assert {(each.what, each.text) for each in found} == {
+        ("project", "web"),
+        ("project", "webhooks"),
+    }
+
+
+async def test_the_last_word_is_completed_and_the_others_stay(runtime: Runtime) -> None:
+    await fill(runtime, *DRAFTS)
+    (first, *_) = await runtime.front.suggestions.complete("jwt Auth", 10)
+    assert (first.text, first.records) == ("jwt authentication", 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud800", "a\x00b", '"', "%", "_", "*", "a" * 4000, " ", "'; drop", "漢", "é", "🦊"]
+)
+async def test_any_text_can_be_completed_and_spelled(runtime: Runtime, text: str) -> None:
+    await fill(runtime, *DRAFTS)
+    assert len(await runtime.front.suggestions.complete(text, 5)) <= 5
+    assert len(await asked(runtime, f"{text} harbor")) <= 3
+
+
+async def test_related_searches_are_what_the_results_share_and_what_was_asked(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *DRAFTS)
+    await runtime.front.search(SearchQuery("token lifetime"), "test")
+    await runtime.front.log.flush()
+    page = await runtime.engine.search(SearchQuery("token", mode="keyword"))
+    related = await runtime.front.suggestions.related(page, 10)
+    assert ("token lifetime", "asked before") in {(each.text, each.what) for each in related}
+    assert ("token auth", "tag") in {(each.text, each.what) for each in related}
+    assert "token" not in {each.text for each in related}
+    assert len(await runtime.front.suggestions.related(page, 1)) == 1
+
+
+async def test_a_search_is_noted_with_its_secrets_masked(runtime: Runtime) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    await runtime.front.search(SearchQuery(f"why is {secret}\n refused"), "cli")
+    await runtime.front.log.flush()
+    (noted,) = await runtime.database.read(search_log.slow, 5)
+    assert secret not in noted.query
+    assert noted.query.startswith("why is ")
+    assert "\n" not in noted.query
+    assert (noted.surface, noted.mode, noted.total, noted.filters) == ("cli", "hybrid", 0, "")
+
+
+async def test_filters_without_a_question_and_later_pages_are_not_noted(
+    runtime: Runtime,
+) -> None:
+    await runtime.front.search(SearchQuery(filters=Filters(project="web")), "test")
+    await runtime.front.search(SearchQuery("auth", offset=20), "test")
+    await runtime.front.log.flush()
+    assert await runtime.database.read(search_log.slow, 5) == []
+
+
+async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
+    release = threading.Event()
+
+    def hold(_connection: sqlite3.Connection) -> None:
+        release.wait(30)
+
+    holding = asyncio.create_task(runtime.database.write(hold))
+    try:
+        page = await runtime.engine.search(SearchQuery("auth"))
+        for _ in range(search_logs.MOST_WAITING + 5):
+            runtime.front.log.note(page, "test")
+        async with asyncio.timeout(10):
+            await runtime.front.search(SearchQuery("auth"), "test")
+    finally:
+        release.set()
+        await holding
+    await runtime.front.log.flush()
+    popular = await runtime.database.read(search_log.popular, 1)
+    assert popular[0].times <= search_logs.MOST_WAITING + 1
+
+
+async def test_a_log_that_is_off_notes_nothing(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", search_log=False)) as runtime:
+        await runtime.front.search(SearchQuery("auth"), "test")
+        await runtime.front.log.flush()
+        assert await runtime.database.read(search_log.slow, 5) == []
+
+
+async def test_what_was_noted_last_is_stored_when_the_worker_ends(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        await runtime.front.search(SearchQuery("auth"), "test")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        assert [each.query for each in await runtime.database.read(search_log.slow, 5)] == ["auth"]
+        assert await runtime.front.log.forget() == 1
+
+
+def test_equal_filters_have_equal_digests() -> None:
+    assert digest(Filters()) == ""
+    assert digest(Filters(project="a")) == digest(Filters(project="a")) != ""
+    assert digest(Filters(project="a")) != digest(Filters(project="b"))

@@ -1,0 +1,313 @@
+"""The connections: one writer, snapshots for readers, and what a bad file gets."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+import drafts
+from drafts import store
+from mem_search.errors import StorageError
+from mem_search.storage.sqlite import migrations
+from mem_search.storage.sqlite.database import Database
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute("select count(*) from records").fetchone()
+    return int(count)
+
+
+async def test_writes_come_one_after_the_other_in_the_order_they_were_asked(
+    database: Database,
+) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def write(connection: sqlite3.Connection, number: int) -> None:
+        seen.append((number, threading.get_ident()))
+        store(connection, drafts.draft(f"{number}"))
+
+    await asyncio.gather(*(database.write(write, number) for number in range(20)))
+    assert [number for number, _ in seen] == list(range(20))
+    assert len({thread for _, thread in seen}) == 1
+    assert await database.read(_count) == 20
+
+
+async def test_a_reader_sees_one_snapshot_while_a_write_lands(database: Database) -> None:
+    looked, landed = threading.Event(), threading.Event()
+
+    def read(connection: sqlite3.Connection) -> tuple[int, int]:
+        before = _count(connection)
+        looked.set()
+        assert landed.wait(10)
+        return before, _count(connection)
+
+    reading = asyncio.ensure_future(database.read(read))
+    await asyncio.to_thread(looked.wait, 10)
+    await database.write(store, drafts.draft("new"))
+    landed.set()
+    assert await reading == (0, 0)
+    assert await database.read(_count) == 1
+
+
+async def test_a_write_that_fails_leaves_nothing(database: Database) -> None:
+    def write(connection: sqlite3.Connection) -> None:
+        store(connection, drafts.draft("a"), drafts.draft("b"))
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        await database.write(write)
+    tables = ("records", "passages", "outbox", "facets")
+    for table in tables:
+        rows = await database.read(lambda c, t=table: c.execute(f"select * from {t}").fetchall())
+        assert rows == []
+    await database.write(store, drafts.draft("c"))
+    assert await database.read(_count) == 1
+
+
+async def test_readers_cannot_write(database: Database) -> None:
+    with pytest.raises(StorageError, match="readonly"):
+        await database.read(store, drafts.draft("a"))
+    assert await database.read(_count) == 0
+
+
+async def test_the_file_and_its_log_are_for_the_owner_alone(database: Database) -> None:
+    await database.write(store, drafts.draft("a"))
+    modes = {file.name: file.stat().st_mode & 0o777 for file in database.path.parent.iterdir()}
+    assert modes
+    assert set(modes.values()) == {0o600}, modes
+
+
+async def test_a_store_opens_again_with_what_it_held(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    for expected in (0, 1):
+        database = await Database.open(path)
+        assert await database.read(_count) == expected
+        await database.write(store, drafts.draft("a"))
+        await database.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["store.db"]  # the log is folded in  # noqa: ASYNC240
+
+
+async def test_two_that_open_a_new_store_at_once_both_get_it(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    opened = await asyncio.gather(*(Database.open(path) for _ in range(4)))
+    for database in opened:
+        assert await database.read(_count) == 0
+        await database.close()
+
+
+async def test_a_corrupt_file_is_named_with_the_next_step(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(b"this is no database, whatever its name says\n" * 100)
+    with pytest.raises(StorageError, match=r"store\.db.*move it away"):
+        await Database.open(path)
+    assert path.read_bytes().startswith(b"this is no database")
+
+
+async def _read_all(path: Path) -> None:
+    database = await Database.open(path)
+    try:
+        for table in ("records", "passages"):
+            await database.read(lambda c, t=table: c.execute(f"select * from {t}").fetchall())
+    finally:
+        await database.close()
+
+
+async def test_damage_found_while_reading_is_named_with_the_next_step(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    database = await Database.open(path)
+    await database.write(store, *(drafts.draft(f"{n}", "word " * 200) for n in range(200)))
+    await database.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 20 :] = b"\xff" * (len(content) - 4096 * 20)
+    path.write_bytes(content)
+    with pytest.raises(StorageError, match=r"store\.db.*move it away"):
+        await _read_all(path)
+
+
+async def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    theirs = sqlite3.connect(path)
+    theirs.execute("create table observations(id)")
+    theirs.commit()
+    theirs.close()
+    path.chmod(0o644)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match=r"theirs\.db.*observations.*move it away"):
+        await Database.open(path)
+    assert path.read_bytes() == before
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]  # noqa: ASYNC240
+
+
+async def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    await (await Database.open(path)).close()
+    newer = sqlite3.connect(path)
+    newer.execute("insert into mem_search_migrations values('m999_tomorrow', 0)")
+    newer.commit()
+    newer.close()
+    with pytest.raises(StorageError, match=r"newer mem-search \(m999_tomorrow\); update"):
+        await Database.open(path)
+
+
+async def test_a_step_that_fails_leaves_the_store_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def m002_broken(connection: sqlite3.Connection) -> None:
+        connection.execute("create table half(id)")
+        raise sqlite3.OperationalError("near 'brokn': syntax error")
+
+    path = tmp_path / "store.db"
+    await (await Database.open(path)).close()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002_broken))
+        with pytest.raises(sqlite3.OperationalError):
+            await Database.open(path)
+    database = await Database.open(path)
+    tables = await database.read(
+        lambda c: {name for (name,) in c.execute("select name from sqlite_master")}
+    )
+    assert "half" not in tables
+    await database.close()
+
+
+HOLDER = """
+    import sqlite3, sys
+    connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+    connection.execute("begin immediate")
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+async def test_a_store_that_another_process_holds_says_so_and_works_when_it_is_free(
+    tmp_path: Path,
+) -> None:
+    database = await Database.open(tmp_path / "store.db", busy_seconds=0.05)
+    with subprocess.Popen(  # noqa: ASYNC220  it ends when it is told
+        [sys.executable, "-c", textwrap.dedent(HOLDER), str(database.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(StorageError, match=r"store\.db.*locked.*another process holds it"):
+            await database.write(store, drafts.draft("a"))
+        assert await database.read(_count) == 0  # readers are not held up
+        holder.communicate()
+    await database.write(store, drafts.draft("a"))
+    assert await database.read(_count) == 1
+    await database.close()
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match=r"cannot create .*store\.db"):
+        await Database.open(tmp_path / "file" / "store.db")
+
+
+async def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "store.db").mkdir()
+    with pytest.raises(StorageError, match=r"store\.db.*writable"):
+        await Database.open(tmp_path / "store.db")
+
+
+READ_ONLY = """
+    import asyncio, os, sys
+    from pathlib import Path
+    from mem_search.errors import StorageError
+    from mem_search.storage.sqlite.database import Database
+
+    if os.geteuid() == 0:
+        os.setuid(65534)  # root may write everywhere
+    try:
+        asyncio.run(Database.open(Path(sys.argv[1])))
+    except StorageError as error:
+        print(error)
+"""
+
+
+def test_a_read_only_folder_is_named_with_the_next_step(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o555)
+    said = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(READ_ONLY), str(home / "store.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    home.chmod(0o755)
+    assert "store.db" in said
+    assert "writable" in said
+
+
+async def test_a_full_store_takes_nothing_of_the_batch_and_works_again_later(
+    database: Database,
+) -> None:
+    await database.write(store, drafts.draft("before"))
+
+    def limit(connection: sqlite3.Connection, pages: int) -> None:
+        connection.execute(f"pragma max_page_count = {pages}")
+
+    await database.write(limit, 1)  # SQLite takes the present size instead
+    batch = [drafts.draft(f"{n}", f"number {n} " * 300) for n in range(50)]
+    with pytest.raises(StorageError, match="the disk is full; free some space"):
+        await database.write(store, *batch)
+    assert await database.read(_count) == 1
+    await database.write(limit, 1_000_000)
+    await database.write(store, *batch)
+    assert await database.read(_count) == 51
+
+
+FULL = """
+    import asyncio, resource, sys
+    from pathlib import Path
+    sys.path.insert(0, sys.argv[2])
+    import drafts
+    from mem_search.errors import StorageError
+    from mem_search.storage.sqlite.database import Database
+
+    def count(connection):
+        return connection.execute("select count(*) from records").fetchone()[0]
+
+    async def main():
+        database = await Database.open(Path(sys.argv[1]))
+        await database.write(drafts.store, drafts.draft("before"))
+        size = sum(file.stat().st_size for file in Path(sys.argv[1]).parent.iterdir())
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        batch = [drafts.draft(f"{n}", f"number {n} " * 300) for n in range(300)]
+        try:
+            await database.write(drafts.store, *batch)
+        except StorageError as error:
+            print(error)
+        print(await database.read(count))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        await database.write(drafts.store, *batch)
+        print(await database.read(count))
+        await database.close()
+
+    asyncio.run(main())
+"""
+
+
+def test_a_disk_that_refuses_to_grow_a_file_leaves_the_store_whole(tmp_path: Path) -> None:
+    said = subprocess.run(
+        [
+            sys.executable, "-c", textwrap.dedent(FULL),
+            str(tmp_path / "store.db"), str(Path(__file__).parents[1]),
+        ],
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    assert "the disk is full" in said[0]
+    assert "nothing was half-written" in said[0]
+    assert said[1:] == ["1", "301"]

@@ -1,0 +1,46 @@
+"""Cursors and the ledger."""
+
+from __future__ import annotations
+
+from mem_search.model import LedgerEntry, Location
+from mem_search.storage.sqlite import intake
+from mem_search.storage.sqlite.database import Connection
+
+HERE = Location("git", "/repo", "repo", {"branch": "main"})
+
+
+def test_a_cursor_is_kept_by_location(connection: Connection) -> None:
+    assert intake.cursor(connection, HERE) == {}
+    intake.save_cursor(connection, HERE, {"at": [1, "x"]}, followed=True)
+    intake.save_cursor(connection, HERE, {"at": 2}, followed=False)
+    assert intake.cursor(connection, HERE) == {"at": 2}
+    assert intake.cursor(connection, Location("git", "/other")) == {}
+    (known,) = intake.locations(connection)
+    assert (known.location, known.followed, known.error) == (HERE, True, "")
+
+
+def test_an_error_keeps_the_cursor_until_it_goes_well_again(connection: Connection) -> None:
+    intake.save_cursor(connection, HERE, {"at": 1}, followed=True)
+    intake.save_error(connection, HERE, "gone", followed=True)
+    assert intake.cursor(connection, HERE) == {"at": 1}
+    assert intake.locations(connection)[0].error == "gone"
+    intake.save_cursor(connection, HERE, {"at": 2}, followed=True)
+    assert intake.locations(connection)[0].error == ""
+
+
+def test_a_quiet_look_at_a_location_that_is_well_writes_nothing(connection: Connection) -> None:
+    intake.save_cursor(connection, HERE, {"at": 1}, followed=True)
+    before = connection.total_changes
+    intake.save_quiet(connection, HERE, followed=True)
+    assert connection.total_changes == before
+
+
+def test_the_newest_word_on_an_item_counts(connection: Connection) -> None:
+    intake.note(connection, HERE, [LedgerEntry("a", "failed", "torn"), LedgerEntry("b%", "left")])
+    intake.note(connection, HERE, [LedgerEntry("a", "taken", records=2)])
+    assert intake.ledger_counts(connection) == [("git", "left", 1), ("git", "taken", 1)]
+    (entry,) = intake.ledger(connection, "git", "a", 9, 0)
+    assert (entry["outcome"], entry["records"], entry["reason"]) == ("taken", 2, "")
+    assert [e["item"] for e in intake.ledger(connection, "", "%", 9, 0)] == ["b%"]
+    assert intake.ledger(connection, "jsonl", "", 9, 0) == []
+    assert len(intake.ledger(connection, "", "", 1, 1)) == 1

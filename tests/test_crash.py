@@ -1,0 +1,150 @@
+"""Killing the worker and Chroma in the middle of things: what was acknowledged stays.
+
+A child process imports a file and says on its output what it has stored; it is killed without
+warning. ``CRASHES`` (an environment variable, default 4) says how often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from mem_search.model import SearchQuery
+from mem_search.storage.chroma import ChromaIndex, ChromaProcess
+from mem_search.storage.sqlite import stats, vectors
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import settled, small
+
+pytestmark = pytest.mark.worker
+
+CRASHES = int(os.environ.get("CRASHES", "4"))
+RECORDS = 3000
+
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from runtimes import small
+from mem_search.model import Location
+from mem_search.sources.jsonl import Jsonl
+from mem_search.wiring import open_runtime
+
+async def main():
+    location = Location("jsonl", sys.argv[2])
+    async with open_runtime(small(Path(sys.argv[1]), chroma_url="")) as runtime:
+        await runtime.index.ready(30)
+        print("ready", flush=True)
+        for batch in Jsonl().read(location, {}):
+            taken = await runtime.intake.take(location, batch)
+            for draft in batch.drafts:
+                print(draft.source_id)
+            print("stored", flush=True)
+            await asyncio.sleep(0.02)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """What is imported: short records, and every tenth long enough for several passages."""
+    file = tmp_path / "records.jsonl"
+    with file.open("w") as out:
+        for n in range(RECORDS):
+            text = f"record number {n} about topic{n % 50} " + f"detail{n} " * (
+                300 if n % 10 == 0 else 5
+            )
+            print(json.dumps({"kind": "note", "source_id": f"id{n}", "text": text}), file=out)
+    return file
+
+
+async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
+    tmp_path: Path, file: Path
+) -> None:
+    home, acknowledged = tmp_path / "home", set[str]()
+    chance = random.Random(int(os.environ.get("CRASH_SEED", "7")))
+    for _ in range(CRASHES):
+        worker = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WORKER, str(home), str(file), str(Path(__file__).parent),
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert worker.stdout is not None
+        assert await asyncio.wait_for(worker.stdout.readline(), 60) == b"ready\n"
+        await asyncio.sleep(chance.uniform(0, 2.0))
+        worker.send_signal(signal.SIGKILL)
+        said = (await worker.stdout.read()).decode().split("\n")
+        await worker.wait()
+        batch: list[str] = []
+        for line in said[:-1]:
+            if line == "stored":
+                acknowledged |= set(batch)
+                batch = []
+            else:
+                batch.append(line)
+        async with open_runtime(small(home, chroma_url="")) as runtime:
+            await check(runtime, acknowledged)
+    assert acknowledged
+
+
+async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", chroma_url="")) as runtime:
+        await runtime.index.ready(30)
+        job = await runtime.jobs.submit("import", {"source": "jsonl", "path": str(file)})
+        for pause in (0.3, 0.5):
+            await asyncio.sleep(pause)
+            kill_chroma(runtime)
+            page = await runtime.engine.search(SearchQuery("record topic7"))
+            assert page.total
+            await runtime.index.ready(30)
+        async with asyncio.timeout(60):
+            while (await runtime.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
+                await asyncio.sleep(0.05)
+        kill_chroma(runtime)
+        await runtime.index.ready(30)
+        await check(runtime, {f"id{n}" for n in range(RECORDS)})
+
+
+def kill_chroma(runtime: Runtime) -> None:
+    assert isinstance(runtime.index, ChromaIndex)
+    process = runtime.index._server
+    assert isinstance(process, ChromaProcess)
+    if process.pid is not None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+async def check(runtime: Runtime, acknowledged: set[str]) -> None:
+    """Every record is there, is found, and is in the index; the store itself is whole."""
+    stored = await runtime.database.read(
+        lambda c: {name for (name,) in c.execute("select source_id from records")}
+    )
+    assert acknowledged <= stored
+    if acknowledged:
+        page = await runtime.engine.search(SearchQuery(f"number {min(acknowledged)[2:]}"))
+        assert page.total
+    await runtime.index.ready(30)
+    await settled(runtime, 60)
+    async with asyncio.timeout(30):
+        while await runtime.index.entries() != await runtime.database.read(vectors.entries, 1):  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.1)  # the audit after the start finds what Chroma lost
+    await settled(runtime, 60)
+    totals = await runtime.database.read(stats.totals)
+    assert totals.coverage == 1
+    assert totals.embedded == totals.passages
+    assert await runtime.database.read(
+        lambda c: c.execute("pragma integrity_check").fetchone()
+    ) == ("ok",)
+    await runtime.database.write(
+        lambda c: c.execute(
+            "insert into passages_fts(passages_fts, rank) values('integrity-check', 1)"
+        )
+    )

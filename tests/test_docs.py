@@ -1,0 +1,169 @@
+"""The documents keep step with the code and with each other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import pytest
+
+import mem_search
+from mem_search.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTATION = ROOT / "scripts" / "documentation"
+sys.path.insert(0, str(DOCUMENTATION))
+
+from blocks import filled  # noqa: E402
+from checkout import as_records, documents  # noqa: E402
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+# What a path of the machine that a document was written on looks like; examples use /home/me.
+MACHINE_PATH = re.compile(r"(?<![\w.~$}/-])/(?:root|work|tmp|Users|mnt|home/(?!me\b))[/\w.-]*")
+REGISTRY = re.compile(r"pypi\.|pythonhosted|index-url|registry\.npmjs|artifactory|/simple\b")
+DOCUMENTS = documents(ROOT)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def links(file: Path) -> list[str]:
+    return LINK.findall(FENCE.sub("", file.read_text("utf-8")))
+
+
+def anchors(file: Path) -> set[str]:
+    """The anchors of the headings of a Markdown file, as forges make them."""
+    headings = re.findall(r"^#+\s+(.+)$", FENCE.sub("", file.read_text("utf-8")), re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+def test_what_is_generated_is_current() -> None:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, str(DOCUMENTATION / "main.py"), "--check"],
+        capture_output=True,
+        encoding="utf-8",
+        env=environ,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_block_is_filled_between_its_markers_only() -> None:
+    text = "a\n<!-- generated: x -->\nold\n<!-- /generated -->\nb\n"
+    new = "a\n<!-- generated: x -->\nnew\n<!-- /generated -->\nb\n"
+    assert filled(text, {"x": lambda: "new\n"}) == new
+    assert filled(new, {"x": lambda: "new"}) == new
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- generated: y -->\n<!-- /generated -->",
+        "<!-- generated: x -->\nnever closed",
+        "<!-- generated -->\n<!-- /generated -->",
+    ],
+)
+def test_a_block_that_cannot_be_filled_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="block"):
+        filled(text, {"x": str})
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=name_of)
+def test_every_relative_link_leads_somewhere(file: Path) -> None:
+    for link in links(file):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (file.parent / path).resolve() if path else file
+        assert target.exists(), f"{link} leads nowhere"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{link} has no such heading"
+
+
+def test_every_document_is_linked_from_the_readme_or_the_agents_file() -> None:
+    linked: set[Path] = set()
+    for name in ("README.md", "AGENTS.md"):
+        linked |= {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / name)}
+    for file in (ROOT / "docs").rglob("*"):
+        if file.is_file():
+            assert file.resolve() in linked or file.parent.resolve() in linked - {ROOT}, file
+
+
+def test_the_agents_file_is_short_and_names_every_script() -> None:
+    text = text_of("AGENTS.md")
+    assert len(text.splitlines()) < 80
+    for script in (ROOT / "scripts").iterdir():
+        if script.is_file():
+            assert f"scripts/{script.name}" in text, script.name
+
+
+def test_every_decision_has_its_number_a_title_and_a_place_in_the_architecture() -> None:
+    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    architecture = text_of("docs/architecture.md")
+    for number, file in enumerate(records, start=1):
+        text = file.read_text("utf-8")
+        assert file.name.startswith(f"{number:04d}-")
+        assert text.startswith(f"# {number:04d} ")
+        assert len(text.splitlines()) < 50
+        assert f"adr/{file.name}" in architecture
+
+
+def test_the_changelog_knows_this_version_or_what_is_unreleased() -> None:
+    text = text_of("CHANGELOG.md")
+    assert "## [Unreleased]" in text or f"## [{mem_search.__version__}]" in text
+
+
+def test_the_plugin_has_the_version_of_the_product() -> None:
+    manifest = json.loads(text_of("plugin/.claude-plugin/plugin.json"))
+    assert manifest["version"] == mem_search.__version__
+
+
+def test_the_guide_names_every_setting_with_its_default() -> None:
+    guide = text_of("docs/guide.md")
+    for setting in fields(Settings):
+        row = re.search(rf"^\| `MEM_SEARCH_{setting.name.upper()}` \|.*$", guide, re.MULTILINE)
+        assert row is not None, setting.name
+        default = setting.default
+        if default is MISSING or not default:
+            continue
+        shown = f"{default:g}" if isinstance(default, float) else str(default)
+        assert shown in row[0], f"the default of {setting.name} is {shown}"
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=name_of)
+def test_no_document_names_a_place_of_the_machine_it_was_written_on(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert not MACHINE_PATH.findall(text)
+    assert not REGISTRY.findall(text)
+
+
+def test_no_script_names_a_registry() -> None:
+    for script in (ROOT / "scripts").rglob("*"):
+        if script.is_file() and script.suffix in ("", ".py"):
+            assert not REGISTRY.findall(script.read_text("utf-8").replace("emit-index-url", ""))
+
+
+def test_the_lock_names_no_host() -> None:
+    assert "://" not in text_of("requirements.lock")
+
+
+def test_the_documents_become_records_that_are_the_same_each_time() -> None:
+    records = list(as_records(ROOT))
+    assert records == list(as_records(ROOT))
+    readme = next(r for r in records if r["metadata"]["path"] == "README.md")
+    assert readme["kind"] == "file"
+    assert readme["title"] == "mem-search"
+    assert len({record["source_id"] for record in records}) == len(records)

@@ -1,0 +1,60 @@
+"""Opening and closing a runtime: quick, whole, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+import drafts
+from mem_search.errors import InputError, StorageError
+from mem_search.model import Batch, SearchQuery
+from mem_search.wiring import open_runtime
+from runtimes import THERE, fill, settled, small
+
+OURS = ("sqlite-", "embed-", "chroma-")
+
+
+def left_over() -> list[str]:
+    threads = [t.name for t in threading.enumerate() if t.name.startswith(OURS)]
+    tasks = [t.get_name() for t in asyncio.all_tasks() if t is not asyncio.current_task()]
+    return [*threads, *tasks]
+
+
+async def test_nothing_is_left_running_after_it_closes(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", follow=1)) as runtime:
+        await fill(runtime, drafts.draft("a"))
+        assert left_over()
+    assert left_over() == []
+
+
+async def test_nothing_is_left_running_after_an_error_inside(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with open_runtime(small(tmp_path / "home")):
+            raise ZeroDivisionError
+    assert left_over() == []
+
+
+async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(tmp_path: Path) -> None:
+    (tmp_path / "mem-search.db").write_bytes(b"something else, and long enough to be seen" * 50)
+    with pytest.raises(StorageError, match="move it away"):
+        async with open_runtime(small(tmp_path)):
+            pass
+    with pytest.raises(InputError, match="unknown embedder"):
+        async with open_runtime(small(tmp_path / "home", embedder="crystal-ball")):
+            pass
+    assert left_over() == []
+
+
+async def test_what_waited_when_it_closed_is_done_after_it_opens(tmp_path: Path) -> None:
+    settings = small(tmp_path / "home")
+    async with open_runtime(settings, background=False) as runtime:
+        await runtime.intake.take(THERE, Batch(drafts=(drafts.draft("a", "hello there"),)))
+        page = await runtime.engine.search(SearchQuery("hello"))
+        assert (page.total, page.report.coverage) == (1, 0)
+    async with open_runtime(settings) as runtime:
+        await settled(runtime)
+        page = await runtime.engine.search(SearchQuery("hello", mode="vector"))
+        assert (page.total, page.report.coverage) == (1, 1)

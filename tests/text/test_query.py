@@ -1,0 +1,234 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Not, Term
+from mem_search.text import words
+from mem_search.text.dates import from_iso
+from mem_search.text.query import Reading, canonical, read
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
+
+
+def reading(text: str, **more: object) -> Reading:
+    return read(text, now=NOW, **more)  # type: ignore[arg-type]
+
+
+def demanded(text: str) -> str:
+    return reading(text).analyzed.demanded
+
+
+def word(text: str) -> Term:
+    return Term((text,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do we handle auth?",
+        "C++ and --flag with -w or -1, cats and dogs or not, -q/--quiet -S, -i",
+        "http://x.org a::b 12:30 std::vec file:///home/x type::T",
+        "fix the crash (on start) in main(int argc) :-)",
+        'stop treating the "magic trailing commas" of collections as `a AND b -c type:x`',
+        "a - b -> c - d",
+        "登录问题 ABC-123 don't snake_case CamelCase x/y.py",
+        "**bold** *.py ~/x HEAD~1 a*b",
+    ],
+)
+def test_what_is_written_plainly_stays_as_it_is(text: str) -> None:
+    found = reading(text)
+    assert found.text == text
+    assert found.words == words.read(text)
+    assert found.demand is None
+    assert not found.analyzed.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "demand"),
+    [
+        ("login page AND token", "page AND token"),
+        ("rust OR go error", "rust OR go"),
+        ("a1 OR b1 AND c1", "a1 OR (b1 AND c1)"),
+        ("(a1 OR b1) AND c1", "(a1 OR b1) AND c1"),
+        ("(a1 b1) AND c1", "(a1 OR b1) AND c1"),
+        ("auth NOT jwt token", "NOT jwt"),
+        ("auth -jwt -saml", "NOT jwt AND NOT saml"),
+        ("auth +jwt", "+jwt"),
+        ("NOT (a1 OR b1)", "NOT (a1 OR b1)"),
+        ("NOT NOT a1", "+a1"),
+        ("+x/y.py", '+"x y py"'),
+        ("+12", ""),
+        ("auth AND 12", 'auth AND "12"'),
+        ('"vector index"', '+"vector index"'),
+        ('"vector index" chroma', '+"vector index"'),
+        ("登录 AND 问题", "登录 AND 问题"),
+        ("问题 -登录", "NOT 登录"),
+        ("+auth* +tokn~", "auth* AND tokn~"),
+        ("fix (crash) -windows", "NOT windows"),
+        ("AND(auth OR jwt)", "auth OR jwt"),
+        ("tag:x,y Type:Bugfix", "tag:x,y AND type:Bugfix"),
+        ("tags:x", "tag:x"),
+        ('file:"a b.py",c.py', 'file:"a b.py",c.py'),
+        ("(type:bugfix auth) OR (tag:x NOT jwt)", "(auth AND type:bugfix) OR (tag:x AND NOT jwt)"),
+        ("since:last week auth", 'since:"last week"'),
+        ("in:2024 AND since:2023 OR auth", "(in:2024 AND since:2023) OR auth"),
+        ('file:":a" file:"//b" file:/c', 'file:":a" AND file:"//b" AND file:/c'),
+    ],
+)
+def test_operators_and_fields_demand(text: str, demand: str) -> None:
+    assert demanded(text) == demand
+    assert demanded(demand) == demand
+
+
+def test_the_demand_is_a_tree_of_terms_and_conditions() -> None:
+    found = reading('auth AND NOT "json web" (type:bugfix OR kind:notes)')
+    assert found.demand == AllOf(
+        (
+            word("auth"),
+            Not(Term(("json", "web"))),
+            AnyOf(
+                (
+                    Condition("type:bugfix", (Filters(types=("bugfix",)),)),
+                    Condition("kind:notes", (Filters(kinds=("note",)),)),
+                )
+            ),
+        )
+    )
+
+
+def test_what_is_wanted_ranks_and_what_is_excluded_does_not() -> None:
+    found = reading('login AND (token OR "json web token") -cookie type:bugfix')
+    assert found.text == 'login token "json web token"'
+    assert "cookie" not in found.words.all
+    assert "bugfix" not in found.words.all
+    assert {"login", "token"} <= set(found.words.words)
+    assert found.words.phrases == (("json", "web", "token"),)
+    assert not found.words.demanded  # one of the alternatives is enough
+    assert found.analyzed.excluded == ("cookie",)
+    assert found.analyzed.filters == ("type:bugfix",)
+
+
+def test_fields_leave_the_other_words_as_they_would_be_without_them() -> None:
+    found = reading('"vector index" is:note rebuilt -chroma')
+    plain = reading('"vector index" rebuilt')
+    assert (found.text, found.words) == (plain.text, plain.words)
+
+
+def test_fields_and_exclusions_alone_leave_nothing_to_look_for() -> None:
+    for text in ("type:bugfix", "-auth", "NOT (auth OR jwt) since:2024"):
+        found = reading(text)
+        assert found.text == ""
+        assert not found.words
+        assert found.demand is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "filters"),
+    [
+        ("type:bugfix", (Filters(types=("bugfix",)),)),
+        ("type:note", (Filters(kinds=("note",)),)),
+        ("kind:notes,email", (Filters(kinds=("note",)), Filters(kinds=("email",)))),
+        ("project:web,api", (Filters(project="web"), Filters(project="api"))),
+        ("session:s1", (Filters(session="s1"),)),
+        ("source:git", (Filters(source="git"),)),
+        ("concept:gotcha", (Filters(concepts=("gotcha",)),)),
+        ("tag:a", (Filters(tags=("a",)),)),
+        ("file:src/a.py", (Filters(files=("src/a.py",)),)),
+        ("is:archived", (Filters(archived=True),)),
+        ("is:active", (Filters(archived=False),)),
+        ("is:decision", (Filters(types=("decision",)),)),
+        ("is:note", (Filters(kinds=("note",)),)),
+    ],
+)
+def test_a_field_is_a_filter(text: str, filters: tuple[Filters, ...]) -> None:
+    assert reading(text).demand == Condition(text, filters)
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("before:2025-10-03", None, "2025-10-02T23:59:59.999Z"),
+        ("until:2025-10-03", None, "2025-10-03T23:59:59.999Z"),
+        ("after:2025-10-03", "2025-10-04", None),
+        ("since:2025-10-03", "2025-10-03", None),
+        ("in:2024", "2024-01-01", "2024-12-31T23:59:59.999Z"),
+        ("in:May 2024", "2024-05-01", "2024-05-31T23:59:59.999Z"),
+        ('in:"last October"', "2025-10-01", "2025-10-31T23:59:59.999Z"),
+        ("since:yesterday", "2025-11-19", None),
+    ],
+)
+def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) -> None:
+    span = DateRange(start and from_iso(start), end and from_iso(end))  # type: ignore[arg-type]
+    demand = reading(f"{text} auth").demand
+    assert isinstance(demand, Condition)
+    assert demand.any_of == (Filters(created=span),)
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ('say "hello', "quote before “hello”"),
+        ("fix (crash", "parenthesis before “crash”"),
+        ("auth AND", "AND joins nothing"),
+        ("OR auth", "OR joins nothing"),
+        ("auth NOT", "NOT joins nothing"),
+        ("type: bugfix", "type: has no value"),
+        ("since:whenever auth", "'whenever' is no date"),
+        ("kind:wombat", "no kind is called 'wombat'"),
+        ("is:wombat", "is:'wombat' means nothing"),
+        ("projet:web", "did you mean project:?"),
+        ("tpye:bugfix", "did you mean type:?"),
+    ],
+)
+def test_what_cannot_be_meant_is_read_as_text_and_reported(text: str, about: str) -> None:
+    found = reading(text)
+    assert found.demand is None
+    assert found.text == text
+    assert len(found.analyzed.warnings) == 1
+    assert about in found.analyzed.warnings[0]
+
+
+def test_the_sign_before_an_unclosed_parenthesis_is_text_too() -> None:
+    assert reading("-(foo bar").demand is None
+
+
+def test_a_page_of_operators_is_read_as_words() -> None:
+    found = reading(" AND ".join(f"w{i}" for i in range(100)))
+    assert found.demand is None
+    assert "read as text" in found.analyzed.warnings[0]
+
+
+def test_deep_parentheses_are_read_as_words() -> None:
+    assert "w" in reading("(" * 3000 + "w" + ")" * 3000).words.words
+    nested = "a1"
+    for i in range(30):
+        nested = f"({nested} {'AND' if i % 2 else 'OR'} b{i})"
+    assert reading(nested).demand is None
+
+
+def test_prefixes_and_misspellings_stand_for_words_of_the_store() -> None:
+    assert reading("auth* tokn~ x").wild == ("auth*", "tokn~")
+    near = {"auth*": ("authentication",), "tokn~": ("token",)}
+    found = reading("auth* +tokn~ x1", near=near)
+    assert found.text == "auth tokn x1"
+    assert found.words.near == ("authentication", "token")
+    assert found.demand == Term(("tokn",), "fuzzy", ("token",))
+    assert found.analyzed.near == (("auth*", ("authentication",)), ("tokn~", ("token",)))
+
+
+def test_dates_in_plain_words_are_reported_and_not_applied() -> None:
+    found = reading("what did we decide last October?")
+    assert found.demand is None
+    assert found.text == "what did we decide last October?"
+    assert [date.phrase for date in found.analyzed.dates] == ["last October"]
+
+
+def test_phrases_by_quotes_alone_can_be_let_go() -> None:
+    found = reading('"no such thing" here', demand_quotes=False)
+    assert found.demand is None
+    assert not found.words.demanded
+
+
+def test_nothing_is_demanded_by_nothing() -> None:
+    assert canonical(None) == ""
+    assert reading("").demand is None
