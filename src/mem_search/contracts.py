@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,8 +147,7 @@ class Question:
         return mostly_foreign(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A record that one retriever found, by its best passage; the higher score the better."""
 
     record: int
@@ -180,6 +179,8 @@ class Retriever(Protocol):
     """Question to ranking. One leg of the search; legs do not know each other."""
 
     name: str
+    scores_early: bool
+    """Whether ``score`` can answer before ``rank`` has, without its ranking."""
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """At least the best ``depth`` records that pass the filters, if there are so many.

@@ -40,6 +40,7 @@ from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 
 log = logging.getLogger(__name__)
@@ -127,6 +128,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             on_reset=reset.set,
         )
         corpus = CorpusNumbers(database)
+        owners = PassageOwners(database)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
         def stored() -> None:
@@ -140,8 +142,8 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
         )
         legs: tuple[Retriever, ...] = (
-            KeywordRetriever(database, corpus),
-            VectorRetriever(database, index, embedder, model, asking, corpus),
+            KeywordRetriever(database, corpus, owners),
+            VectorRetriever(database, index, embedder, model, asking, corpus, owners),
         )
         engine = Engine(database, legs, corpus, kind_called)
         searches = SearchLog(database, on=settings.search_log)

@@ -204,6 +204,8 @@ async def test_without_an_index_the_scan_answers_and_says_so(runtime: Runtime) -
 class Leg:
     """A leg that fails, or does something before it hands over another leg's ranking."""
 
+    scores_early = False
+
     def __init__(self, name: str, error: Exception | None = None) -> None:
         self.name = name
         self.error = error

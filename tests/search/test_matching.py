@@ -79,7 +79,7 @@ def test_representation_loses_and_doubles_nothing(items: list[tuple[int, str]], 
 
 def test_the_tail_has_every_other_word_match_once_in_the_legs_order() -> None:
     keyword = ranking("keyword", 1, 2, 3, 4)
-    assert [h.number for h in matching.tail([Hit(2, 1.0), Hit(9, 0.5)], [keyword])] == [
+    assert [h.number for h in matching.tail([Hit(2, 1.0), Hit(9, 0.5)], [keyword], 9)] == [
         2,
         9,
         1,

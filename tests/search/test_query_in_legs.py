@@ -57,6 +57,8 @@ def mixed(count: int) -> list[Draft]:
 class Restricted:
     """A leg that ranks everything and drops afterwards what the demand does not allow."""
 
+    scores_early = False
+
     def __init__(self, inner: Retriever, database: Database) -> None:
         self.name = inner.name
         self._inner = inner

@@ -17,10 +17,16 @@ from mem_search.text import words
 def found(connection: Connection, question: str, filters: Filters = Filters()) -> list[str]:  # noqa: B008
     expression = words.match_expression(words.read(question))
     matches = fulltext.search(connection, expression, filters, 99)
-    names = dict(connection.execute("select id, source_id from records").fetchall())
-    assert {m.record for m in matches} == set(fulltext.matched(connection, expression, filters))
-    assert all(match.score >= 0 for match in matches)
-    return [names[match.record] for match in matches]
+    names = dict(
+        connection.execute(
+            "select p.id, r.source_id from passages p join records r on r.id = p.record_id"
+        ).fetchall()
+    )
+    assert {passage for passage, _ in matches} == set(
+        fulltext.matched(connection, expression, filters)
+    )
+    assert all(score >= 0 for _, score in matches)
+    return [names[passage] for passage, _ in matches]
 
 
 @pytest.mark.parametrize(

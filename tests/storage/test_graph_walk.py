@@ -58,16 +58,16 @@ def test_a_conversation_ties_what_follows_and_its_summary(connection: sqlite3.Co
 
 def test_a_shared_file_ties_less_the_more_records_have_it(connection: sqlite3.Connection) -> None:
     store(connection, touching("a", "x.py"), touching("b", "x.py"))
-    assert ties(connection, 1) == {(1, 2, "same_file"): 0.5}
+    assert ties(connection, 1) == {(1, 2, "same_file"): 0.1}
     store(connection, touching("c", "x.py"), touching("d", "x.py"))
-    assert ties(connection, 1)[1, 2, "same_file"] == 0.25
+    assert ties(connection, 1)[1, 2, "same_file"] == 0.033
     store(connection, *(touching(f"e{n}", "x.py") for n in range(MOST_MEMBERS)))
     assert ties(connection, 1) == {}
 
 
 def test_several_shared_files_tie_more_than_one(connection: sqlite3.Connection) -> None:
     store(connection, touching("a", "x.py", "y.py"), touching("b", "x.py", "y.py"))
-    assert ties(connection, 1) == {(1, 2, "same_file"): 0.75}
+    assert ties(connection, 1) == {(1, 2, "same_file"): 0.19}
 
 
 def test_a_file_is_another_one_in_another_project_unless_its_path_is_absolute(
@@ -81,7 +81,7 @@ def test_a_file_is_another_one_in_another_project_unless_its_path_is_absolute(
         touching("d", "x.py", project=""),
         touching("e", "x.py", project=""),
     )
-    assert ties(connection, 1) == {(1, 3, "same_file"): 0.5}
+    assert ties(connection, 1) == {(1, 3, "same_file"): 0.1}
     assert ties(connection, 4) == {}
 
 
@@ -95,8 +95,8 @@ def test_a_file_named_in_a_text_ties_to_records_that_touched_it(
     connection: sqlite3.Connection,
 ) -> None:
     store(connection, touching("a", "src/x.py"), draft("b", "see src/x.py", project="web"))
-    assert ties(connection, 2) == {(2, 1, "same_file"): 0.5}
-    assert ties(connection, 1) == {(1, 2, "same_file"): 0.5}
+    assert ties(connection, 2) == {(2, 1, "same_file"): 0.1}
+    assert ties(connection, 1) == {(1, 2, "same_file"): 0.1}
 
 
 def test_an_issue_that_two_records_mention_ties_them(connection: sqlite3.Connection) -> None:
@@ -106,7 +106,7 @@ def test_an_issue_that_two_records_mention_ties_them(connection: sqlite3.Connect
         draft("b", "see GH-12", project="web"),
         draft("c", "see #12", project="api"),
     )
-    assert ties(connection, 1) == {(1, 2, "same_issue"): 0.6}
+    assert ties(connection, 1) == {(1, 2, "same_issue"): 0.12}
 
 
 def test_relations_can_be_chosen(connection: sqlite3.Connection) -> None:

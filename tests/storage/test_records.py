@@ -257,11 +257,17 @@ def test_after_any_history_the_store_equals_one_filled_at_once(
 
 
 def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
-    names = dict(rows(connection, "select id, source_id from records"))
-    ordinals = dict(rows(connection, "select id, ordinal from passages"))
+    places = {
+        passage: (name, ordinal)
+        for passage, name, ordinal in rows(
+            connection,
+            "select p.id, r.source_id, p.ordinal from passages p"
+            " join records r on r.id = p.record_id",
+        )
+    }
     return {
-        (names[m.record], ordinals[m.passage]): round(m.score, 9)
-        for m in fulltext.search(connection, word, Filters(), 1000)
+        places[passage]: round(score, 9)
+        for passage, score in fulltext.search(connection, word, Filters(), 1000)
     }
 
 

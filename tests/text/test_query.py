@@ -193,9 +193,19 @@ def test_the_sign_before_an_unclosed_parenthesis_is_text_too() -> None:
 
 
 def test_a_page_of_operators_is_read_as_words() -> None:
-    found = reading(" AND ".join(f"w{i}" for i in range(100)))
+    found = reading("(" + "|".join(f"w{i}" for i in range(100)).replace("|", ")AND(") + ")")
     assert found.demand is None
     assert "read as text" in found.analyzed.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["fix: a -b\nNOT done: x AND y", " AND ".join(f"w{i}" for i in range(60))]
+)
+def test_a_pasted_text_is_no_expression(text: str) -> None:
+    found = reading(text)
+    assert found.demand is None
+    assert found.text == text
+    assert "pasted" in found.analyzed.warnings[0]
 
 
 def test_deep_parentheses_are_read_as_words() -> None:

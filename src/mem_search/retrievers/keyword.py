@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 
-from mem_search.contracts import Candidate, Question, Ranking
-from mem_search.model import Filters
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import Question, Ranking
+from mem_search.model import KINDS, Filters
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.fulltext import Match
+from mem_search.storage.sqlite.owners import Owners, PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.words import match_expression
 
@@ -33,51 +36,66 @@ class KeywordRetriever:
     """FTS5's BM25 with the corpus' own statistics."""
 
     name = "keyword"
+    scores_early = False
 
-    def __init__(self, database: Database, corpus: Callable[[], Awaitable[Corpus]]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        corpus: Callable[[], Awaitable[Corpus]],
+        owners: PassageOwners,
+    ) -> None:
         self._database = database
         self._corpus = corpus
+        self._owners = owners
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         expression = match_expression(question.words)
         if not expression:
             return Ranking(self.name, detail="no words to look for")
-        rows, matched, corpus = await asyncio.gather(
+        (rows, owners), found, corpus = await asyncio.gather(
             self._reaching(expression, question.filters, depth),
             self._database.read(fulltext.matched, expression, question.filters),
             self._corpus(),
         )
+        passages = np.array(found, dtype=np.int64)
+        owners = await self._owners.up_to(int(passages.max(initial=0)))
+        matched = dict(
+            zip(owners.records[passages].tolist(), owners.kind_names(passages), strict=True)
+        )
         head = rows[:ROWS]
-        for kind in sorted(set(matched.values()) - {row.kind for row in head}):
+        shown = set(owners.kinds[[passage for passage, _ in head]].tolist())
+        for kind in sorted(set(owners.kinds[passages].tolist()) - shown):
             # A rare kind is not starved by a frequent one: it gets rows of its own.
-            of_kind = [record for record, its in matched.items() if its == kind]
+            of_kind = passages[owners.kinds[passages] == kind].tolist()
             head += await self._database.read(fulltext.among, expression, of_kind, RARE_ROWS)
-        best = best_passages(corrected(head, corpus))
+        best = owners.candidates(*corrected(head, owners, corpus))
         scores = {candidate.record: candidate.score for candidate in best}
         # In the order of the rows, uncorrected: a deeper ranking goes on where this one ends.
-        beyond: dict[int, Match] = {}
-        for row in rows[ROWS:]:
-            if row.record not in scores:
-                beyond.setdefault(row.record, row)
+        beyond = [
+            candidate
+            for candidate in owners.candidates(*_columns(rows[ROWS:]))
+            if candidate.record not in scores
+        ]
         return Ranking(
             self.name,
-            candidates=(*best, *map(_candidate, beyond.values())),
+            candidates=(*best, *beyond),
             scores=scores,
             otherwise=0.0 if len(scores) == len(matched) else min(scores.values(), default=0.0),
             matched=matched,
         )
 
-    async def _reaching(self, expression: str, filters: Filters, depth: int) -> list[Match]:
+    async def _reaching(
+        self, expression: str, filters: Filters, depth: int
+    ) -> tuple[list[Match], Owners]:
         """Rows of at least ``depth`` records, if so many match: a record may have many rows."""
         limit = max(ROWS, 2 * depth)
         while True:
-            rows = await self._rows(expression, filters, limit)
-            if len(rows) < limit or len({row.record for row in rows}) >= depth:
-                return rows
+            rows = await self._database.read(fulltext.search, expression, filters, limit)
+            passages = np.array([passage for passage, _ in rows], dtype=np.int64)
+            owners = await self._owners.up_to(int(passages.max(initial=0)))
+            if len(rows) < limit or np.unique(owners.records[passages]).size >= depth:
+                return rows, owners
             limit *= 2
-
-    async def _rows(self, expression: str, filters: Filters, limit: int) -> list[Match]:
-        return await self._database.read(fulltext.search, expression, filters, limit)
 
     async def score(
         self, question: Question, ranking: Ranking, records: Sequence[int]
@@ -88,33 +106,23 @@ class KeywordRetriever:
         }
 
 
-def corrected(rows: Sequence[Match], corpus: Corpus) -> list[Match]:
-    """The rows with the length correction of chat turns applied."""
-    mean_length = corpus.mean_length
-
-    def factor(row: Match) -> float:
-        relative = row.length / mean_length
-        among_chats = row.length / corpus.lengths.get(row.kind, 1.0)
-        return (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among_chats))
-
-    return [
-        replace(row, score=row.score * factor(row)) if row.kind in CHAT_KINDS else row
-        for row in rows
-    ]
+_Columns = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
-def best_passages(rows: Sequence[Match]) -> list[Candidate]:
-    """One candidate a record, by its best passage; best first, ties by number."""
-    best: dict[int, Match] = {}
-    for row in rows:
-        known = best.get(row.record)
-        if known is None or row.score > known.score:
-            best[row.record] = row
-    return sorted(
-        map(_candidate, best.values()),
-        key=lambda candidate: (-candidate.score, candidate.record),
-    )
+def _columns(rows: Sequence[Match]) -> _Columns:
+    passages = np.array([passage for passage, _ in rows], dtype=np.int64)
+    return passages, np.array([score for _, score in rows], dtype=np.float64)
 
 
-def _candidate(row: Match) -> Candidate:
-    return Candidate(row.record, row.kind, row.field, row.passage, row.score)
+def corrected(rows: Sequence[Match], owners: Owners, corpus: Corpus) -> _Columns:
+    """Passages and scores of the rows, with the length correction of chat turns applied."""
+    passages, scores = _columns(rows)
+    kinds = owners.kinds[passages]
+    lengths = owners.lengths[passages].astype(np.float64)
+    relative = lengths / corpus.mean_length
+    for kind in CHAT_KINDS:
+        of_kind = kinds == KINDS.index(kind)
+        among_chats = lengths / corpus.lengths.get(kind, 1.0)
+        factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among_chats))
+        scores = np.where(of_kind, scores * factor, scores)
+    return passages, scores

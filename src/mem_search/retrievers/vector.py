@@ -13,15 +13,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
+import numpy as np
+
 from mem_search.contracts import Candidate, Embedder, Question, Ranking, VectorIndex, Vectors
-from mem_search.errors import IndexUnavailable
+from mem_search.errors import IndexUnavailable, MemSearchError
 from mem_search.model import KINDS, Filters
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.storage.sqlite.vectors import Scored
 
-OVERFETCH = 3
+OVERFETCH = 2
 """Entries asked of the index for each record wanted: passages and halves share records."""
 
 FILTERED_FETCH = 1000
@@ -33,7 +36,7 @@ SCAN_LIMIT = 25_000
 REMEMBERED = 64
 """Questions whose vectors are kept."""
 
-RARE = 2_000
+RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
 
 
@@ -41,6 +44,7 @@ class VectorRetriever:
     """Cosine similarity in the space of one embedding model."""
 
     name = "vector"
+    scores_early = True
 
     def __init__(
         self,
@@ -50,14 +54,16 @@ class VectorRetriever:
         model: int,
         executor: Executor,
         corpus: Callable[[], Awaitable[Corpus]],
+        owners: PassageOwners,
     ) -> None:
         self._database = database
+        self._owners = owners
         self._index = index
         self._embedder = embedder
         self._model = model
         self._executor = executor
         self._corpus = corpus
-        self._recent: dict[str, Vectors] = {}
+        self._recent: dict[str, asyncio.Future[Vectors]] = {}
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         query = await self._embed(question.text)
@@ -69,6 +75,8 @@ class VectorRetriever:
         self, question: Question, ranking: Ranking, records: Sequence[int]
     ) -> Mapping[int, float]:
         """Exact, from the stored vectors; a record that has none yet is left out."""
+        if not records:
+            return {}
         query = await self._embed(question.text)
         dimensions = self._embedder.dimensions
         owners, _, rows = await self._database.read(
@@ -135,9 +143,12 @@ class VectorRetriever:
         best: dict[int, float] = {}
         for entry, score in entries:
             best[entry >> 1] = max(score, best.get(entry >> 1, -1.0))
-        owners = await self._database.read(vectors.owners, best, filters)
-        rows = [(passage, *owners[passage], best[passage]) for passage in best if passage in owners]
-        return _ranking(rows)
+        if filters:
+            passing = await self._database.read(vectors.passing, best, filters)
+            best = {passage: score for passage, score in best.items() if passage in passing}
+        passages = np.array(list(best), dtype=np.int64)
+        owners = await self._owners.up_to(int(passages.max(initial=0)))
+        return _ranked(owners.candidates(passages, np.array(list(best.values()))))
 
     async def _scan(
         self, query: Vectors, filters: Filters, depth: int, *, state: str, detail: str
@@ -149,13 +160,20 @@ class VectorRetriever:
         # One question is ranked and then scored, and often asked again for the next page.
         vector = self._recent.get(text)
         if vector is None:
-            vector = await asyncio.get_running_loop().run_in_executor(
-                self._executor, self._embedder.embed, [text]
+            vector = asyncio.ensure_future(
+                asyncio.get_running_loop().run_in_executor(
+                    self._executor, self._embedder.embed, [text]
+                )
             )
             self._recent[text] = vector
             while len(self._recent) > REMEMBERED:
                 self._recent.pop(next(iter(self._recent)), None)
-        return vector
+        try:
+            # Shielded: a search that gives up must not take the vector from another one.
+            return await asyncio.shield(vector)
+        except MemSearchError:
+            self._recent.pop(text, None)
+            raise
 
 
 def _ranking(rows: Iterable[Scored], *, state: str = "ok", detail: str = "") -> Ranking:
@@ -165,6 +183,10 @@ def _ranking(rows: Iterable[Scored], *, state: str = "ok", detail: str = "") -> 
         if known is None or score > known.score:
             best[record] = Candidate(record, kind, field, passage, score)
     candidates = sorted(best.values(), key=lambda c: (-c.score, c.record))
+    return _ranked(candidates, state=state, detail=detail)
+
+
+def _ranked(candidates: Sequence[Candidate], *, state: str = "ok", detail: str = "") -> Ranking:
     return Ranking(
         VectorRetriever.name,
         candidates=tuple(candidates),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from mem_search.contracts import Question, Ranking, Retriever
 from mem_search.errors import MemSearchError
@@ -28,6 +28,8 @@ class Answer:
     ms: float
     ranking: Ranking | None = None
     error: str = ""
+    early: Mapping[int, float] = field(default_factory=dict)
+    """Scores of records that other legs found first."""
 
     @property
     def report(self) -> LegReport:
@@ -55,23 +57,64 @@ async def ask(leg: Retriever, question: Question, depth: int) -> Answer:
     return Answer(leg, ms(started), ranking)
 
 
+async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> list[Answer]:
+    """The answers of all legs, in their order.
+
+    A leg that is still at work when another has answered scores what the other found, so that
+    hardly anything is left to score when it answers itself.
+    """
+    asked = [asyncio.create_task(ask(leg, question, depth)) for leg in legs]
+    early = [
+        asyncio.create_task(_score_early(leg, question, [a for a in asked if a is not own], depth))
+        for leg, own in zip(legs, asked, strict=True)
+    ]
+    answers = await asyncio.gather(*asked)
+    known = await asyncio.gather(*early)
+    return [replace(answer, early=scores) for answer, scores in zip(answers, known, strict=True)]
+
+
+async def _score_early(
+    leg: Retriever, question: Question, others: Sequence[asyncio.Task[Answer]], depth: int
+) -> Mapping[int, float]:
+    if not leg.scores_early:
+        return {}
+    known: dict[int, float] = {}
+    for other in asyncio.as_completed(others):
+        ranking = (await other).ranking
+        if ranking is not None:
+            records = [candidate.record for candidate in ranking.candidates[:depth]]
+            try:
+                known |= await leg.score(question, Ranking(leg.name), records)
+            except MemSearchError:
+                return {}  # the leg's own answer says why it cannot
+    return known
+
+
 async def exact_scores(
     question: Question, union: Mapping[int, object], answers: Sequence[Answer], depth: int
 ) -> dict[str, LegScores]:
     """For each leg its score of every record of the union, also of those it did not list."""
-    given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
+    given = [(a.leg, a.ranking, a.early) for a in answers if a.ranking is not None]
     unlisted = await asyncio.gather(
         *(
-            leg.score(question, ranking, [r for r in union if r not in ranking.scores])
-            for leg, ranking in given
+            leg.score(
+                question,
+                ranking,
+                [
+                    record
+                    for record in union
+                    if record not in ranking.scores and record not in early
+                ],
+            )
+            for leg, ranking, early in given
         )
     )
     return {
         leg.name: LegScores(
-            scores=dict(extra) | dict(ranking.scores),
+            scores={**early, **extra, **ranking.scores},
             ranked=[candidate.record for candidate in ranking.candidates[:depth]],
         )
-        for (leg, ranking), extra in zip(given, unlisted, strict=True)
+        for (leg, ranking, early), extra in zip(given, unlisted, strict=True)
     }
 
 

@@ -23,7 +23,7 @@ from mem_search.model import (
     SearchReport,
 )
 from mem_search.search import matching
-from mem_search.search.asking import Answer, ask, exact_scores, ms
+from mem_search.search.asking import Answer, ask_all, exact_scores, ms
 from mem_search.search.context import Place, add_context
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.hydration import hydrate
@@ -112,7 +112,7 @@ class Engine:
     async def _rank(self, query: SearchQuery, question: Question) -> _Ranked:
         legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        answers = await asyncio.gather(*(ask(leg, question, depth) for leg in legs))
+        answers = await ask_all(legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
@@ -130,17 +130,23 @@ class Engine:
             Hit(
                 number=record,
                 score=fused[record] + sum(added.get(record, 0.0) for added in context.values()),
-                scores=_breakdown(record, scores, fused, context),
                 passage=candidate.passage,
             )
             for record, candidate in union.items()
-            if matching.is_match(record, scores, rankings, floor)
+            # What was deleted a moment ago may still be in the index, but stands nowhere.
+            if record in places_of and matching.is_match(record, scores, rankings, floor)
         )
         page = matching.tail(
-            matching.represent(hits, kinds, query.limit, list(scores)),
+            matching.represent(hits, kinds, query.limit, scores),
             await self._further(question, answers, depth, query.offset + query.limit),
+            query.offset + query.limit,
         )
-        shown = page[query.offset : query.offset + query.limit]
+        shown = [
+            replace(hit, scores=_breakdown(hit.number, scores, fused, context))
+            if hit.number in fused
+            else hit
+            for hit in page[query.offset : query.offset + query.limit]
+        ]
         if query.explain:
             numbers = [hit.number for hit in shown]
             shown = _explained(shown, explain(fields, scores, numbers, foreign=question.foreign))

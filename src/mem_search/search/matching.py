@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from mem_search.contracts import Candidate, Ranking
 from mem_search.model import Hit
@@ -75,7 +76,10 @@ def counts(
 
 
 def represent(
-    hits: list[Hit], kinds: Mapping[int, str], limit: int, legs: Sequence[str] = ()
+    hits: list[Hit],
+    kinds: Mapping[int, str],
+    limit: int,
+    legs: Mapping[str, LegScores] = MappingProxyType({}),
 ) -> list[Hit]:
     """Give every kind that has a good match a place on the first page.
 
@@ -85,11 +89,18 @@ def represent(
     stays that of relevance.
     """
     page, rest = hits[:limit], hits[limit:]
-    best = {leg: max((hit.scores.get(leg, 0.0) for hit in hits), default=0.0) for leg in legs}
     shown = Counter(kinds[hit.number] for hit in page)
-    for hit in [hit for hit in rest if hit.score > 0 or _is_near(hit, best)]:
+    best: dict[str, float] = {}
+    for hit in list(rest):
         kind = kinds[hit.number]
         if shown[kind]:
+            continue
+        if not best:
+            best = {
+                name: max((leg.scores.get(hit.number, 0.0) for hit in hits), default=0.0)
+                for name, leg in legs.items()
+            }
+        if hit.score <= 0 and not _is_near(hit, legs, best):
             continue
         for place in range(len(page) - 1, -1, -1):
             crowded = kinds[page[place].number]
@@ -103,14 +114,19 @@ def represent(
     return order(page) + order(rest)
 
 
-def _is_near(hit: Hit, best: Mapping[str, float]) -> bool:
+def _is_near(hit: Hit, legs: Mapping[str, LegScores], best: Mapping[str, float]) -> bool:
     return bool(best) and all(
-        hit.scores.get(leg, 0.0) >= NEAR * score for leg, score in best.items()
+        leg.scores.get(hit.number, 0.0) >= NEAR * best[name] for name, leg in legs.items()
     )
 
 
-def tail(hits: Sequence[Hit], rankings: Sequence[Ranking]) -> list[Hit]:
-    """After the fused hits, the word matches that were not candidates, in their own order."""
+def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
+    """After the fused hits, the word matches that were not candidates, in their own order.
+
+    ``reach`` is how many hits the page needs; no further ones are made.
+    """
+    if len(hits) >= reach:
+        return [*hits]
     seen = {hit.number for hit in hits}
     last = hits[-1].score if hits else 0.0
     return [*hits] + [

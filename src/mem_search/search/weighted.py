@@ -18,7 +18,7 @@ from mem_search.model import Filters, Hit, LegReport, SearchQuery
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import matching, rrf
-from mem_search.search.asking import ask, exact_scores, ms
+from mem_search.search.asking import ask_all, exact_scores, ms
 from mem_search.search.fusion import LegScores
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
@@ -100,9 +100,7 @@ class WeightedSearch:
         return _Ranked(tuple(Hit(number, 0.0) for number in numbers))
 
     async def _rank(self, query: WeightedQuery, question: Question) -> _Ranked:
-        answers = await asyncio.gather(
-            *(ask(leg, question, DEPTH) for leg in self._needed(query.weights))
-        )
+        answers = await ask_all(list(self._needed(query.weights)), question, DEPTH)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))

@@ -1,13 +1,13 @@
 """Records tied by a third thing: the same file, issue, page or symbol. Derived when asked for.
 
-Such ties are never stored: n records of one file would be n² edges. A thing that many records
-share says little about any two of them, so its strength falls with their number, and a thing
-of more than ``MOST_MEMBERS`` records ties nobody.
+Such ties are never stored: n records of one file would be n² edges. A thing passes on the same
+strength in all, however many share it: divided by their number, because a milder damping lets
+common files drown the links that somebody made (docs/graph.md). A thing of more than
+``MOST_MEMBERS`` records ties nobody.
 """
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -25,14 +25,14 @@ _SCANNED: Final = 2000
 
 _FACETS: Final = ("file_modified", "file_read", "path")
 _SHARED: Final = {
-    "path": ("same_file", 0.5),
-    "issue": ("same_issue", 0.6),
-    "url": ("same_page", 0.5),
-    "symbol": ("same_symbol", 0.4),
-    "commit": ("same_commit", 0.6),
-    "title": ("same_title", 0.5),
-    "id": ("same_target", 0.6),
-    "ref": ("same_target", 0.6),
+    "path": ("same_file", 0.1),
+    "issue": ("same_issue", 0.12),
+    "url": ("same_page", 0.1),
+    "symbol": ("same_symbol", 0.08),
+    "commit": ("same_commit", 0.12),
+    "title": ("same_title", 0.1),
+    "id": ("same_target", 0.12),
+    "ref": ("same_target", 0.12),
 }
 """Prefix of a key → relation, and the strength between the only two records that share it."""
 
@@ -65,7 +65,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
         if len(members) < 2:
             continue
         relation, strength = _SHARED[hub[0].partition(":")[0]]
-        strength /= math.log2(len(members))
+        strength /= len(members) - 1
         for number in hubs[hub]:
             for member in members - {number}:
                 tie = (number, member, relation)

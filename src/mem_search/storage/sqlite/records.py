@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mem_search.model import Draft, Filters, Link, Order, Passage, Record
 from mem_search.storage.sqlite import edges
@@ -149,14 +149,27 @@ def _next_position(connection: sqlite3.Connection, session: str, project: str, k
     return int(position)
 
 
-def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[bytes, list[int]]:
-    """Remove a record's passages from the full text; return their ids by hash for reuse."""
-    kept: dict[bytes, list[int]] = {}
-    for passage, digest in connection.execute(
-        "select id, content_hash from passages where record_id = ? order by ordinal", (number,)
+class _Same(NamedTuple):
+    """What two passages of a record must share to be the same passage."""
+
+    digest: bytes
+    kind: str
+    field: str
+
+
+def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Same, list[int]]:
+    """Remove a record's passages from the full text; return their ids for reuse.
+
+    Whatever is known of a passage by its number (see ``owners``) must never change, so only
+    one of the same kind and field is used again.
+    """
+    kept: dict[_Same, list[int]] = {}
+    for passage, *same in connection.execute(
+        "select id, content_hash, kind, field from passages where record_id = ? order by ordinal",
+        (number,),
     ).fetchall():
         _unindex(connection, passage)
-        kept.setdefault(digest, []).append(passage)
+        kept.setdefault(_Same(*same), []).append(passage)
     # Ordinals move out of the way so that kept passages can take their new ones.
     connection.execute("update passages set ordinal = -1 - ordinal where record_id = ?", (number,))
     return kept
@@ -173,7 +186,7 @@ def _unindex(connection: sqlite3.Connection, passage: int) -> None:
 
 
 def _write_passages(
-    connection: sqlite3.Connection, number: int, item: Prepared, kept: dict[bytes, list[int]]
+    connection: sqlite3.Connection, number: int, item: Prepared, kept: dict[_Same, list[int]]
 ) -> None:
     """Write the passages; one whose hash is known keeps its id, and so its vector."""
     for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
@@ -181,7 +194,7 @@ def _write_passages(
             passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
             passage.page, digest, parts, number,
         )  # fmt: skip
-        if reusable := kept.get(digest):
+        if reusable := kept.get(_Same(digest, item.draft.kind, passage.field)):
             rowid = reusable.pop(0)
             connection.execute(
                 "update passages set ordinal = ?, kind = ?, field = ?, start = ?, end = ?,"

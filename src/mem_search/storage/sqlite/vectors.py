@@ -129,20 +129,15 @@ def count_passages(connection: sqlite3.Connection, filters: Filters, cap: int) -
     return int(count)
 
 
-def owners(
-    connection: sqlite3.Connection, passages: Iterable[int], filters: Filters
-) -> dict[int, tuple[int, str, str]]:
-    """passage → (record, kind, field), for those whose record passes ``filters``."""
+def passing(connection: sqlite3.Connection, passages: Iterable[int], filters: Filters) -> set[int]:
+    """Those of ``passages`` whose record passes ``filters``."""
     condition, values = sql_filters.where(filters)
-    join = "" if condition == "1" else " join records r on r.id = p.record_id"
-    return {
-        passage: (record, kind, field)
-        for passage, record, kind, field in connection.execute(
-            f"select p.id, p.record_id, p.kind, p.field from passages p{join}"
-            f" where p.id in (select value from json_each(?)) and {condition}",
-            (json.dumps(list(passages)), *values),
-        )
-    }
+    rows = connection.execute(
+        "select p.id from passages p join records r on r.id = p.record_id"
+        f" where p.id in (select value from json_each(?)) and {condition}",
+        (json.dumps(list(passages)), *values),
+    )
+    return {passage for (passage,) in rows}
 
 
 def entries(connection: sqlite3.Connection, model: int) -> set[int]:

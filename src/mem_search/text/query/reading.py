@@ -39,6 +39,10 @@ class Reading:
     quoted: tuple[Term, ...] = ()
 
 
+LONGEST_EXPRESSION = 48
+"""Words; a longer text is a piece of writing in which a dash or a colon asks for nothing."""
+
+
 def read(
     text: str,
     *,
@@ -57,13 +61,18 @@ def read(
     wanted = _wanted(parser.items)
     wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
     plain = not explicit and not wild
+    if not plain and is_pasted(clean):
+        return _as_plain(text, "a pasted text is no expression: read as words")
     kept = text if plain else _kept(clean, [*wanted, *parser.dangling, *_noise(lexer.tokens)])
     found = words.read(kept)
     quoted = _quoted(found, parser.items, plain) if demand_quotes else ()
     parts = [demands.of_node(item, near or {}) for item in explicit]
     demand = demands.all_of([*quoted, *parts]) if quoted or parts else None
     if demand is not None and demands.is_too_large(demand):
-        return _as_plain(text)
+        return _as_plain(
+            text,
+            f"more than {demands.MOST_LEAVES} demands, or too many within each other: read as text",
+        )
     if any(leaf.form == "exact" for leaf in _terms(parts)) or not demand_quotes:
         # The demand says already what must be there; here it would say it of the other words.
         found = replace(found, demanded=False)
@@ -92,12 +101,14 @@ def read(
     )
 
 
-def _as_plain(text: str) -> Reading:
-    """The text as words alone: it demands more than a question can mean."""
+def is_pasted(text: str) -> bool:
+    """Whether the text was written to be read, not to ask: several lines, or very many words."""
+    return "\n" in text.strip() or len(text.split()) > LONGEST_EXPRESSION
+
+
+def _as_plain(text: str, warning: str) -> Reading:
+    """The text as words alone: what stands in it like an operator was not meant so."""
     found = replace(words.read(text), demanded=False)
-    warning = (
-        f"more than {demands.MOST_LEAVES} demands, or too many within each other: read as text"
-    )
     account = Analyzed(text, (*found.words, *found.cjk), warnings=(warning,))
     return Reading(text, found, None, account)
 

@@ -1,0 +1,132 @@
+"""Whose a passage is, in memory: record, kind, field and length by passage number.
+
+A search looks up thousands of passages; joining them in SQL costs more than ranking them. What
+is kept here never changes for a passage (``records.store`` gives a passage a new number when it
+would), so the arrays only grow, and numbers of passages that are gone are simply never asked for.
+About 14 bytes a passage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import Candidate
+from mem_search.model import KINDS
+from mem_search.storage.sqlite.database import Database
+
+Numbers = NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Arrays indexed by passage number; ``kinds`` and ``fields`` hold indices into the names."""
+
+    records: Numbers
+    kinds: NDArray[np.uint8]
+    fields: NDArray[np.uint8]
+    lengths: NDArray[np.int32]
+    field_names: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """One more than the highest passage number known."""
+        return len(self.records)
+
+    def candidates(self, passages: Numbers, scores: NDArray[np.float64]) -> list[Candidate]:
+        """One candidate a record, by its best passage; best first, ties by number.
+
+        A passage that is gone and was never known here has no owner and is left out.
+        """
+        records = self.records[passages]
+        order = np.lexsort((passages, records, -scores))
+        owner, first = np.unique(records[order], return_index=True)
+        order = order[np.sort(first[owner > 0])]
+        chosen = passages[order]
+        return list(
+            map(
+                Candidate,
+                records[order].tolist(),
+                self.kind_names(chosen),
+                self.names_of_fields(chosen),
+                chosen.tolist(),
+                scores[order].tolist(),
+            )
+        )
+
+    def kind_names(self, passages: Numbers) -> list[str]:
+        return [KINDS[kind] for kind in self.kinds[passages].tolist()]
+
+    def names_of_fields(self, passages: Numbers) -> list[str]:
+        return [self.field_names[name] for name in self.fields[passages].tolist()]
+
+
+@dataclass(slots=True)
+class PassageOwners:
+    """The owners of one store, read further whenever a passage beyond them is asked about."""
+
+    database: Database
+    _known: Owners = field(
+        default_factory=lambda: Owners(
+            np.zeros(0, np.int64),
+            np.zeros(0, np.uint8),
+            np.zeros(0, np.uint8),
+            np.zeros(0, np.int32),
+        )
+    )
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def up_to(self, passage: int) -> Owners:
+        """Owners that include ``passage``, if it exists."""
+        if passage >= self._known.size:
+            async with self._reading:
+                if passage >= self._known.size:
+                    rows = await self.database.read(_after, self._known.size)
+                    self._known = _extended(self._known, rows, passage)
+        return self._known
+
+
+def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[int | str]]:
+    """Columns id, record, kind, field, length of the passages from ``first`` on."""
+    row = connection.execute(
+        "select json_group_array(id), json_group_array(record_id), json_group_array(kind),"
+        " json_group_array(field), json_group_array(end - start) from passages where id >= ?",
+        (first,),
+    ).fetchone()
+    return [json.loads(column) for column in row]
+
+
+def _extended(known: Owners, rows: Sequence[Sequence[int | str]], passage: int) -> Owners:
+    ids, records, kinds, fields, lengths = rows
+    places = np.array(ids, dtype=np.int64)
+    size = max(int(places.max(initial=-1)), passage) + 1
+    names = list(known.field_names)
+    names += sorted({str(name) for name in fields} - set(names))
+    index = {name: place for place, name in enumerate(names)}
+    kind_index = {name: place for place, name in enumerate(KINDS)}
+    found = Owners(
+        records=_grown(known.records, size),
+        kinds=_grown(known.kinds, size),
+        fields=_grown(known.fields, size),
+        lengths=_grown(known.lengths, size),
+        field_names=tuple(names),
+    )
+    found.records[places] = np.array(records, dtype=np.int64)
+    found.kinds[places] = [kind_index[kind] for kind in kinds]  # type: ignore[index]
+    found.fields[places] = [index[str(name)] for name in fields]
+    found.lengths[places] = np.array(lengths, dtype=np.int32)
+    return found
+
+
+def _grown(column: NDArray[T], size: int) -> NDArray[T]:
+    larger = np.zeros(size, column.dtype)
+    larger[: len(column)] = column
+    return larger
