@@ -68,9 +68,15 @@ class Floor:
             lambda: fulltext.search(self._db, expression, Filters(), ROWS) if expression else []
         )
         _, chroma = _timed(lambda: self._chroma.query(vector, OVERFETCH * DEPTH))
-        numbers = list(dict.fromkeys(row.record for row in rows))[:PAGE]
+        numbers = [self._owner(passage) for passage, _ in rows[:PAGE]]
         _, hydrate = _timed(lambda: records.fetch(self._db, numbers))
         return Parts(embed, matching, chroma, hydrate)
+
+    def _owner(self, passage: int) -> int:
+        (number,) = self._db.execute(
+            "select record_id from passages where id = ?", (passage,)
+        ).fetchone()
+        return int(number)
 
     def close(self) -> None:
         self._chroma.close()

@@ -20,13 +20,15 @@ def snippet(
     ``words`` are lower-case; a text word counts when one begins with the other's stem, as the
     index stems too. The span is cut at word ends: ``result.text == text[result.start:result.end]``.
     """
+    if end - start <= length:
+        return _cut(text, start, end, start, end)
     stems = {stem(word) for word in words}
     hits = [
         (match.start() + start, root)
         for match in _WORD.finditer(text[start:end])
         if (root := stem(match[0].lower())) in stems
     ]
-    if not hits or end - start <= length:
+    if not hits:
         return _cut(text, start, min(end, start + length), start, end)
     lead = length // 6
     best_at, best = start, -1
