@@ -12,7 +12,6 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from conftest import Home
-
 from mem_search.daemon.address import is_locked
 
 
