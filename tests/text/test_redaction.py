@@ -48,7 +48,7 @@ PLANTED = {
     "google": ("?k={}", "AI" + "za" + noise(35)),
     "stripe live": ("{}", "sk_" + "live_" + noise(24)),
     "stripe restricted": ("{}", "rk_" + "live_" + noise(24)),
-    "npm": ("//registry.npmjs.org/:_authToken={}", "npm_" + noise(36)),
+    "npm": ("//registry.example.org/:_authToken={}", "npm_" + noise(36)),
     "pypi": ("{}", "pypi-" + "AgEIcHlwaS5vcmc" + noise(80)),
     "huggingface": ("login({})", "hf_" + noise(34)),
     "jwt": ("cookie {}; path", "eyJ" + noise(30) + ".eyJ" + noise(40) + "." + noise(43)),
@@ -118,7 +118,7 @@ key_file: /etc/ssl/private/server-01.key
 if token == "refresh":
 the secret is that ghp_ tokens and hf_ tokens have a prefix
 sk-learn-and-other-names-in-kebab-case
-npm_config_registry=https://registry.npmjs.org
+npm_config_registry=https://registry.example.org
 hf_transfer_enabled_for_all_the_models = True
 https://user@example.com/x and https://example.com/a:b@c
 postgres://user:password@localhost/db

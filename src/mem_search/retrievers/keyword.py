@@ -19,7 +19,7 @@ from mem_search.model import KINDS, Filters
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.fulltext import Match
-from mem_search.storage.sqlite.owners import Owners, PassageOwners
+from mem_search.storage.sqlite.owners import Numbers, Owners, PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.words import match_expression
 
@@ -27,7 +27,8 @@ ROWS = 1000
 """Rows read beyond the candidates, so that the other legs' candidates have exact scores."""
 
 RARE_ROWS = 20
-"""Rows for each kind that matches but is not among the first ``ROWS``."""
+RARE_SHARE = 0.05
+"""A kind with a smaller share of the matching passages gets so many rows of its own."""
 
 CHAT_KINDS = frozenset({"user_prompt", "conversation"})
 
@@ -52,22 +53,22 @@ class KeywordRetriever:
         expression = match_expression(question.words)
         if not expression:
             return Ranking(self.name, detail="no words to look for")
-        (rows, owners), found, corpus = await asyncio.gather(
+        rows, (passages, rare), corpus = await asyncio.gather(
             self._reaching(expression, question.filters, depth),
-            self._database.read(fulltext.matched, expression, question.filters),
+            self._matching(expression, question.filters),
             self._corpus(),
         )
-        passages = np.array(found, dtype=np.int64)
-        owners = await self._owners.up_to(int(passages.max(initial=0)))
+        # Two reads may see two states of a store that grows; the owners must know both.
+        newest = max((passage for passage, _ in rows), default=0)
+        owners = await self._owners.up_to(max(newest, int(passages.max(initial=0))))
         matched = dict(
             zip(owners.records[passages].tolist(), owners.kind_names(passages), strict=True)
         )
-        head = rows[:ROWS]
-        shown = set(owners.kinds[[passage for passage, _ in head]].tolist())
-        for kind in sorted(set(owners.kinds[passages].tolist()) - shown):
-            # A rare kind is not starved by a frequent one: it gets rows of its own.
-            of_kind = passages[owners.kinds[passages] == kind].tolist()
-            head += await self._database.read(fulltext.among, expression, of_kind, RARE_ROWS)
+        known = {passage for passage, _ in rows[:ROWS]}
+        head = rows[:ROWS] + [row for row in rare if row[0] not in known]
+        shown = owners.kinds[[passage for passage, _ in head]]
+        missing = np.setdiff1d(owners.kinds[passages], shown)
+        head += await self._of_kinds(expression, passages, owners, missing)
         best = owners.candidates(*corrected(head, owners, corpus))
         scores = {candidate.record: candidate.score for candidate in best}
         # In the order of the rows, uncorrected: a deeper ranking goes on where this one ends.
@@ -84,9 +85,34 @@ class KeywordRetriever:
             matched=matched,
         )
 
-    async def _reaching(
-        self, expression: str, filters: Filters, depth: int
-    ) -> tuple[list[Match], Owners]:
+    async def _matching(self, expression: str, filters: Filters) -> tuple[Numbers, list[Match]]:
+        """All passages that match, and the best of each kind that a frequent one might starve."""
+        found = await self._database.read(fulltext.matched, expression, filters)
+        passages = np.array(found, dtype=np.int64)
+        if len(passages) <= ROWS:
+            return passages, []
+        owners = await self._owners.up_to(int(passages.max()))
+        kinds, counts = np.unique(owners.kinds[passages], return_counts=True)
+        rare = kinds[counts < RARE_SHARE * len(passages)]
+        return passages, await self._of_kinds(expression, passages, owners, rare)
+
+    async def _of_kinds(
+        self, expression: str, passages: Numbers, owners: Owners, kinds: NDArray[np.uint8]
+    ) -> list[Match]:
+        found = await asyncio.gather(
+            *(
+                self._database.read(
+                    fulltext.among,
+                    expression,
+                    passages[owners.kinds[passages] == kind].tolist(),
+                    RARE_ROWS,
+                )
+                for kind in kinds
+            )
+        )
+        return [row for rows in found for row in rows]
+
+    async def _reaching(self, expression: str, filters: Filters, depth: int) -> list[Match]:
         """Rows of at least ``depth`` records, if so many match: a record may have many rows."""
         limit = max(ROWS, 2 * depth)
         while True:
@@ -94,7 +120,7 @@ class KeywordRetriever:
             passages = np.array([passage for passage, _ in rows], dtype=np.int64)
             owners = await self._owners.up_to(int(passages.max(initial=0)))
             if len(rows) < limit or np.unique(owners.records[passages]).size >= depth:
-                return rows, owners
+                return rows
             limit *= 2
 
     async def score(
