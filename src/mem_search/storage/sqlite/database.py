@@ -30,7 +30,7 @@ _PRAGMAS = """
 pragma foreign_keys = on;
 pragma synchronous = normal;
 pragma temp_store = memory;
-pragma cache_size = -32768;
+pragma cache_size = -8192;
 pragma mmap_size = 268435456;
 pragma journal_size_limit = 67108864;
 """
