@@ -1,0 +1,58 @@
+"""The schema, as append-only steps ``m001_…``, one a file, each in its own transaction.
+
+A step that has landed is never edited: the next change is the next step.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+from mem_search.errors import StorageError
+from mem_search.storage.sqlite.migrations.m001_store import m001_store
+from mem_search.storage.sqlite.migrations.m002_graph import m002_graph
+from mem_search.storage.sqlite.migrations.m003_search_log import m003_search_log
+
+_FOREIGN = (
+    "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
+    " to a folder of our own"
+)
+
+
+MIGRATIONS = (m001_store, m002_graph, m003_search_log)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply the steps that this file has not had. Raises StorageError for a foreign file."""
+    tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+    if tables and "mem_search_migrations" not in tables:
+        (path,) = (row[2] for row in connection.execute("pragma database_list") if row[1] == "main")
+        raise StorageError(_FOREIGN.format(path=path, tables=", ".join(sorted(tables)[:3])))
+    connection.execute(
+        "create table if not exists mem_search_migrations(name text primary key, applied_at real)"
+    )
+    applied = {name for (name,) in connection.execute("select name from mem_search_migrations")}
+    unknown = applied - {step.__name__ for step in MIGRATIONS}
+    if unknown:
+        raise StorageError(
+            f"the store was written by a newer mem-search ({max(unknown)}); update mem-search"
+        )
+    for step in MIGRATIONS:
+        if step.__name__ not in applied:
+            _apply(connection, step.__name__, step)
+
+
+def _apply(
+    connection: sqlite3.Connection, name: str, step: Callable[[sqlite3.Connection], None]
+) -> None:
+    connection.execute("begin immediate")
+    try:
+        # Asked again under the lock: two processes may open a new store at the same moment.
+        record = "insert or ignore into mem_search_migrations values(?, ?)"
+        if connection.execute(record, (name, time.time())).rowcount:
+            step(connection)
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
