@@ -22,13 +22,16 @@ from mem_search.model import (
     SearchQuery,
     SearchReport,
 )
-from mem_search.search import matching
+from mem_search.search import boosts, matching
 from mem_search.search.asking import Answer, ask_all, exact_scores, ms
 from mem_search.search.context import Place, add_context
+from mem_search.search.diversity import spread
+from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
-from mem_search.storage.sqlite import places, records
+from mem_search.search.supersession import lift
+from mem_search.storage.sqlite import places, records, traits
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -50,6 +53,7 @@ class _Ranked:
     notices: tuple[str, ...] = ()
     realised: str = "filter"
     words: tuple[str, ...] = field(default=())
+    folded: int = 0
 
 
 class Engine:
@@ -88,6 +92,7 @@ class Engine:
             results=results,
             total=sum(ranked.counts.values()),
             counts=ranked.counts,
+            folded=ranked.folded,
             report=SearchReport(
                 requested=query.mode,
                 realised=ranked.realised,  # type: ignore[arg-type]
@@ -118,12 +123,22 @@ class Engine:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
 
         union = matching.union(rankings, depth)
-        scores, places_of = await asyncio.gather(
-            exact_scores(question, union, answers, DEPTH), self._places(list(union))
+        scores, places_of, known = await asyncio.gather(
+            exact_scores(question, union, answers, DEPTH),
+            self._places(list(union)),
+            self._database.read(
+                traits.of_records,
+                list(union),
+                question.filters,
+                fold=query.fold,
+                standing=bool(query.boosts or query.per_session),
+            ),
         )
         fields = {record: candidate.field for record, candidate in union.items()}
         fused = fuse(fields, scores, foreign=question.foreign)
-        context = add_context(fused, places_of)
+        context = add_context(fused, places_of) | boosts.add(
+            query.boosts, known.dates, known.importance, _moment(query)
+        )
         kinds = {record: candidate.kind for record, candidate in union.items()}
         floor = matching.floor(question.text, rankings)
         hits = matching.order(
@@ -136,13 +151,19 @@ class Engine:
             # What was deleted a moment ago may still be in the index, but stands nowhere.
             if record in places_of and matching.is_match(record, scores, rankings, floor)
         )
+        counts = matching.counts(hits, kinds, rankings)
+        hits = lift(hits, known.successors)
+        unfolded = len(hits)
+        hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
+        folded = unfolded - len(hits)
+        hits = matching.represent(hits, kinds, query.limit, scores)
+        hits = spread(hits, known.sessions, query.per_session)
+        reach = query.offset + query.limit
         page = matching.tail(
-            matching.represent(hits, kinds, query.limit, scores),
-            await self._further(question, answers, depth, query.offset + query.limit),
-            query.offset + query.limit,
+            hits, await self._further(question, answers, depth, reach + folded), reach
         )
         shown = [
-            replace(hit, scores=_breakdown(hit.number, scores, fused, context))
+            replace(hit, scores={**_breakdown(hit.number, scores, fused, context), **hit.scores})
             if hit.number in fused
             else hit
             for hit in page[query.offset : query.offset + query.limit]
@@ -152,7 +173,8 @@ class Engine:
             shown = _explained(shown, explain(fields, scores, numbers, foreign=question.foreign))
         return _Ranked(
             hits=tuple(shown),
-            counts=matching.counts(hits, kinds, rankings),
+            folded=folded,
+            counts=counts,
             legs=tuple(answer.report for answer in answers),
             notices=tuple(
                 f"{answer.leg.name} search did not answer ({answer.error});"
@@ -195,6 +217,12 @@ class Engine:
                 reverse=query.order == "date_desc",
             )
         return tuple(results)
+
+
+def _moment(query: SearchQuery) -> int:
+    """When the query was asked, in milliseconds."""
+    at = query.asked_at
+    return int((time.time() if at is None else at.timestamp()) * 1000)
 
 
 def _breakdown(

@@ -1,0 +1,73 @@
+"""Folding: near-duplicates stand under the best of them, as a pure function.
+
+What is nearly the same is told by sketches (``text/sketch.py``), among all hits at once, so that
+every page of a search folds alike. Only records of one kind fold: a kind is what people
+look for. A record that is still current does not hide under one that is superseded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Hit
+from mem_search.text import sketch
+from mem_search.text.sketch import Sketches
+
+
+def fold(
+    hits: Sequence[Hit],
+    kinds: Mapping[int, str],
+    sketched: Collection[int],
+    sketches: Sketches,
+    superseded: Collection[int] = (),
+) -> list[Hit]:
+    """``hits``, best first, without those that are ``similar`` to a better one, which names them.
+
+    ``sketches`` has a row for each record of ``sketched``; a hit without one stays as it is.
+    """
+    words = sketch.words(sketches)
+    common = _common(words)
+    if not common.any():
+        return [*hits]
+    rows = {number: row for row, number in enumerate(sketched) if common[row]}
+    place = {hit.number: at for at, hit in enumerate(hits)}
+    under: dict[int, list[int]] = {}
+    standing: dict[tuple[int, str], list[int]] = {}
+    for hit in hits:
+        number = hit.number
+        if number not in rows:
+            under[number] = []
+            continue
+        row = rows[number]
+        keys = [(word, kinds[number]) for word in words[row].tolist()]
+        near = {
+            place[other]: other
+            for key in keys
+            for other in standing.get(key, ())
+            if (number in superseded or other not in superseded)
+            and sketch.is_near(sketches[rows[other]], sketches[row])
+        }
+        if near:
+            under[near[min(near)]].append(number)
+            continue
+        under[number] = []
+        for key in keys:
+            standing.setdefault(key, []).append(number)
+    return [
+        replace(hit, similar=tuple(under[hit.number])) if under[hit.number] else hit
+        for hit in hits
+        if hit.number in under
+    ]
+
+
+def _common(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which rows have a word that another row has as well."""
+    ordered = np.sort(words, axis=None)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(repeated):
+        return np.zeros(len(words), dtype=np.bool_)
+    return np.asarray(np.isin(words, repeated).any(axis=1))
