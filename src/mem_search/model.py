@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, Self
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from mem_search.errors import InputError
 
@@ -42,6 +43,7 @@ Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
 
+NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 _REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
 
 
@@ -264,17 +266,16 @@ class Snippet:
     page: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
-    ``similar`` are the numbers of its near-duplicates among the hits, all of its kind, which
-    have no place of their own.
+    ``similar`` are its near-duplicates among the hits, of its kind, which have no place of
+    their own. A tuple, because a search makes hundreds of them to show twenty.
     """
 
     number: int
     score: float
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = NO_SCORES
     passage: int | None = None
     similar: tuple[int, ...] = ()
 

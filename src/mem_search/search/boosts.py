@@ -6,7 +6,10 @@ boost adds is among the scores of a result, under its name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.model import Boost
 
@@ -22,26 +25,22 @@ IMPORTANCE_WEIGHT = 1.0
 
 def add(
     wanted: Collection[Boost],
-    dates: Mapping[int, int],
-    importance: Mapping[int, float],
+    created: NDArray[np.int64],
+    importance: NDArray[np.float64],
     now: int,
-) -> dict[str, dict[int, float]]:
-    """What each boost of ``wanted`` adds to each record.
+) -> dict[str, NDArray[np.float64]]:
+    """What each boost of ``wanted`` adds to each record, all in one order.
 
-    ``dates`` are milliseconds, ``importance`` lies in 0..1. Age counts from the newest of the
-    candidates, so that an archive has recent records, too; a date after ``now`` is as new as
-    can be.
+    ``created`` and ``now`` are milliseconds, ``importance`` lies in 0..1 or is NaN. Age counts
+    from the newest of the candidates, so that an archive has recent records, too; a date after
+    ``now`` is as new as can be.
     """
-    added: dict[str, dict[int, float]] = {}
-    if "recency" in wanted and dates:
-        newest = min(now, max(dates.values()))
-        added["recency"] = {
-            record: RECENCY_WEIGHT * 0.5 ** (max(0, newest - date) / HALF_LIFE)
-            for record, date in dates.items()
-        }
+    added: dict[str, NDArray[np.float64]] = {}
+    if "recency" in wanted:
+        newest = min(now, int(created.max(initial=0)))
+        ages = np.maximum(newest - created, 0) / HALF_LIFE
+        added["recency"] = RECENCY_WEIGHT * 0.5**ages
     if "importance" in wanted:
-        added["importance"] = {
-            record: IMPORTANCE_WEIGHT * (min(1.0, max(0.0, value)) - 0.5)
-            for record, value in importance.items()
-        }
+        known = np.nan_to_num(importance, nan=0.5).clip(0.0, 1.0)
+        added["importance"] = IMPORTANCE_WEIGHT * (known - 0.5)
     return added

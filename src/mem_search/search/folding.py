@@ -8,7 +8,6 @@ look for. A record that is still current does not hide under one that is superse
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +57,7 @@ def fold(
         for key in keys:
             standing.setdefault(key, []).append(number)
     return [
-        replace(hit, similar=tuple(under[hit.number])) if under[hit.number] else hit
+        hit._replace(similar=tuple(under[hit.number])) if under[hit.number] else hit
         for hit in hits
         if hit.number in under
     ]

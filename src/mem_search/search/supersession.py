@@ -9,7 +9,6 @@ it (``Record.superseded_by``): totals and filters stay true.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from mem_search.model import Hit
 
@@ -38,4 +37,4 @@ def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[H
 
 
 def _raised(hit: Hit, score: float) -> Hit:
-    return replace(hit, score=score, scores={**hit.scores, NAME: score - hit.score})
+    return hit._replace(score=score, scores={**hit.scores, NAME: score - hit.score})

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mem_search.model import Link
+
 SHORTEST_HASH: Final = 7
 LONGEST_HASH: Final = 64
 
@@ -63,6 +65,18 @@ def write(
     connection.executemany(
         "insert or ignore into names(name, record_id) values(?, ?)",
         [(name, number) for name in names],
+    )
+
+
+def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
+    """The links that the record came with, in a fixed order."""
+    return tuple(
+        Link(target, relation)
+        for target, relation in connection.execute(
+            "select target, relation from edges where from_id = ? and origin = 'given'"
+            " order by target, relation",
+            (number,),
+        )
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from mem_search.model import Draft, Filters, Link, Order, Passage, Record
+from mem_search.model import Draft, Filters, Order, Passage, Record
 from mem_search.storage.sqlite import edges, sketches, successions
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.edges import NewEdge
@@ -323,18 +323,6 @@ def _record(row: tuple[Any, ...], tags: tuple[str, ...], marks: Marks | None) ->
         metadata=json.loads(data),
         superseded_by=marks.superseded_by if marks else None,
         supersedes=tuple(marks.supersedes) if marks else (),
-    )
-
-
-def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
-    """The links that the record came with, in a fixed order."""
-    return tuple(
-        Link(target, relation)
-        for target, relation in connection.execute(
-            "select target, relation from edges where from_id = ? and origin = 'given'"
-            " order by target, relation",
-            (number,),
-        )
     )
 
 

@@ -77,6 +77,8 @@ def chains(
 
     Only through records within ``filters``: a filtered search knows nothing of others.
     """
+    if not numbers:
+        return {}
     found: dict[int, list[int]] = {}
     for old, new in connection.execute(
         "with recursive later(old, new, step) as ("
