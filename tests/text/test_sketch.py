@@ -67,11 +67,28 @@ def test_a_text_longer_than_what_is_hashed_at_a_time_counts_to_its_end() -> None
     st.binary(min_size=sketch.SIZE, max_size=sketch.SIZE),
     st.lists(st.integers(0, sketch.SIZE - 1), max_size=sketch.MOST_DIFFERENT),
 )
-def test_what_is_near_has_a_word_in_common(made: bytes, changed: list[int]) -> None:
+def test_what_is_near_has_a_word_of_its_beginning_in_common(
+    made: bytes, changed: list[int]
+) -> None:
     other = bytearray(made)
     for place in changed:
         other[place] ^= 0x55
     rows = sketch.read(made + bytes(other))
     assert sketch.is_near(rows[0], rows[1])
-    words = sketch.words(rows)
-    assert np.intersect1d(words[0], words[1]).size
+    assert sketch.repeated(sketch.heads(rows)).tolist() == [True, True]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), max_size=12))
+def test_rows_are_repeated_where_a_word_stands_in_the_same_column_of_another(
+    words: list[list[int]],
+) -> None:
+    heads = np.array(words, np.uint32).reshape(-1, sketch.WORDS)
+    expected = [
+        any(
+            one[column] == other[column]
+            for column in range(5)
+            for other in words[:n] + words[n + 1 :]
+        )
+        for n, one in enumerate(words)
+    ]
+    assert sketch.repeated(heads).tolist() == expected

@@ -138,9 +138,7 @@ class Engine:
         numbers = np.fromiter(union, np.int64)
         scores, known = await asyncio.gather(
             exact_scores(question, union, answers, DEPTH),
-            self._database.read(
-                traits.of_records, columns, numbers, question.filters, fold=query.fold
-            ),
+            traits.of_records(self._database, columns, numbers, question.filters, fold=query.fold),
         )
         fields = {record: candidate.field for record, candidate in union.items()}
         kinds = {record: candidate.kind for record, candidate in union.items()}

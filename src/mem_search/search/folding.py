@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mem_search.model import Hit
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -28,30 +25,28 @@ def fold(
 
     ``sketches`` has a row for each record of ``sketched``; a hit without one stays as it is.
     """
-    words = sketch.words(sketches)
-    common = _common(words)
-    if not common.any():
+    if not sketched:
         return [*hits]
-    rows = {number: row for row, number in enumerate(sketched) if common[row]}
+    rows = {number: row for row, number in enumerate(sketched)}
+    words = sketch.heads(sketches).tolist()
     place = {hit.number: at for at, hit in enumerate(hits)}
     under: dict[int, list[int]] = {}
-    standing: dict[tuple[int, str], list[int]] = {}
+    standing: dict[tuple[int, int, str], list[int]] = {}
     for hit in hits:
         number = hit.number
         if number not in rows:
             under[number] = []
             continue
         row = rows[number]
-        keys = [(word, kinds[number]) for word in words[row].tolist()]
-        near = {
-            place[other]: other
-            for key in keys
-            for other in standing.get(key, ())
+        keys = [(column, word, kinds[number]) for column, word in enumerate(words[row])]
+        near = [
+            other
+            for other in {other for key in keys for other in standing.get(key, ())}
             if (number in superseded or other not in superseded)
             and sketch.is_near(sketches[rows[other]], sketches[row])
-        }
+        ]
         if near:
-            under[near[min(near)]].append(number)
+            under[min(near, key=place.__getitem__)].append(number)
             continue
         under[number] = []
         for key in keys:
@@ -61,12 +56,3 @@ def fold(
         for hit in hits
         if hit.number in under
     ]
-
-
-def _common(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which rows have a word that another row has as well."""
-    ordered = np.sort(words, axis=None)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(repeated):
-        return np.zeros(len(words), dtype=np.bool_)
-    return np.asarray(np.isin(words, repeated).any(axis=1))

@@ -102,7 +102,6 @@ def represent(
     records that say the same, all others are below the average. The order within the page
     stays that of ``hits``.
     """
-    before = {hit.number: at for at, hit in enumerate(hits)}
     page, rest = hits[:limit], hits[limit:]
     shown = Counter(kinds[hit.number] for hit in page)
     best: dict[str, float] = {}
@@ -126,6 +125,9 @@ def represent(
                 shown[crowded] -= 1
                 shown[kind] += 1
                 break
+    if all(hit is other for hit, other in zip(page, hits, strict=False)):
+        return hits
+    before = {hit.number: at for at, hit in enumerate(hits)}
     return [
         *sorted(page, key=lambda hit: before[hit.number]),
         *sorted(rest, key=lambda hit: before[hit.number]),

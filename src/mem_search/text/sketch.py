@@ -22,7 +22,12 @@ from mem_search.text.words import CJK
 SIZE: Final = 64
 MOST_DIFFERENT: Final = 4
 """Bytes in which near-duplicates may differ: nineteen of twenty runs are the same, or nearly so
-(docs/retrieval.md). Fewer than eight, so that one of the eight ``words`` is equal."""
+(docs/retrieval.md)."""
+
+WORDS: Final = MOST_DIFFERENT + 1
+HEAD: Final = 4 * WORDS
+"""The first bytes of a sketch, as words of four: in ``WORDS`` of them fewer bytes may differ than
+there are words, so near-duplicates have one word in common. That is looked at first."""
 
 _RUN: Final = 3
 _AT_ONCE: Final = 2048
@@ -33,6 +38,8 @@ _NUMBER: Final = re.compile(r"\w*\d\w*")
 
 Sketches = NDArray[np.uint8]
 """Shape (n, SIZE)."""
+Heads = NDArray[np.uint32]
+"""Shape (n, WORDS)."""
 
 
 def _constants(count: int, seed: int) -> NDArray[np.uint64]:
@@ -80,10 +87,17 @@ def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
     return int(np.count_nonzero(one != other)) <= MOST_DIFFERENT
 
 
-def words(sketches: Sketches) -> NDArray[np.uint64]:
-    """Each sketch as eight words, shape (n, 8): near-duplicates have one of them in common.
+def heads(sketches: Sketches) -> Heads:
+    """The beginnings of sketches: of near-duplicates one word at least is equal, in its column."""
+    return np.ascontiguousarray(sketches[:, :HEAD]).view(np.uint32)
 
-    A word tells its place as well, so that it is equal only to one of the same column.
-    """
-    whole = np.ascontiguousarray(sketches).view(np.uint64)
-    return whole ^ _TERMS[: whole.shape[1]]
+
+def repeated(beginnings: Heads) -> NDArray[np.bool_]:
+    """Which rows have a word in common with another row."""
+    ordered = np.sort(beginnings, axis=0)
+    found = np.zeros(len(beginnings), dtype=np.bool_)
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        for column in range(WORDS):
+            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
+    return found
