@@ -91,7 +91,7 @@ def _operation(route: Route) -> dict[str, Any]:
 def _reply(route: Route) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.reply:
-        reply["content"] = {route.reply: {}}
+        reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
         if route.tag in _LISTED_AS_TEXT:
             reply["content"]["text/plain"] = {"schema": {"type": "string"}}
     return reply

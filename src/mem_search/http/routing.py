@@ -71,7 +71,7 @@ class Route:
     """One operation. ``write`` needs the token; ``early`` answers before the store is open.
 
     ``body_type`` is the content type of the body, where there is one; a body without a model
-    is read by the handler itself.
+    is read by the handler itself. ``replies`` are further content types beside ``reply``.
     """
 
     method: str
@@ -86,6 +86,7 @@ class Route:
     early: bool = False
     status: int = 200
     reply: str = "application/json"
+    replies: tuple[str, ...] = ()
 
     @property
     def reads_itself(self) -> bool:
