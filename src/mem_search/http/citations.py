@@ -67,10 +67,8 @@ async def cite_body(call: Call) -> web.StreamResponse:
 
 async def _cited(call: Call, asked: CitationParameters | CitationsBody) -> web.Response:
     if asked.format == "html" and asked.style not in bibliography.STYLES:
-        styles = ", ".join(bibliography.STYLES)
-        raise InputError(
-            f"{asked.style} is no HTML; leave it out, or ask for {styles}", field="format"
-        )
+        known = ", ".join(bibliography.STYLES)
+        raise InputError(f"only {known} are written as HTML, {asked.style} is not", field="format")
     refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
     items = items_of(call, await _records(call, refs), asked.tz)
     if asked.format == "html":

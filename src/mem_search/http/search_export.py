@@ -43,7 +43,7 @@ class SearchExportParameters(SearchParameters):
 
 
 async def export(call: Call) -> web.StreamResponse:
-    """Search as ``/api/search`` does; ``Link`` says where the results go on."""
+    """Search as ``/api/search`` does; the headers say how many there are and how to go on."""
     asked = call.asked(SearchExportParameters)
     page = await call.search(asked.search())
     text, page = await asyncio.to_thread(_written, call, asked, page)
@@ -53,9 +53,11 @@ async def export(call: Call) -> web.StreamResponse:
         "X-Total-Count": str(page.total),
     }
     following = page.query.offset + len(page.results)
-    if page.results and following < page.total:
-        next_page = call.request.rel_url.update_query(offset=following)
-        headers["Link"] = f'<{next_page}>; rel="next"'
+    if following < page.total:
+        headers["X-Next-Offset"] = str(following)
+        if page.results:  # else the next page would be this one again
+            next_page = call.request.rel_url.update_query(offset=following)
+            headers["Link"] = f'<{next_page}>; rel="next"'
     return file_reply(text, content_type, headers=headers)
 
 
