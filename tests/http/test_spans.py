@@ -22,9 +22,9 @@ WORDS = (
 ).split()
 ODD = ("\r\n", "\n\n", "\t", "\x00", "\ufeff", "\u200b", "\u2028", "password = hunter2hunter2",
        "<private>not for you</private>", "  ", "…", '"', "<b>", "\x1b[0m")  # fmt: skip
-LENGTHS = (1, 5, 30, 200, 900, 2500)
-RECORDS = 500
-SEARCHES = 14
+LENGTHS = (1, 5, 30, 200, 600, 1500)
+RECORDS = 300
+SEARCHES = 10
 
 
 def text_of(rng: random.Random, length: int) -> str:
@@ -67,7 +67,7 @@ async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
         query = f"lantern {rng.choice(WORDS)} {rng.choice(WORDS)}"
         length = rng.choice((40, 41, 77, 200, 2000))
         body = {
-            "query": query, "limit": 100, "offset": rng.randrange(0, 300, 50),
+            "query": query, "limit": 100, "offset": rng.randrange(0, 200, 50),
             "search_type": rng.choice(("keyword", "semantic", "hybrid")),
             "mode": rng.choice(("basic", "deep_research")), "snippet_length": length,
         }  # fmt: skip
@@ -90,7 +90,7 @@ async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
         weighted = await json(await empty.post("/api/v2/search/hybrid", json=asked))
         for item in weighted["data"]["items"]:
             await span_holds(item["id"], item["snippet"], item["snippet_span"])
-    assert seen > 5000
+    assert seen > 4000
 
 
 async def json(reply: Any) -> Any:
