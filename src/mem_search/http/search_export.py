@@ -16,9 +16,10 @@ from mem_search.http.parameters import SearchParameters, also
 from mem_search.http.replies import dumps
 from mem_search.http.routing import Call
 from mem_search.model import Page
-from mem_search.renderers.budget import fits, most_that, shortened
+from mem_search.renderers.budget import fits, shortened
 from mem_search.renderers.csv import as_csv
 from mem_search.renderers.markdown import as_markdown
+from mem_search.text import tokens
 
 As = Literal["csv", "json", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago"]
 MOST = 500
@@ -62,16 +63,16 @@ async def export(call: Call) -> web.StreamResponse:
 
 
 def _written(call: Call, asked: SearchExportParameters, page: Page) -> tuple[str, Page]:
-    """The file, and the page of what is in it: as many results as ``max_tokens`` has room for."""
+    """The file, and the page of what is in it, shortened until it fits ``max_tokens``."""
     write = _writer(call, asked)
-    text, limit = write(page), asked.max_tokens
-    if limit is None or fits(text, limit):
-        return text, page
-    kept = most_that(
-        lambda count: fits(write(shortened(page, count, limit)), limit), len(page.results)
-    )
-    page = shortened(page, kept, limit)
-    return write(page), page
+    whole, kept, limit = page, len(page.results), asked.max_tokens
+    text = write(page)
+    while limit is not None and kept and not fits(text, limit):
+        # By its share of the size: a file is written twice or so, where trying each would be slow.
+        kept = min(kept - 1, kept * limit // tokens.count(text))
+        page = shortened(whole, kept, limit)
+        text = write(page)
+    return text, page
 
 
 def _writer(call: Call, asked: SearchExportParameters) -> Callable[[Page], str]:

@@ -7,8 +7,10 @@ A folder narrows notes and a domain narrows websites; records of other kinds pas
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
+from mem_search.errors import MissingField
 from mem_search.model import (
     KINDS,
     AllOf,
@@ -60,18 +62,27 @@ class Scratchpad:
 def search_query(
     query: UniversalQuery, *, hide_scratchpad: bool, asked_at: datetime | None = None
 ) -> SearchQuery:
-    """What the engine is asked; ``hide_scratchpad`` when there is something to hide."""
-    demands = tuple(_demands(query, hide_scratchpad=hide_scratchpad))
-    kinds = () if set(query.kinds) >= set(KINDS) else query.kinds
+    """What the engine is asked; ``hide_scratchpad`` when there is something to hide.
+
+    Raises MissingField when there is neither a question nor a filter: that the scratchpad is
+    hidden is none.
+    """
+    demands = tuple(_narrowings(query))
+    filters = Filters(
+        kinds=() if set(query.kinds) >= set(KINDS) else query.kinds,
+        created=query.created,
+        updated=query.updated,
+        archived=query.archived,
+        demand=AllOf(demands) if demands else None,
+    )
+    if not query.text.strip() and not filters:
+        raise MissingField("give a query, or at least one filter", field="query")
+    if hide_scratchpad and not query.folder and _asks_for(query, "note"):
+        hidden = Not(_has("note", "folder", SCRATCHPAD))
+        filters = replace(filters, demand=AllOf((*demands, hidden)))
     return SearchQuery(
         text=query.text,
-        filters=Filters(
-            kinds=kinds,
-            created=query.created,
-            updated=query.updated,
-            archived=query.archived,
-            demand=AllOf(demands) if demands else None,
-        ),
+        filters=filters,
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
@@ -80,23 +91,24 @@ def search_query(
     )
 
 
-def _demands(query: UniversalQuery, *, hide_scratchpad: bool) -> Iterator[Demand]:
-    def asks_for(kind: Kind) -> bool:
-        return not query.kinds or kind in query.kinds
-
-    if query.folder and asks_for("note"):
-        yield _only_of("note", ("folder", query.folder))
-    elif hide_scratchpad and asks_for("note"):
-        yield Not(_has("note", ("folder", SCRATCHPAD)))
-    if query.domain and asks_for("website"):
-        yield _only_of("website", ("domain", query.domain))
+def _narrowings(query: UniversalQuery) -> Iterator[Demand]:
+    if query.folder and _asks_for(query, "note"):
+        yield _only_of("note", "folder", query.folder)
+    if query.domain and _asks_for(query, "website"):
+        domain = query.domain.lower().removeprefix("www.")
+        yield _only_of("website", "domain", domain, f"www.{domain}")
 
 
-def _only_of(kind: Kind, facet: tuple[str, str]) -> Demand:
-    """A record of ``kind`` has the facet; others need not."""
-    return AnyOf((Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),))), _has(kind, facet)))
+def _asks_for(query: UniversalQuery, kind: Kind) -> bool:
+    return not query.kinds or kind in query.kinds
 
 
-def _has(kind: Kind, facet: tuple[str, str]) -> Demand:
-    name, value = facet
-    return Condition(f"{name}:{value}", (Filters(kinds=(kind,), facets=(facet,)),))
+def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
+    """A record of ``kind`` has one of the values; others need not."""
+    others = Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),)))
+    return AnyOf((others, _has(kind, facet, *values)))
+
+
+def _has(kind: Kind, facet: str, *values: str) -> Demand:
+    alternatives = tuple((facet, value) for value in values)
+    return Condition(f"{facet}:{values[0]}", (Filters(kinds=(kind,), any_facets=alternatives),))
