@@ -170,7 +170,7 @@ async def test_a_list_links_to_the_web_or_to_the_worker(cited: Client) -> None:
     text = await reply.text()
     assert "[JWT \\& auth handbook](https://example.org/jwt): Website, Nov 18, 2025" in text
     host = f"http://{cited.host}:{cited.port}"
-    assert f"[Reading list]({host}/api/records/note:6): Note, Feb 1, 2024, `note:6`" in text
+    assert f"[Reading list]({host}/v/note:6): Note, Feb 1, 2024, `note:6`" in text
 
 
 async def test_results_are_exported_as_citations(cited: Client) -> None:

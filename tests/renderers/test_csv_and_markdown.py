@@ -100,7 +100,7 @@ def test_any_result_is_one_row_of_every_column_and_no_cell_acts(
 def test_a_list_has_links_facts_and_what_was_found() -> None:
     listed = page(
         result("note", 1, "Reading list", "Papers about *auth*.", project="web"),
-        result("website", 2, "JWT [handbook]", url="https://example.org/a(b)?c=1"),
+        result("website", 2, "JWT [handbook]", url="https://example.org/a (b)?c=1"),
         result("file", 3, "auth.py", "auth.py", url="javascript:alert(1)"),
         total=30,
         query=SearchQuery("auth", offset=7),
@@ -111,11 +111,11 @@ def test_a_list_has_links_facts_and_what_was_found() -> None:
     written = f"""\
 # Found 30 result(s) matching "auth"
 
-8. [Reading list]({BASE}/api/records/note:1): Note, Nov 17, 2025, web, `note:1`
+8. [Reading list]({BASE}/v/note:1): Note, Nov 17, 2025, web, `note:1`
    > Papers about \\*auth\\*.
-9. [JWT \\[handbook\\]](https://example.org/a%28b%29?c=1): Website, Nov 17, 2025, `website:2`
+9. [JWT \\[handbook\\]](https://example.org/a%20%28b%29?c=1): Website, Nov 17, 2025, `website:2`
    > Text.
-10. [auth.py]({BASE}/api/records/file:3): File, Nov 17, 2025, `file:3`
+10. [auth.py]({BASE}/v/file:3): File, Nov 17, 2025, `file:3`
 
 Showing 8-10 of 30; next: offset=10
 

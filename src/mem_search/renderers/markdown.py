@@ -1,7 +1,7 @@
 """Results as a Markdown list with links, to be put into a note or an issue.
 
 What was found is text, never markup: signs that mean something to CommonMark are escaped, and
-only web addresses become links; a record without one links to itself in the worker.
+only web addresses become links; a record without one links to its page in the worker.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 from mem_search.model import Page, Record, Result
 from mem_search.renderers.account import heading, notes, paging
+from mem_search.renderers.universal import url_of
 from mem_search.renderers.view import View
 from mem_search.renderers.words import one_line
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
 """What begins a list or underlines a heading, where it stands first on a line."""
-_WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
 
 
@@ -58,7 +58,4 @@ def _quoted(result: Result, indent: str) -> Iterator[str]:
 
 
 def _address(record: Record, base: str) -> str:
-    address = one_line(record.url)
-    if not _WEB.match(address):
-        address = f"{base}/api/records/{record.ref}"
-    return quote(address, safe=_IN_ADDRESS)
+    return quote(one_line(url_of(record, base)), safe=_IN_ADDRESS)
