@@ -19,6 +19,7 @@ from mem_search.search.engine import Engine
 from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
 from mem_search.search.universal_filters import Scratchpad
 from mem_search.search.universal_search import UniversalSearch, relevance
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -216,7 +217,7 @@ class Plain:
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
     legs = (filled.engine._legs[0], Away())
     universal = UniversalSearch(
-        Plain(Engine(filled.database, legs, filled.corpus)),
+        Plain(Engine(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
         filled.database,
         by_name,
         Scratchpad(filled.database),
