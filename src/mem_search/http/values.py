@@ -11,11 +11,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.http.timezones import zone
-from mem_search.model import KINDS
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
-REF_PATTERN = rf"^(local:)?({'|'.join(KINDS)}):[0-9]{{1,18}}$"
+REF_PATTERN = rf"^(local:)?({'|'.join(kind.name for kind in records.KINDS)}):[0-9]{{1,18}}$"
 kind_of = records.kind_called
 
 

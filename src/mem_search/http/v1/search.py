@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from mem_search.http.problems import Fault, Invalid
+from mem_search.errors import InputError
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.v1.models import UniversalSearchRequest
@@ -18,8 +18,7 @@ async def search(call: Call) -> web.StreamResponse:
     """Answer one universal search."""
     asked = call.sent(UniversalSearchRequest)
     if asked.background:
-        fault = Fault("this worker answers at once; leave it out", pointer="/background")
-        raise Invalid([fault])
+        raise InputError("this worker answers at once; leave background out", field="background")
     return json_reply(await answer(call, asked.universal()))
 
 
