@@ -175,7 +175,7 @@ class Filters:
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
     and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
-    asks for explicitly.
+    asks for explicitly. ``without`` are numbers of records that are left out whatever they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -193,6 +193,7 @@ class Filters:
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
     demand: Demand | None = None
+    without: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filters()

@@ -19,12 +19,13 @@ import mem_search
 from mem_search.http.problems import CONTENT_TYPE, Problem
 from mem_search.http.reading import spellings
 from mem_search.http.routing import Route
+from mem_search.http.values import REF_PATTERN
 
 _REFS = "#/components/schemas/{model}"
 _IN_PATH = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
-    "ref": {"type": "string", "examples": ["observation:42"]},
+    "ref": {"type": "string", "pattern": REF_PATTERN, "examples": ["observation:42"]},
     "id": {"type": "string"},
 }
 _LISTED_AS_TEXT = ("search", "timeline")

@@ -15,6 +15,7 @@ from mem_search.model import Ref
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
+REF_PATTERN = rf"^(local:)?({'|'.join(kind.name for kind in records.KINDS)}):[0-9]{{1,18}}$"
 kind_of = records.kind_called
 
 

@@ -64,10 +64,9 @@ class UniversalSearch:
         there is neither a question nor a filter, Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        hidden = await self._scratchpad.is_used()
-        page = await self._front.search(
-            search_query(query, hide_scratchpad=hidden, asked_at=asked_at), surface
-        )
+        scratchpad = await self._scratchpad.notes()
+        asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at)
+        page = await self._front.search(asked, surface)
         items = await self._items(query, page)
         return UniversalPage(
             query=query,

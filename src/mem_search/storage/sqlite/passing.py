@@ -81,6 +81,8 @@ def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
         mask &= columns.importance[records] >= np.float64(filters.importance)
     if filters.archived is not None:
         mask &= columns.archived[records] == filters.archived
+    if filters.without:
+        mask &= ~np.isin(records, filters.without)
     return np.asarray(mask, dtype=np.bool_)
 
 
@@ -96,6 +98,7 @@ def untold(filters: Filters) -> Filters:
         updated=ANY_TIME,
         importance=None,
         archived=None,
+        without=(),
     )
 
 
