@@ -30,7 +30,7 @@ from mem_search.jobs.upkeep import AuditJob, RebuildJob
 from mem_search.records import kind_called
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
-from mem_search.retrievers.vector import VectorRetriever
+from mem_search.retrievers.vector import SCAN_LIMIT, VectorRetriever
 from mem_search.search.engine import Engine
 from mem_search.search.front import Front
 from mem_search.search.search_log import SearchLog
@@ -80,6 +80,19 @@ class CorpusNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model with the threads it runs in; all stores of a worker share one."""
+
+    embedder: Embedder
+    embedding: ThreadPoolExecutor
+    asking: ThreadPoolExecutor
+
+    async def close(self) -> None:
+        for executor in (self.embedding, self.asking):
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Runtime:
     """Everything a surface needs, ready to use."""
 
@@ -96,30 +109,36 @@ class Runtime:
     embedder: Embedder
     jobs: JobQueue
     started_at: int
+    model: Model
 
 
 @asynccontextmanager
-async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncIterator[Runtime]:
+async def open_runtime(
+    settings: Settings, *, background: bool = True, shared: Model | None = None
+) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
     ``background=False`` opens the store and the engine without indexing, jobs or following.
+    ``shared`` is the model of another runtime, which has to stay open longer: for the home of
+    a user, whose vectors are searched exactly as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
     """
     database = await Database.open(settings.database)
-    embedding = ThreadPoolExecutor(1, thread_name_prefix="embed-passages")
-    asking = ThreadPoolExecutor(1, thread_name_prefix="embed-question")
+    space: Model | None = None
     tasks: list[asyncio.Task[None]] = []
     index: ChromaIndex | OffIndex | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
     reset = asyncio.Event()
     try:
-        embedder = await asyncio.to_thread(_embedder, settings)
+        space = shared or await _open_model(settings)
+        embedder, embedding, asking = space.embedder, space.embedding, space.asking
         model = await database.write(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
+        few = shared is not None and (await database.read(stats.corpus)).size <= SCAN_LIMIT
         index = open_index(
-            settings.chroma_url if embedder.dimensions else "off",
+            "off" if few or not embedder.dimensions else settings.chroma_url,
             chroma_dir=settings.chroma_dir,
             logs_dir=settings.logs_dir,
             fingerprint=embedder.fingerprint,
@@ -161,6 +180,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             embedder=embedder,
             jobs=jobs,
             started_at=int(time.time() * 1000),
+            model=space,
         )
         index.start()
         if background:
@@ -170,7 +190,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
                 _run("search log", searches.run()),
-                _run("warm up", _warm_up(embedder, asking)),
+                *(() if shared else (_run("warm up", _warm_up(embedder, asking)),)),
             )
             tasks += [asyncio.create_task(work) for work in background_work]
         yield runtime
@@ -184,11 +204,19 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
                 await task
         if searches is not None:
             await searches.flush()
-        for executor in (embedding, asking):
-            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+        if space is not None and shared is None:
+            await space.close()
         if index is not None:
             await index.close()
         await database.close()
+
+
+async def _open_model(settings: Settings) -> Model:
+    return Model(
+        embedder=await asyncio.to_thread(_embedder, settings),
+        embedding=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
+        asking=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+    )
 
 
 def _embedder(settings: Settings) -> Embedder:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from mem_search.http.dispatch import TOKEN, bound
+from mem_search.http.dispatch import bound
 from mem_search.http.middleware import add_headers, answer
 from mem_search.http.opening import OPENING, Opening, hold_open
 from mem_search.http.routes import ROUTES
-from mem_search.http.token import read_or_create
+from mem_search.http.token import TOKEN, read_or_create
 from mem_search.settings import Settings
 
 LARGEST_BODY = 32 * 1024 * 1024
@@ -18,7 +18,7 @@ def build_app(settings: Settings) -> web.Application:
     """An app that opens its runtime in the background once it runs.
 
     ``app[OPENING].ready()`` waits for that, or raises why it failed. Raises StorageError when
-    the token cannot be kept.
+    the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[OPENING] = Opening(settings)

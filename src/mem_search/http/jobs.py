@@ -75,7 +75,7 @@ async def import_upload(call: Call) -> web.StreamResponse:
     """Read the records in the body, however many, one a line."""
     if not call.request.can_read_body:
         raise MissingField("send the records as the body, one JSON object a line", field="body")
-    path = await spool.keep(call.opening.settings.home, _chunks(call.request))
+    path = await spool.keep(call.runtime.settings.home, _chunks(call.request))
     return await _submit(call, "import", {"source": "jsonl", "path": str(path), "spooled": True})
 
 

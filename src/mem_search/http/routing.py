@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search import records
+from mem_search.access.callers import Caller
 from mem_search.http.opening import OPENING, Opening
+from mem_search.http.standing import STANDING
 from mem_search.http.timezones import Zone, zone
 from mem_search.model import Page, SearchQuery
 from mem_search.renderers import View
@@ -36,8 +38,16 @@ class Call:
 
     @property
     def runtime(self) -> Runtime:
-        """Raises Unavailable while the store is being opened."""
-        return self.opening.runtime
+        """The store of whoever asks, with all its parts.
+
+        Raises Unavailable while the worker's is being opened.
+        """
+        return self.request[STANDING].runtime or self.opening.runtime
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks."""
+        return self.request[STANDING].caller
 
     def asked(self, model: type[M]) -> M:
         """The query parameters, as the model that the route names."""
@@ -68,7 +78,11 @@ Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation. ``write`` needs the token; ``early`` answers before the store is open.
+    """One operation. ``write`` needs a token; ``early`` answers before the store is open.
+
+    ``only`` the machine's ``person`` may read files of the machine or tend its index, and only
+    who has the ``home``'s own token gives out others; everything else is for users, too, each
+    over their own store.
 
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself.
@@ -83,9 +97,15 @@ class Route:
     body: type[BaseModel] | None = None
     body_type: str = "application/json"
     write: bool = False
+    only: Literal["", "person", "home"] = ""
     early: bool = False
     status: int = 200
     reply: str = "application/json"
+
+    @property
+    def changes(self) -> bool:
+        """Whether a token that may only read does not do."""
+        return self.write and self.method != "GET"
 
     @property
     def reads_itself(self) -> bool:
