@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from mem_search.access.limits import Meters
 from mem_search.http.dispatch import bound
+from mem_search.http.limits import METERS
 from mem_search.http.middleware import add_headers, answer
 from mem_search.http.opening import OPENING, Opening, hold_open
 from mem_search.http.routes import ROUTES
@@ -23,6 +25,7 @@ def build_app(settings: Settings) -> web.Application:
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[OPENING] = Opening(settings)
     app[TOKEN] = read_or_create(settings)
+    app[METERS] = Meters()
     app.cleanup_ctx.append(hold_open)
     app.on_response_prepare.append(add_headers)
     for route in ROUTES:

@@ -10,7 +10,6 @@ from aiohttp import web
 
 from mem_search.access.callers import NOBODY, OWNER, Caller
 from mem_search.errors import Forbidden, Unauthorized
-from mem_search.http.guard import is_remote
 from mem_search.http.opening import OPENING
 from mem_search.http.routing import Route
 from mem_search.http.token import TOKEN, matches
@@ -36,10 +35,10 @@ def caller_of(request: web.Request) -> Caller:
     return known
 
 
-def check_rights(request: web.Request, route: Route, caller: Caller) -> None:
+def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
     """Raises Unauthorized where a token is needed, Forbidden where this one does not do."""
     if not caller.is_known:
-        if route.write or is_remote(request, request.app[OPENING].settings):
+        if route.write or remote:
             raise Unauthorized(
                 "this needs a token: send 'Authorization: Bearer TOKEN' with what is in the file"
                 " 'token' of the worker's home, in MEM_SEARCH_TOKEN, or what you were given"

@@ -7,6 +7,8 @@ from aiohttp.typedefs import Handler
 
 from mem_search.access.callers import NOBODY
 from mem_search.http.callers import caller_of, check_rights
+from mem_search.http.guard import is_remote
+from mem_search.http.limits import admit, searches
 from mem_search.http.opening import OPENING
 from mem_search.http.parameters import Parameters
 from mem_search.http.reading import read_body, read_query
@@ -17,6 +19,7 @@ from mem_search.http.standing import STANDING, Standing
 def bound(route: Route) -> Handler:
     """The aiohttp handler of ``route``."""
     model = route.query or Parameters
+    is_search = searches(route.query, route.body)
 
     async def called(request: web.Request) -> Call:
         query = read_query(model, request.query, request.app[OPENING].settings.timezone)
@@ -33,14 +36,17 @@ def bound(route: Route) -> Handler:
             return await route.handler(await called(request))
         opening = request.app[OPENING]
         caller = caller_of(request)
-        check_rights(request, route, caller)
+        remote = is_remote(request, opening.settings)
+        check_rights(route, caller, remote=remote)
         own = opening.runtime  # raises while there is none
         call = await called(request)
+        standing = request[STANDING] = Standing(caller, own, remote)
+        if is_search:
+            admit(request, call.question, research=call.is_research, agent=route.is_agents)
         if not caller.user:
-            request[STANDING] = Standing(caller, own)
             return await route.handler(call)
         async with opening.users.lent(caller.user) as theirs:
-            request[STANDING] = Standing(caller, theirs)
+            standing.runtime = theirs
             return await route.handler(call)
 
     return handle

@@ -12,7 +12,9 @@ from aiohttp.typedefs import Handler
 from mem_search.errors import MalformedBody, MemSearchError
 from mem_search.http import problems
 from mem_search.http.guard import check_place
+from mem_search.http.limits import headers_of
 from mem_search.http.opening import OPENING
+from mem_search.http.standing import STANDING
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +53,13 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return problems.of_bug(request)
 
 
-async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Signal: every reply, streamed ones too, says its id and that nobody may keep it."""
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Signal: every reply, streamed ones too, says its id and that nobody may keep it.
+
+    And to whom there is a limit, how much of it is left.
+    """
     response.headers.update(_HEADERS)
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
+    standing = request.get(STANDING)
+    if standing is not None and standing.allowances:
+        response.headers.update(headers_of(standing.allowances.values()))

@@ -20,6 +20,9 @@ from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
+RESEARCH = "deep_research"
+"""The mode of a universal search that is a step of a chain."""
+
 COMMAND_LINE = "mem-search"
 """The User-Agent of the command line."""
 
@@ -48,6 +51,21 @@ class Call:
     def caller(self) -> Caller:
         """Who asks."""
         return self.request[STANDING].caller
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a careful look at the question found; empty where none was taken."""
+        return self.request[STANDING].flags
+
+    @property
+    def question(self) -> str:
+        """What is looked for, by the field ``query`` of parameters or body; empty without."""
+        return str(getattr(self.body, "query", "") or getattr(self.query, "query", "") or "")
+
+    @property
+    def is_research(self) -> bool:
+        """Whether the body asks for a step of deep research (seed 000)."""
+        return getattr(self.body, "mode", "") == RESEARCH
 
     def asked(self, model: type[M]) -> M:
         """The query parameters, as the model that the route names."""
@@ -101,6 +119,11 @@ class Route:
     early: bool = False
     status: int = 200
     reply: str = "application/json"
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether agents ask here, as over MCP."""
+        return "mcp" in self.path.split("/")
 
     @property
     def changes(self) -> bool:
