@@ -81,6 +81,7 @@ class _Held:
         try:
             if after is not None:  # the same home is still being closed
                 await asyncio.wait([after])
+            await asyncio.to_thread(_make, settings.home)
             async with open_runtime(settings, shared=model) as runtime:
                 await asyncio.to_thread(sweep, settings.home)
                 self._opened.set_result(runtime)
@@ -241,6 +242,14 @@ async def _has_work(runtime: Runtime) -> bool:
     except StorageError:
         return False  # a store that cannot be read is not kept open for its sake
     return bool(sum(waiting.values())) and not runtime.indexer.error
+
+
+def _make(home: Path) -> None:
+    try:
+        for folder in (home.parent, home):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot make {home}: {error.strerror}") from error
 
 
 def _delete(home: Path) -> None:
