@@ -9,7 +9,6 @@ from functools import lru_cache
 from mem_search.model import Snippet
 
 LENGTH = 240
-_WORD = re.compile(r"\w+")
 
 
 def snippet(
@@ -22,10 +21,10 @@ def snippet(
     """
     if end - start <= length:
         return _cut(text, start, end, start, end)
-    stems = {stem(word) for word in words}
+    stems = frozenset(map(stem, words))
     hits = [
-        (match.start() + start, root)
-        for match in _WORD.finditer(text[start:end])
+        (match.start(), root)
+        for match in (_begin_with(stems).finditer(text, start, end) if stems else ())
         if (root := stem(match[0].lower())) in stems
     ]
     if not hits:
@@ -38,6 +37,12 @@ def snippet(
             best_at, best = at, len(inside)
     first = max(start, best_at - lead)
     return _cut(text, first, min(end, first + length), start, end)
+
+
+@lru_cache(maxsize=256)
+def _begin_with(stems: frozenset[str]) -> re.Pattern[str]:
+    """Words that begin with a stem: far fewer to look at than all words of a passage."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(stems)))})\w*", re.IGNORECASE)
 
 
 def _cut(text: str, first: int, last: int, start: int, end: int) -> Snippet:
