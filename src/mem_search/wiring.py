@@ -38,6 +38,7 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.exact import ExactIndex
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
@@ -45,6 +46,7 @@ from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 
 log = logging.getLogger(__name__)
+Index = ChromaIndex | OffIndex | ExactIndex
 
 SMALL_CORPUS = 5_000
 """Passages up to which the numbers are read again at every change."""
@@ -106,7 +108,7 @@ class Runtime:
     intake: Intake
     reader: Reader
     indexer: Indexer
-    index: ChromaIndex | OffIndex
+    index: Index
     embedder: Embedder
     jobs: JobQueue
     started_at: int
@@ -121,13 +123,13 @@ async def open_runtime(
 
     ``background=False`` opens the store and the engine without indexing, jobs or following.
     ``shared`` is the model of another runtime, which has to stay open longer: for the home of
-    a user, whose vectors are searched exactly as long as there are few (ADR 0011).
+    a user, whose vectors are searched in memory as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
     """
     database = await Database.open(settings.database)
     space: Model | None = None
     tasks: list[asyncio.Task[None]] = []
-    index: ChromaIndex | OffIndex | None = None
+    index: Index | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
     reset = asyncio.Event()
@@ -138,14 +140,19 @@ async def open_runtime(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
         few = shared is not None and (await database.read(stats.corpus)).size <= SCAN_LIMIT
-        index = open_index(
-            "off" if few or not embedder.dimensions else settings.chroma_url,
-            chroma_dir=settings.chroma_dir,
-            logs_dir=settings.logs_dir,
-            fingerprint=embedder.fingerprint,
-            dimensions=embedder.dimensions,
-            token=settings.chroma_token,
-            on_reset=reset.set,
+        exact = few and embedder.dimensions > 0
+        index = (
+            ExactIndex(database, model, embedder.dimensions)
+            if exact
+            else open_index(
+                settings.chroma_url if embedder.dimensions else "off",
+                chroma_dir=settings.chroma_dir,
+                logs_dir=settings.logs_dir,
+                fingerprint=embedder.fingerprint,
+                dimensions=embedder.dimensions,
+                token=settings.chroma_token,
+                on_reset=reset.set,
+            )
         )
         corpus = CorpusNumbers(database)
         owners, columns = PassageOwners(database), RecordColumns(database)

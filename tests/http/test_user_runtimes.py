@@ -164,7 +164,10 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
     users: UserRuntimes, runtime: Runtime
 ) -> None:
     async with users.lent("ada") as theirs:
-        assert theirs.index.state == "off"
+        await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
+        page = await theirs.engine.search(SearchQuery("tides", mode="vector"))
+        assert (page.total, page.report.legs[0].state, page.report.coverage) == (4, "ok", 1.0)
+        assert (theirs.index.name, theirs.index.state) == ("exact", "ready")
         assert theirs.settings.home == runtime.settings.home / "users" / "ada"
         assert not theirs.settings.chroma_dir.exists()
 
