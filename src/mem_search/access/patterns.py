@@ -13,8 +13,8 @@ _PATTERNS: Final = (
     ("prompt_injection", re.compile(r"ignore\s+(?:previous|all|above)", re.IGNORECASE)),
     ("prompt_leaking", re.compile(r"system\s+prompt", re.IGNORECASE)),
     ("script_injection", re.compile(r"<script|javascript:|onclick=", re.IGNORECASE)),
-    # The first } after ${ is as good as any, and found without going back.
-    ("template_injection", re.compile(r"\$\{[^}\n]*+\}")),
+    # The first ${ of a line with the last } behind it: no second one has to be tried.
+    ("template_injection", re.compile(r"^(?:[^$\n]|\$(?!\{))*+\$\{.*\}", re.MULTILINE)),
     ("sql_injection", re.compile(r"union\s+select|drop\s+table", re.IGNORECASE)),
 )
 MOST: Final = 10_000
