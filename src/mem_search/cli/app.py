@@ -10,7 +10,17 @@ import sys
 import typer
 
 from mem_search import __version__
-from mem_search.cli import doctor, filling, index, records, searching, standing, suggesting, worker
+from mem_search.cli import (
+    access,
+    doctor,
+    filling,
+    index,
+    records,
+    searching,
+    standing,
+    suggesting,
+    worker,
+)
 from mem_search.cli.session import note, report
 from mem_search.errors import MemSearchError
 
@@ -49,6 +59,8 @@ for _module in (records, filling, standing, suggesting, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")
+app.add_typer(access.token_app, name="token")
+app.add_typer(access.user_app, name="user")
 
 
 def main(argv: list[str]) -> int:
