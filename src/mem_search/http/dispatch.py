@@ -8,7 +8,7 @@ from aiohttp.typedefs import Handler
 from mem_search.access.callers import NOBODY
 from mem_search.http.callers import caller_of, check_rights
 from mem_search.http.guard import is_remote
-from mem_search.http.limits import admit, searches
+from mem_search.http.limits import RESEARCH, admit, admit_message, searches
 from mem_search.http.opening import OPENING
 from mem_search.http.parameters import Parameters
 from mem_search.http.reading import read_body, read_query
@@ -42,7 +42,10 @@ def bound(route: Route) -> Handler:
         call = await called(request)
         standing = request[STANDING] = Standing(caller, own, remote)
         if is_search:
-            admit(request, call.question, research=call.is_research, agent=route.is_agents)
+            research = getattr(call.body, "mode", "") == RESEARCH
+            admit(request, call.question, research=research, agent=route.is_agents)
+        elif route.is_agents:
+            await admit_message(request)
         if not caller.user:
             return await route.handler(call)
         async with opening.users.lent(caller.user) as theirs:

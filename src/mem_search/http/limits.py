@@ -6,20 +6,20 @@ draft-ietf-httpapi-ratelimit-headers-11. Who is counted, and against what, is ``
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable
 from typing import Final
 
 from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.levels import Circumstances, Level, level_of
-from mem_search.access.limits import Allowance, Meters, Policy, refused
+from mem_search.access.limits import Meters, Policy, refused
 from mem_search.access.patterns import flags
 from mem_search.errors import LimitReached
 from mem_search.http.opening import OPENING
 from mem_search.http.problems import REQUEST_ID
-from mem_search.http.standing import STANDING
+from mem_search.http.standing import STANDING, Standing
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime
@@ -27,6 +27,9 @@ from mem_search.wiring import Runtime
 log = logging.getLogger(__name__)
 
 METERS: Final = web.AppKey("meters", Meters)
+FLAGS: Final = "X-Mem-Search-Flags"
+RESEARCH: Final = "deep_research"
+"""The mode of a universal search that is a step of a chain (seed 000)."""
 
 
 def searches(*models: type[BaseModel] | None) -> bool:
@@ -60,6 +63,24 @@ def admit(request: web.Request, text: str, *, research: bool = False, agent: boo
                     REQUEST_ID.get())  # fmt: skip
 
 
+async def admit_message(request: web.Request) -> None:
+    """The same for a message of MCP that asks a tool a question; other messages are free.
+
+    What is wrong with a message is for its reader to say. Raises LimitReached.
+    """
+    standing = request[STANDING]
+    if level_of(Circumstances(standing.caller, standing.remote, agent=True)) is Level.TRUSTED:
+        return
+    try:
+        message = json.loads(await request.read())
+        asked = message["params"]["arguments"] if message["method"] == "tools/call" else {}
+        question = asked.get("query")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return
+    if isinstance(question, str):
+        admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
+
+
 def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
     """What a search counts against."""
     if not research:
@@ -83,12 +104,14 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
         )
 
 
-def headers_of(allowances: Iterable[Allowance]) -> dict[str, str]:
-    """The two header fields; nothing where nothing was counted."""
-    told = list(allowances)
+def headers_of(standing: Standing) -> dict[str, str]:
+    """What was counted, and what a question was flagged; nothing for whom nothing was."""
+    told = standing.allowances.values()
+    flagged = {FLAGS: ", ".join(standing.flags)} if standing.flags else {}
     if not told:
-        return {}
+        return flagged
     return {
+        **flagged,
         "RateLimit-Policy": ", ".join(
             f'"{each.policy.name}";q={each.policy.quota};w={each.policy.seconds}' for each in told
         ),

@@ -61,5 +61,5 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     response.headers.update(_HEADERS)
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
     standing = request.get(STANDING)
-    if standing is not None and standing.allowances:
-        response.headers.update(headers_of(standing.allowances.values()))
+    if standing is not None:
+        response.headers.update(headers_of(standing))

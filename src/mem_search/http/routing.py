@@ -20,9 +20,6 @@ from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
-RESEARCH = "deep_research"
-"""The mode of a universal search that is a step of a chain."""
-
 COMMAND_LINE = "mem-search"
 """The User-Agent of the command line."""
 
@@ -61,11 +58,6 @@ class Call:
     def question(self) -> str:
         """What is looked for, by the field ``query`` of parameters or body; empty without."""
         return str(getattr(self.body, "query", "") or getattr(self.query, "query", "") or "")
-
-    @property
-    def is_research(self) -> bool:
-        """Whether the body asks for a step of deep research (seed 000)."""
-        return getattr(self.body, "mode", "") == RESEARCH
 
     def asked(self, model: type[M]) -> M:
         """The query parameters, as the model that the route names."""
