@@ -35,6 +35,7 @@ VALUES: dict[str, Any] = {
     "type": "decision", "anchor": "1", "timestamp": "2026-01-02",
     "refs": [f"{kind}:{number}" for number, kind in enumerate(KINDS, start=1)],
     "ids": list(range(1, 12)),
+    "id": "local:observation:1",
 }  # fmt: skip
 """What a field of this name is asked with, where its route needs one or knows it."""
 
@@ -89,13 +90,15 @@ async def people(empty: Client) -> list[Person]:
     return known
 
 
-def ways(model: type[BaseModel] | None) -> Iterator[dict[str, Any]]:
+def ways(
+    model: type[BaseModel] | None, values: dict[str, Any] = VALUES
+) -> Iterator[dict[str, Any]]:
     """With the required fields; with each other one that is known beside them; with all."""
     if model is None:
         yield {}
         return
     known = {
-        field.alias or name: VALUES.get(field.alias or name, VALUES.get(name))
+        field.alias or name: values.get(field.alias or name, values.get(name))
         for name, field in model.model_fields.items()
     }
     required = {
@@ -117,7 +120,7 @@ def requests(route: Route) -> Iterator[tuple[str, dict[str, str], dict[str, Any]
     ]
     for path in dict.fromkeys(paths):
         for query in ways(route.query):
-            for body in ways(route.body):
+            for body in ways(route.body, VALUES | {"mode": "deep_research"}):
                 params = {
                     name: ",".join(map(str, value)) if isinstance(value, list) else str(value)
                     for name, value in query.items()

@@ -106,6 +106,22 @@ async def test_nothing_is_looked_at_where_the_level_does_not_ask_for_it(strict: 
         assert (status, flags) == (200, "")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/api/v1/search", {"mode": "deep_research"}), ("/api/v1/mcp/search", {})],
+)
+async def test_the_universal_search_says_what_was_flagged(
+    client: Client, path: str, body: dict[str, Any]
+) -> None:
+    for headers, flags in (
+        ({**AUTHORIZED, **ELSEWHERE}, ["prompt_injection", "sql_injection"]),
+        (AUTHORIZED, None),
+    ):
+        reply = await client.post(path, json={"query": BAD, **body}, headers=headers)
+        assert reply.status == 200
+        assert (await reply.json())["search"].get("flags") == flags
+
+
 async def test_a_message_of_mcp_counts_when_it_asks_a_tool_a_question(strict: Client) -> None:
     ada = {
         **(await join(strict, "ada")).headers,

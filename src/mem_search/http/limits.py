@@ -19,7 +19,7 @@ from mem_search.access.patterns import flags
 from mem_search.errors import LimitReached
 from mem_search.http.opening import OPENING
 from mem_search.http.problems import REQUEST_ID
-from mem_search.http.standing import STANDING, Standing
+from mem_search.http.standing import STANDING
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime
@@ -104,8 +104,11 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
         )
 
 
-def headers_of(standing: Standing) -> dict[str, str]:
+def limit_headers(request: web.Request) -> dict[str, str]:
     """What was counted, and what a question was flagged; nothing for whom nothing was."""
+    standing = request.get(STANDING)
+    if standing is None:
+        return {}
     told = standing.allowances.values()
     flagged = {FLAGS: ", ".join(standing.flags)} if standing.flags else {}
     if not told:

@@ -11,10 +11,10 @@ from aiohttp.typedefs import Handler
 
 from mem_search.errors import MalformedBody, MemSearchError
 from mem_search.http import problems
+from mem_search.http.deprecation import headers_of
 from mem_search.http.guard import check_place
-from mem_search.http.limits import headers_of
+from mem_search.http.limits import limit_headers
 from mem_search.http.opening import OPENING
-from mem_search.http.standing import STANDING
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +58,5 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
 
     And to whom there is a limit, how much of it is left.
     """
-    response.headers.update(_HEADERS)
+    response.headers.update({**_HEADERS, **headers_of(request), **limit_headers(request)})
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
-    standing = request.get(STANDING)
-    if standing is not None:
-        response.headers.update(headers_of(standing))

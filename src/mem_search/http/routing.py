@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel
@@ -49,6 +49,12 @@ class Call:
         """Who asks."""
         return self.request[STANDING].caller
 
+    def flagged(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """A reply that says how its search was done, with the flags of the question if any."""
+        if self.flags:
+            reply["search"]["flags"] = list(self.flags)
+        return reply
+
     @property
     def flags(self) -> tuple[str, ...]:
         """What a careful look at the question found; empty where none was taken."""
@@ -72,10 +78,23 @@ class Call:
     async def search(self, query: SearchQuery) -> Page:
         """Ask as whoever called, the command line or another program."""
         if query.asked_at is None:
-            now = datetime.now(zone(self.opening.settings.timezone))
-            query = replace(query, asked_at=now)
-        by_command = self.request.headers.get("User-Agent", "") == COMMAND_LINE
-        return await self.runtime.front.search(query, "cli" if by_command else "http")
+            query = replace(query, asked_at=self.now)
+        return await self.runtime.front.search(query, self.surface)
+
+    @property
+    def surface(self) -> str:
+        """The word for who called."""
+        return "cli" if self.request.headers.get("User-Agent", "") == COMMAND_LINE else "http"
+
+    @property
+    def now(self) -> datetime:
+        """The moment of asking, in the worker's own time zone."""
+        return datetime.now(zone(self.opening.settings.timezone))
+
+    @property
+    def base(self) -> str:
+        """Where the caller reached this worker; its Host was checked (``guard``)."""
+        return f"{self.request.scheme}://{self.request.host}"
 
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""
@@ -95,7 +114,8 @@ class Route:
     over their own store.
 
     ``body_type`` is the content type of the body, where there is one; a body without a model
-    is read by the handler itself.
+    is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
+    ``answers`` describes the reply.
     """
 
     method: str
@@ -110,6 +130,8 @@ class Route:
     only: Literal["", "person", "home"] = ""
     early: bool = False
     status: int = 200
+    successor: str = ""
+    answers: type[BaseModel] | None = None
     reply: str = "application/json"
 
     @property
