@@ -146,7 +146,9 @@ async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings:
         assert (await client.get("/api/stats")).status == 200
 
 
-READING_POSTS = ("/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch")
+READING_POSTS = (
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations"
+)  # fmt: skip
 """What asks with a body and changes nothing."""
 
 

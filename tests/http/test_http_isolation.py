@@ -36,6 +36,7 @@ VALUES: dict[str, Any] = {
     "refs": [f"{kind}:{number}" for number, kind in enumerate(KINDS, start=1)],
     "ids": list(range(1, 12)),
     "id": "local:observation:1",
+    "as": "csv",
 }  # fmt: skip
 """What a field of this name is asked with, where its route needs one or knows it."""
 

@@ -96,7 +96,7 @@ def _operation(route: Route) -> dict[str, Any]:
 def _reply(route: Route) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.reply:
-        reply["content"] = {route.reply: {}}
+        reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
         if route.answers is not None:
             schema = {"$ref": _REFS.format(model=route.answers.__name__)}
             reply["content"][route.reply] = {"schema": schema}

@@ -115,7 +115,7 @@ class Route:
 
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
-    ``answers`` describes the reply.
+    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``.
     """
 
     method: str
@@ -133,6 +133,7 @@ class Route:
     successor: str = ""
     answers: type[BaseModel] | None = None
     reply: str = "application/json"
+    replies: tuple[str, ...] = ()
 
     @property
     def is_agents(self) -> bool:
