@@ -119,6 +119,28 @@ async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock)
     assert users.open == []
 
 
+async def test_what_a_former_worker_left_goes_on(
+    users: UserRuntimes, runtime: Runtime, clock: Clock
+) -> None:
+    for user in ("ada", "bob"):
+        async with users.lent(user) as theirs:
+            await fill(theirs, draft("s1", "a note about tides"))
+            if user == "ada":
+                await theirs.jobs.close()
+                await theirs.database.write(jobs.create, "j1", "audit", {})
+    await users.close()
+    home = runtime.settings.home / "users" / "eve"
+    home.mkdir()
+    (home / "mem-search.db").write_bytes(b"this is not a database, though it is long enough" * 9)
+    await users.wake()
+    assert users.open == ["ada", "bob"]
+    async with users.lent("ada") as theirs:
+        async with asyncio.timeout(20):
+            while await theirs.database.read(jobs.unfinished):  # noqa: ASYNC110  it asks the store
+                await asyncio.sleep(0.02)
+        assert (await theirs.jobs.get("j1")).state == "done"
+
+
 async def test_a_home_that_cannot_be_opened_is_said_and_tried_again(
     users: UserRuntimes, runtime: Runtime
 ) -> None:

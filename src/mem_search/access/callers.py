@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mem_search.errors import InputError
+from mem_search.errors import Forbidden, InputError, Unauthorized
 
 _USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 """Lower case and no dots: a name is a folder, also where file names do not tell case apart."""
@@ -39,6 +39,20 @@ NOBODY: Final = Caller()
 
 OWNER: Final = Caller(is_known=True, may_change=True, owns_home=True)
 """Whoever has the home's own token."""
+
+
+NEEDED: Final = (
+    "this needs a token: send 'Authorization: Bearer TOKEN' with what is in the file 'token' of"
+    " the worker's home, in MEM_SEARCH_TOKEN, or what you were given"
+)
+
+
+def check_may_change(caller: Caller) -> None:
+    """Raises Unauthorized without a token, Forbidden with one that may only read."""
+    if not caller.is_known:
+        raise Unauthorized(NEEDED)
+    if not caller.may_change:
+        raise Forbidden(f"the token {caller.token} may only read")
 
 
 def check_user(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from mem_search.access.callers import NOBODY, OWNER, Caller
+from mem_search.access.callers import NEEDED, NOBODY, OWNER, Caller, check_may_change
 from mem_search.errors import Forbidden, Unauthorized
 from mem_search.http.opening import OPENING
 from mem_search.http.routing import Route
@@ -39,10 +39,7 @@ def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
     """Raises Unauthorized where a token is needed, Forbidden where this one does not do."""
     if not caller.is_known:
         if route.write or remote:
-            raise Unauthorized(
-                "this needs a token: send 'Authorization: Bearer TOKEN' with what is in the file"
-                " 'token' of the worker's home, in MEM_SEARCH_TOKEN, or what you were given"
-            )
+            raise Unauthorized(NEEDED)
         return
     if route.only == "home" and not caller.owns_home:
         raise Forbidden("only the home's own token gives out and takes back others")
@@ -51,5 +48,5 @@ def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
             "this reads or changes the worker's machine, which is not yours;"
             " records come in with POST /api/import/jsonl"
         )
-    if route.changes and not caller.may_change:
-        raise Forbidden(f"the token {caller.token} may only read")
+    if route.changes:
+        check_may_change(caller)

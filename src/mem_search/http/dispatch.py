@@ -41,8 +41,8 @@ def bound(route: Route) -> Handler:
         own = opening.runtime  # raises while there is none
         call = await called(request)
         standing = request[STANDING] = Standing(caller, own, remote)
-        if is_search:
-            research = getattr(call.body, "mode", "") == RESEARCH
+        if is_search or route.research:
+            research = route.research or getattr(call.body, "mode", "") == RESEARCH
             admit(request, call.question, research=research, agent=route.is_agents)
         elif route.is_agents:
             await admit_message(request)

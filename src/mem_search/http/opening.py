@@ -124,6 +124,7 @@ class Opening:
 
     async def _look_after(self) -> None:
         """Close idle runtimes, store when tokens were used; until cancelled."""
+        await self.users.wake()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             await self._store_uses(self.tokens)

@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search import records
-from mem_search.access.callers import Caller
+from mem_search.access.callers import Caller, check_may_change
 from mem_search.http.opening import OPENING, Opening
 from mem_search.http.standing import STANDING
 from mem_search.http.timezones import Zone, zone
@@ -48,6 +48,13 @@ class Call:
     def caller(self) -> Caller:
         """Who asks."""
         return self.request[STANDING].caller
+
+    def check_may_change(self) -> None:
+        """For what changes something only sometimes; a route that always does is ``write``.
+
+        Raises Unauthorized without a token, Forbidden with one that may only read.
+        """
+        check_may_change(self.caller)
 
     def flagged(self, reply: dict[str, Any]) -> dict[str, Any]:
         """A reply that says how its search was done, with the flags of the question if any."""
@@ -111,7 +118,7 @@ class Route:
 
     ``only`` the machine's ``person`` may read files of the machine or tend its index, and only
     who has the ``home``'s own token gives out others; everything else is for users, too, each
-    over their own store.
+    over their own store. ``research`` counts as a step of deep research, whatever it takes.
 
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
@@ -128,6 +135,7 @@ class Route:
     body_type: str = "application/json"
     write: bool = False
     only: Literal["", "person", "home"] = ""
+    research: bool = False
     early: bool = False
     status: int = 200
     successor: str = ""

@@ -157,6 +157,19 @@ class UserRuntimes:
             if held.idle and self._held.get(user) is held:  # it may be lent by now
                 self._close(user)
 
+    async def wake(self) -> None:
+        """Open every home once, so that work which a former worker left goes on.
+
+        What has none is closed again when it has been idle.
+        """
+        for user, _ in await asyncio.to_thread(lambda: list(homes(self._settings.home))):
+            try:
+                async with self.lent(user):
+                    pass
+            except MemSearchError:
+                continue  # said in the log, and to whoever asks
+            await self.close_idle()
+
     async def close(self) -> None:
         """Close all; work that is under way is resumed when they are opened again."""
         for user in list(self._held):
