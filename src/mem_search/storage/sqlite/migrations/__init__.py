@@ -13,6 +13,7 @@ from mem_search.errors import StorageError
 from mem_search.storage.sqlite.migrations.m001_store import m001_store
 from mem_search.storage.sqlite.migrations.m002_graph import m002_graph
 from mem_search.storage.sqlite.migrations.m003_search_log import m003_search_log
+from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -20,7 +21,7 @@ _FOREIGN = (
 )
 
 
-MIGRATIONS = (m001_store, m002_graph, m003_search_log)
+MIGRATIONS = (m001_store, m002_graph, m003_search_log, m006_tokens)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
