@@ -2,8 +2,8 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds everything the product owns:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``config.toml``, ``token``,
-``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the command line
-reads settings before it talks to the worker.
+``webhook.secret``, ``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the
+command line reads settings before it talks to the worker.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Settings:
     ``follow``: seconds between looks at followed sources; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``search_log``: whether questions are noted in the store, for popular and vain ones.
+    ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
     """
 
     home: Path
@@ -47,6 +48,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     log_level: str = "INFO"
     search_log: bool = True
+    webhook_allow: tuple[str, ...] = ()
 
     @property
     def database(self) -> Path:
@@ -67,6 +69,10 @@ class Settings:
     @property
     def token_file(self) -> Path:
         return self.home / "token"
+
+    @property
+    def webhook_secret_file(self) -> Path:
+        return self.home / "webhook.secret"
 
     @property
     def worker_file(self) -> Path:
@@ -123,7 +129,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return seconds
             case "search_log":
                 return _SWITCH[str(value).strip().lower()]
-            case "allowed_hosts":
+            case "allowed_hosts" | "webhook_allow":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())
