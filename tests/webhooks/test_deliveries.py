@@ -16,12 +16,13 @@ from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.webhooks import deliveries
-from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, enqueue, new_message, pause
+from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import new_secret
 from webhook_receiver import ids, receiving
 
 SECRET = new_secret()
+NOW = 1_700_000_000_000
 
 
 @asynccontextmanager
@@ -36,7 +37,9 @@ async def delivering(database: Database, *allowed: str) -> AsyncIterator[Deliver
 
 
 async def told(database: Database, url: str, **data: Any) -> str:
-    return await database.write(enqueue, "test.happened", url, 1_700_000_000_000, data)
+    message, body = new_message("test.happened", NOW, data)
+    await database.write(stored.add, message, "test.happened", url, body, NOW)
+    return message
 
 
 async def until(database: Database, message: str, attempts: int) -> Delivery:

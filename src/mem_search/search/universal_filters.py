@@ -58,10 +58,18 @@ class Scratchpad:
 
 
 def search_query(
-    query: UniversalQuery, *, hide_scratchpad: bool, asked_at: datetime | None = None
+    query: UniversalQuery,
+    *,
+    hide_scratchpad: bool,
+    asked_at: datetime | None = None,
+    scope: Demand | None = None,
 ) -> SearchQuery:
-    """What the engine is asked; ``hide_scratchpad`` when there is something to hide."""
-    demands = tuple(_demands(query, hide_scratchpad=hide_scratchpad))
+    """What the engine is asked; ``hide_scratchpad`` when there is something to hide.
+
+    ``scope`` is what the query's scope demands.
+    """
+    within = (scope,) if scope is not None else ()
+    demands = (*_demands(query, hide_scratchpad=hide_scratchpad), *within)
     kinds = () if set(query.kinds) >= set(KINDS) else query.kinds
     return SearchQuery(
         text=query.text,
@@ -69,6 +77,7 @@ def search_query(
             kinds=kinds,
             created=query.created,
             updated=query.updated,
+            stored=query.stored,
             archived=query.archived,
             demand=AllOf(demands) if demands else None,
         ),

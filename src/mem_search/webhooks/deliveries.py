@@ -17,7 +17,7 @@ from typing import Any
 
 from mem_search.errors import StorageError
 from mem_search.storage.sqlite import webhook_deliveries as stored
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.text import dates
 from mem_search.webhooks.sending import Sender
@@ -44,7 +44,10 @@ def pause(attempts: int, chance: float) -> float:
 
 
 def new_message(event: str, at: int, data: Mapping[str, Any]) -> tuple[str, bytes]:
-    """The id and the body of a message about what happened ``at`` (ms)."""
+    """The id and the body of a message about what happened ``at`` (ms).
+
+    Both are for ``stored.add``, in the transaction of what the message tells about.
+    """
     body = {"type": event, "timestamp": dates.iso(at), "data": data}
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return f"msg_{uuid.uuid4().hex}", text.encode("utf-8", "backslashreplace")
@@ -120,13 +123,6 @@ class Deliveries:
         await self._database.write(
             stored.end, delivery.id, state, status=status, error=error, at=_now()
         )
-
-
-def enqueue(connection: Connection, event: str, url: str, at: int, data: Mapping[str, Any]) -> str:
-    """Keep a message in the transaction of what it tells about; returns its id."""
-    message, body = new_message(event, at, data)
-    stored.add(connection, message, event, url, body, at)
-    return message
 
 
 def _now() -> int:

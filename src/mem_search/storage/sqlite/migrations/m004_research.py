@@ -31,20 +31,20 @@ def m004_research(connection: sqlite3.Connection) -> None:
         create table search_operations(
             seq integer primary key autoincrement,
             id text not null unique,
-            session_id text,
+            session_id text not null default '',
             parent_id text references search_operations(id) on delete cascade,
             type text not null check(type in ('search', 'fetch', 'refine')),
             query text not null,
+            mode text not null,
+            content_types text not null,
             request text not null,
-            redacted integer not null default 0,
-            asked_at integer not null,
-            zone text not null default '',
+            redacted integer not null,
             results text not null,
-            result_count integer not null,
             total_count integer not null,
             took_ms real not null,
             report text not null,
-            index_state text not null
+            index_state text not null,
+            created_at integer not null
         );
         create index search_operations_by_session on search_operations(session_id, seq);
         create index search_operations_by_parent on search_operations(parent_id);

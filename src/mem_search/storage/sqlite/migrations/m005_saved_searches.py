@@ -12,7 +12,8 @@ def m005_saved_searches(connection: sqlite3.Connection) -> None:
 
     ``saved_told`` has every (record, content) that a saved search has notified of: nothing is
     told twice, and what changes is told again. ``stored_at`` gets an index because a saved
-    search looks only at what came since.
+    search looks only at what came since. A scope is a part of the questions that name it, so
+    its changes count for the revision as well.
     """
     run(
         connection,
@@ -80,6 +81,15 @@ def m005_saved_searches(connection: sqlite3.Connection) -> None:
             boosts text not null default '{}',
             created_at integer not null
         ) without rowid;
+        create trigger revision_scope_insert after insert on scopes begin
+            update revision set value = value + 1;
+        end;
+        create trigger revision_scope_update after update on scopes begin
+            update revision set value = value + 1;
+        end;
+        create trigger revision_scope_delete after delete on scopes begin
+            update revision set value = value + 1;
+        end;
         create index records_by_stored on records(stored_at);
     """,
     )
