@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from mem_search.http.deprecation import SUCCESSORS
 from mem_search.http.dispatch import TOKEN, bound
 from mem_search.http.middleware import add_headers, answer
 from mem_search.http.opening import OPENING, Opening, hold_open
@@ -23,6 +24,7 @@ def build_app(settings: Settings) -> web.Application:
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[OPENING] = Opening(settings)
     app[TOKEN] = read_or_create(settings)
+    app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
     app.cleanup_ctx.append(hold_open)
     app.on_response_prepare.append(add_headers)
     for route in ROUTES:
