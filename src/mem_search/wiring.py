@@ -28,6 +28,10 @@ from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
 from mem_search.records import by_name, kind_called
+from mem_search.research.operations import Research
+from mem_search.research.replay import Replays
+from mem_search.research.saved import SavedSearches
+from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
@@ -44,6 +48,9 @@ from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
+from mem_search.webhooks.deliveries import Deliveries
+from mem_search.webhooks.secret import webhook_secret
+from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +99,10 @@ class Runtime:
     front: Front
     weighted: WeightedSearch
     universal: UniversalSearch
+    research: Research
+    replays: Replays
+    search_jobs: SearchJobs
+    saved: SavedSearches
     intake: Intake
     reader: Reader
     indexer: Indexer
@@ -115,6 +126,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
     index: ChromaIndex | OffIndex | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
+    deliveries: Deliveries | None = None
     reset = asyncio.Event()
     try:
         embedder = await asyncio.to_thread(_embedder, settings)
@@ -153,6 +165,10 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
         engine = Engine(database, legs, corpus, kind_called)
         searches = SearchLog(database, on=settings.search_log)
         front = Front(engine, Suggestions(database), searches)
+        universal = UniversalSearch(front, database, by_name, scratchpad)
+        research = Research(database, universal, corpus, embedder.fingerprint)
+        sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
+        deliveries = Deliveries(database, sender)
         runtime = Runtime(
             settings=settings,
             database=database,
@@ -160,7 +176,11 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             engine=engine,
             front=front,
             weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
-            universal=UniversalSearch(front, database, by_name, scratchpad),
+            universal=universal,
+            research=research,
+            replays=Replays(database, research),
+            search_jobs=SearchJobs(database, research, deliveries),
+            saved=SavedSearches(database, universal, deliveries),
             intake=intake,
             reader=reader,
             indexer=indexer,
@@ -177,6 +197,9 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
                 _run("search log", searches.run()),
+                _run("search jobs", runtime.search_jobs.run()),
+                _run("saved searches", runtime.saved.run()),
+                _run("webhooks", deliveries.run()),
                 _run("warm up", _warm_up(embedder, asking)),
             )
             tasks += [asyncio.create_task(work) for work in background_work]
@@ -189,6 +212,8 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        if deliveries is not None:
+            await deliveries.close()
         if searches is not None:
             await searches.flush()
         for executor in (embedding, asking):

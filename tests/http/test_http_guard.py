@@ -96,7 +96,11 @@ async def test_requests_from_other_sites_are_refused_by_the_api(
 
 async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> None:
     for route in ROUTES:
-        path = route.path.format(ref="note:1", number=1, id="x") if "{" in route.path else "/"
+        path = (
+            route.path.format(ref="note:1", number=1, id="x", name="x")
+            if "{" in route.path
+            else "/"
+        )
         path = path if "{" in route.path else route.path
         for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
             reply = await empty.request(route.method, path, headers=header, allow_redirects=False)
@@ -106,7 +110,15 @@ async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> No
     assert (await empty.get("/api/jobs", headers=AUTHORIZED)).status == 200
 
 
-READING_POSTS = ("/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch")
+READING_POSTS = (
+    "/batch",
+    "/hybrid",
+    "/vector",
+    "/v1/search",
+    "/mcp/search",
+    "/mcp/fetch",
+    "/replay",
+)
 """What asks with a body and changes nothing."""
 
 
@@ -117,7 +129,12 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         for route in ROUTES
         if route.method != "GET" and not route.path.endswith(READING_POSTS)
     }
-    assert written == changing | {"GET /api/export", "GET /api/jobs", "GET /api/jobs/{id}"}
+    assert written == changing | {
+        "GET /api/export",
+        "GET /api/jobs",
+        "GET /api/jobs/{id}",
+        "GET /api/v1/webhooks/secret",
+    }
 
 
 async def test_a_worker_open_to_other_machines_wants_the_token_for_reads(

@@ -93,10 +93,17 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         headers["Retry-After"] = "1" if error.code == "starting" else "5"
     faults = error.faults if isinstance(error, Invalid) else ()
     if not faults and error.field is not None:
-        faults = (Fault(error.message, parameter=error.field),)
+        faults = (_fault_at(request, error.field, error.message),)
     return _reply(
         request, error.status, error.code, error.message, faults, field=error.field, headers=headers
     )
+
+
+def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
+    """A fault that was found further down; fields of a request with a JSON body are in it."""
+    if request.body_exists and request.content_type == "application/json":
+        return Fault(detail, pointer=f"/{field}")
+    return Fault(detail, parameter=field)
 
 
 def of_http(request: web.Request, error: web.HTTPException) -> web.Response:

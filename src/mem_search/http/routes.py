@@ -32,6 +32,7 @@ from mem_search.http.routing import Route
 from mem_search.http.v1 import mcp as v1_mcp
 from mem_search.http.v1 import search as v1_search
 from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+from mem_search.http.v1.routes import REMEMBERED
 from mem_search.http.v1.shapes import (
     McpFetchResponse,
     McpSearchResponse,
@@ -126,4 +127,13 @@ ABOUT = (
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
 # fmt: on
-ROUTES: tuple[Route, ...] = (*SEARCH, *UNIVERSAL, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)
+ROUTES: tuple[Route, ...] = (
+    *SEARCH,
+    *UNIVERSAL,
+    *REMEMBERED,
+    *WEIGHTED,
+    *TIMELINE,
+    *RECORDS,
+    *INTAKE,
+    *ABOUT,
+)

@@ -1,7 +1,7 @@
 """Research chains as plain values for JSON: operations, the tree of a session, replays.
 
-The keys of an operation are those of seed 000's ``SearchOperation``; ours beside them say where
-it stands, what it found and what it depended on.
+In a reply an operation is exactly seed 000's ``SearchOperation``; where it is looked up it also
+says where it stands, what it found and what it depended on.
 """
 
 from __future__ import annotations
@@ -17,29 +17,37 @@ SOURCES = ("local",)
 
 
 def operation_json(operation: Operation) -> dict[str, Any]:
-    """One step in short, as replies and lists tell it."""
+    """One step as a reply tells of itself: seed 000's ``SearchOperation``."""
     return {
         "id": operation.id,
         "operation_type": operation.type,
         "query": operation.query,
         "sources": list(SOURCES),
         "content_types": list(operation.content_types) or None,
-        "mode": operation.mode,
         "result_count": len(operation.results),
-        "total_count": operation.total_count,
         "execution_time_ms": operation.took_ms,
+        "created_at": dates.iso(operation.created_at),
+    }
+
+
+def step_json(operation: Operation) -> dict[str, Any]:
+    """One step in a list or a tree: where it stands, too."""
+    return {
+        **operation_json(operation),
         "session_id": operation.session_id,
         "parent_operation_id": operation.parent_id,
+        "mode": operation.mode,
+        "total_count": operation.total_count,
         "redacted": operation.redacted,
-        "created_at": dates.iso(operation.created_at),
     }
 
 
 def whole_operation_json(operation: Operation) -> dict[str, Any]:
     """One step with all its filters, its results and the state of the index it met."""
     return {
-        **operation_json(operation),
-        "request": dict(operation.request),
+        **step_json(operation),
+        "request": operation.request.get("search"),
+        "asked_at": operation.request.get("asked_at"),
         "result_ids": [f"local:{seen.ref}" for seen in operation.results],
         "results": [
             {
@@ -83,7 +91,7 @@ def tree(operations: Iterable[Operation]) -> list[dict[str, Any]]:
     nodes: dict[str, dict[str, Any]] = {}
     roots: list[dict[str, Any]] = []
     for operation in operations:
-        node = {**operation_json(operation), "children": []}
+        node = {**step_json(operation), "children": []}
         nodes[operation.id] = node
         parent = nodes.get(operation.parent_id or "")
         (parent["children"] if parent is not None else roots).append(node)

@@ -112,7 +112,7 @@ def _outline(export: Export) -> Iterator[str]:
         depth = depths.get(operation.parent_id or "", -1) + 1
         depths[operation.id] = depth
         indent = "  " * depth
-        mode = operation.request.get("query", {}).get("search_type", "keyword")
+        mode = operation.request.get("search", {}).get("search_type", "keyword")
         how = "" if operation.type == "fetch" else f", {mode}"
         found = f"{len(operation.results)} of {operation.total_count}"
         yield (

@@ -64,7 +64,7 @@ class Research:
         """
         if query.mode != "deep_research":
             return await self.universal.search(query, surface, asked_at=asked_at)
-        asked = Asked.now(query, asked_at)
+        asked = Asked(query, asked_at or datetime.now().astimezone())
         where = await self._place(query)
         state = await self.state()
         page = await self.universal.search(query, surface, asked_at=asked.at)
@@ -154,7 +154,7 @@ class Research:
         clean, secrets = redact(text)
         if secrets:
             # It could not be asked again as it was: what is kept says so (see ``replay``).
-            request = {**request, "query": {**request["query"], "text": clean}}
+            request = {**request, "search": {**request["search"], "query": clean}}
             report = {name: value for name, value in report.items() if name != "analyzed"}
         kept = Operation(
             id=operation or str(uuid.uuid4()),

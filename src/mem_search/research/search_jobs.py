@@ -20,7 +20,6 @@ from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
 from mem_search.renderers.universal import universal_json
 from mem_search.research.operations import Research
 from mem_search.research.requests import Asked, dump, load
-from mem_search.search.universal import UniversalQuery
 from mem_search.storage.sqlite import search_jobs, webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.search_jobs import UNFINISHED, SearchJob, Status
@@ -59,6 +58,10 @@ class Told:
     delivery: Delivery | None = None
 
     @property
+    def is_unfinished(self) -> bool:
+        return self.job.status in UNFINISHED
+
+    @property
     def expires_at(self) -> int | None:
         """When an ended job is forgotten, in milliseconds."""
         ended = self.job.completed_at
@@ -76,9 +79,7 @@ class SearchJobs:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._cancelled: set[str] = set()
 
-    async def submit(
-        self, query: UniversalQuery, surface: str, *, base: str, webhook_url: str, asked: Asked
-    ) -> str:
+    async def submit(self, asked: Asked, surface: str, *, base: str, webhook_url: str = "") -> str:
         """Queue a search; returns the id of its job.
 
         ``base`` is where the worker is reached, for the links of the reply. Raises
@@ -87,7 +88,7 @@ class SearchJobs:
         """
         if webhook_url:
             self._deliveries.check(webhook_url)
-        await self._research.check(query)
+        await self._research.check(asked.query)
         job = str(uuid.uuid4())
         if not await self._database.write(
             search_jobs.create,
@@ -124,8 +125,9 @@ class SearchJobs:
 
     async def cancel(self, job: str) -> Told:
         """End an unfinished job. Raises NotFound, Conflict when it has ended already."""
-        found = (await self.get(job)).job
-        if found.status in UNFINISHED:
+        told = await self.get(job)
+        found = told.job
+        if told.is_unfinished:
             self._cancelled.add(job)
             if task := self._running.get(job):
                 task.cancel()
@@ -137,9 +139,9 @@ class SearchJobs:
 
     async def forget(self, job: str) -> None:
         """Delete an ended job with its result. Raises NotFound, Conflict for an unfinished one."""
-        found = (await self.get(job)).job
-        if found.status in UNFINISHED:
-            raise Conflict(f"search job {job} is {found.status}; cancel it first", field="id")
+        told = await self.get(job)
+        if told.is_unfinished:
+            raise Conflict(f"search job {job} is {told.job.status}; cancel it first", field="id")
         await self._database.write(search_jobs.forget, job)
 
     async def run(self) -> None:
@@ -257,7 +259,7 @@ def _summary(
     return {
         "job_id": job.id,
         "status": status,
-        "query": job.request["query"]["text"],
+        "query": job.request["search"]["query"],
         "total_count": None if reply is None else reply["total_count"],
         "error_message": error or None,
         "created_at": dates.iso(job.created_at),

@@ -30,11 +30,11 @@ async def named(database: Database, text: str, now: datetime, kind_of: KindOf) -
 
 async def scope(database: Database, name: str, now: datetime, kind_of: KindOf) -> Demand:
     """What a record in the scope ``name`` has to be. Raises InputError listing the scopes."""
-    known = await database.read(scopes.listed)
-    for each in known:
-        if each.name.lower() == name.strip().lower():
-            return demand_of(each.filter, now, kind_of)
-    names = ", ".join(each.name for each in known) or "none yet; make one: mem-search scope add"
+    found = await database.read(scopes.get, name.strip())
+    if found is not None:
+        return demand_of(found.filter, now, kind_of)
+    known = [each.name for each in await database.read(scopes.listed)]
+    names = ", ".join(known) or "none yet; make one: mem-search scope add"
     raise InputError(f"no scope is called {name[:60]!r}; known are {names}", field="scope")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,26 +13,29 @@ class Scope:
     name: str
     filter: str
     created_at: int
-    boosts: Mapping[str, float] = field(default_factory=dict)
 
 
-def put(connection: sqlite3.Connection, scope: Scope) -> bool:
-    """Keep the scope in place of one of that name; whether it is a new name."""
-    (known,) = connection.execute(
-        "select count(*) from scopes where name = ?", (scope.name,)
-    ).fetchone()
+def put(connection: sqlite3.Connection, scope: Scope) -> Scope:
+    """Keep the scope; one of that name keeps its moment and its spelling. As it is kept."""
     connection.execute(
-        "insert into scopes(name, filter, boosts, created_at) values(?, ?, ?, ?)"
-        " on conflict(name) do update set filter = excluded.filter, boosts = excluded.boosts",
-        (scope.name, scope.filter, json.dumps(scope.boosts), scope.created_at),
+        "insert into scopes(name, filter, created_at) values(?, ?, ?)"
+        " on conflict(name) do update set filter = excluded.filter",
+        (scope.name, scope.filter, scope.created_at),
     )
-    return not known
+    return get(connection, scope.name) or scope
+
+
+def get(connection: sqlite3.Connection, name: str) -> Scope | None:
+    row = connection.execute(
+        "select name, filter, created_at from scopes where name = ?", (name,)
+    ).fetchone()
+    return Scope(*row) if row else None
 
 
 def listed(connection: sqlite3.Connection) -> list[Scope]:
     """All scopes by name."""
-    rows = connection.execute("select name, filter, created_at, boosts from scopes order by name")
-    return [Scope(name, text, at, json.loads(boosts)) for name, text, at, boosts in rows]
+    rows = connection.execute("select name, filter, created_at from scopes order by name")
+    return [Scope(*row) for row in rows]
 
 
 def remove(connection: sqlite3.Connection, name: str) -> bool:

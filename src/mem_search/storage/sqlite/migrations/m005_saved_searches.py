@@ -44,6 +44,7 @@ def m005_saved_searches(connection: sqlite3.Connection) -> None:
             webhook_url text not null default '',
             created_at integer not null,
             since integer not null,
+            newest_record integer not null,
             ran_at integer,
             next_at integer,
             error text not null default ''
@@ -78,7 +79,6 @@ def m005_saved_searches(connection: sqlite3.Connection) -> None:
         create table scopes(
             name text primary key collate nocase,
             filter text not null,
-            boosts text not null default '{}',
             created_at integer not null
         ) without rowid;
         create trigger revision_scope_insert after insert on scopes begin
