@@ -103,6 +103,7 @@ class Runtime:
     replays: Replays
     search_jobs: SearchJobs
     saved: SavedSearches
+    deliveries: Deliveries
     intake: Intake
     reader: Reader
     indexer: Indexer
@@ -181,6 +182,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             replays=Replays(database, research),
             search_jobs=SearchJobs(database, research, deliveries),
             saved=SavedSearches(database, universal, deliveries),
+            deliveries=deliveries,
             intake=intake,
             reader=reader,
             indexer=indexer,

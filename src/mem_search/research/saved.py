@@ -59,7 +59,7 @@ class Plan:
     query: UniversalQuery
     every: int | None = None
     inbox: bool = True
-    webhook_url: str = ""
+    webhook_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class SavedSearches:
 
     async def _check(self, plan: Plan, asked: Asked) -> None:
         """Raises RefusedReceiver, and what the question itself raises: better now than at night."""
-        if plan.webhook_url:
+        if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
         tried = replace(asked.query, limit=1, offset=0, snippet_length=None, full_content=False)
         await self._universal.search(tried, NOBODY, asked_at=asked.at)
@@ -234,7 +234,7 @@ def _again(asked: Asked) -> datetime:
 
 
 def _values(plan: Plan) -> dict[str, Any]:
-    return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url}
+    return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url or ""}
 
 
 def _data(saved: Saved, count: int, sent: Sequence[tuple[Match, Record]]) -> dict[str, Any]:

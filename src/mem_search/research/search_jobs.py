@@ -79,14 +79,16 @@ class SearchJobs:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._cancelled: set[str] = set()
 
-    async def submit(self, asked: Asked, surface: str, *, base: str, webhook_url: str = "") -> str:
+    async def submit(
+        self, asked: Asked, surface: str, *, base: str, webhook_url: str | None = None
+    ) -> str:
         """Queue a search; returns the id of its job.
 
         ``base`` is where the worker is reached, for the links of the reply. Raises
         RefusedReceiver for a webhook that can never be called, TooManyJobs, and what
         ``Research.check`` raises.
         """
-        if webhook_url:
+        if webhook_url is not None:
             self._deliveries.check(webhook_url)
         await self._research.check(asked.query)
         job = str(uuid.uuid4())
@@ -95,7 +97,7 @@ class SearchJobs:
             job,
             {**dump(asked), "base": base},
             surface=surface,
-            webhook_url=webhook_url,
+            webhook_url=webhook_url or "",
             at=_now(),
             most=MOST_UNFINISHED,
         ):

@@ -35,7 +35,7 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
             Asked(query, call.now),
             call.surface,
             base=call.base,
-            webhook_url=asked.webhook_url or "",
+            webhook_url=asked.webhook_url,
         )
     except TooManyJobs as error:
         reply = of_error(call.request, error)

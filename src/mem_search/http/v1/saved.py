@@ -63,7 +63,7 @@ class SavedSearchPlan(Body):
             query=self.search.universal(),
             every=None if self.every is None else intervals.seconds(self.every),
             inbox=self.inbox,
-            webhook_url=self.webhook_url or "",
+            webhook_url=self.webhook_url,
         )
 
 

@@ -101,8 +101,9 @@ def end(
     return bool(
         connection.execute(
             "update search_jobs set status = ?, completed_at = ?, result = ?, error = ?,"
-            " delivery_id = ? where id = ? and status in ('pending', 'running')",
-            (status, at, result, error, delivery, job),
+            " delivery_id = ?, step = '', done = iif(? = 'completed', total, done)"
+            " where id = ? and status in ('pending', 'running')",
+            (status, at, result, error, delivery, status, job),
         ).rowcount
     )
 
