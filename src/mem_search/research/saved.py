@@ -90,7 +90,7 @@ class SavedSearches:
             saved_searches.create, name, dump(asked), **_values(plan), at=_now()
         ):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
-        self._work.set()
+        self.wake()
         return await self.get(name)
 
     async def change(self, name: str, plan: Plan, asked: Asked) -> Saved:
@@ -99,7 +99,7 @@ class SavedSearches:
         await self._database.write(
             saved_searches.change, name, dump(asked), **_values(plan), at=_now()
         )
-        self._work.set()
+        self.wake()
         return await self.get(name)
 
     async def get(self, name: str) -> Saved:
@@ -128,6 +128,10 @@ class SavedSearches:
         saved = await self.get(name)
         async with self._locks[saved.name]:
             return await self._look(await self.get(name))
+
+    def wake(self) -> None:
+        """Schedules have changed."""
+        self._work.set()
 
     async def run(self) -> None:
         """Run what is due, then wait for what comes due or is added, until cancelled."""
