@@ -42,8 +42,8 @@ QUERIES = st.builds(
     scope=st.just("") | TEXT.map(str.strip),
 )
 MOMENTS = st.datetimes(
-    datetime.min.replace(year=2000),
-    datetime.min.replace(year=2100),
+    datetime(2000, 1, 1),  # noqa: DTZ001 - the zones are added
+    datetime(2100, 1, 1),  # noqa: DTZ001
     timezones=ZONES,
     allow_imaginary=False,
 )
