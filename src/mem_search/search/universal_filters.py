@@ -7,8 +7,10 @@ A folder narrows notes and a domain narrows websites; records of other kinds pas
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
+from mem_search.errors import MissingField
 from mem_search.model import (
     KINDS,
     AllOf,
@@ -66,21 +68,26 @@ def search_query(
 ) -> SearchQuery:
     """What the engine is asked; ``hide_scratchpad`` when there is something to hide.
 
-    ``scope`` is what the query's scope demands.
+    ``scope`` is what the query's scope demands. Raises MissingField when there is neither a
+    question nor a filter: that the scratchpad is hidden is none.
     """
-    within = (scope,) if scope is not None else ()
-    demands = (*_demands(query, hide_scratchpad=hide_scratchpad), *within)
-    kinds = () if set(query.kinds) >= set(KINDS) else query.kinds
+    demands = (*_narrowings(query), *((scope,) if scope is not None else ()))
+    filters = Filters(
+        kinds=() if set(query.kinds) >= set(KINDS) else query.kinds,
+        created=query.created,
+        updated=query.updated,
+        stored=query.stored,
+        archived=query.archived,
+        demand=AllOf(demands) if demands else None,
+    )
+    if not query.text.strip() and not filters:
+        raise MissingField("give a query, or at least one filter", field="query")
+    if hide_scratchpad and not query.folder and _asks_for(query, "note"):
+        hidden = Not(_has("note", "folder", SCRATCHPAD))
+        filters = replace(filters, demand=AllOf((*demands, hidden)))
     return SearchQuery(
         text=query.text,
-        filters=Filters(
-            kinds=kinds,
-            created=query.created,
-            updated=query.updated,
-            stored=query.stored,
-            archived=query.archived,
-            demand=AllOf(demands) if demands else None,
-        ),
+        filters=filters,
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
@@ -89,17 +96,16 @@ def search_query(
     )
 
 
-def _demands(query: UniversalQuery, *, hide_scratchpad: bool) -> Iterator[Demand]:
-    def asks_for(kind: Kind) -> bool:
-        return not query.kinds or kind in query.kinds
-
-    if query.folder and asks_for("note"):
+def _narrowings(query: UniversalQuery) -> Iterator[Demand]:
+    if query.folder and _asks_for(query, "note"):
         yield _only_of("note", "folder", query.folder)
-    elif hide_scratchpad and asks_for("note"):
-        yield Not(_has("note", "folder", SCRATCHPAD))
-    if query.domain and asks_for("website"):
+    if query.domain and _asks_for(query, "website"):
         domain = query.domain.lower().removeprefix("www.")
         yield _only_of("website", "domain", domain, f"www.{domain}")
+
+
+def _asks_for(query: UniversalQuery, kind: Kind) -> bool:
+    return not query.kinds or kind in query.kinds
 
 
 def _only_of(kind: Kind, facet: str, *values: str) -> Demand:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from mem_search.text.snippets import stem
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Lit:
@@ -22,6 +22,9 @@ class Lit:
         known = [word for word in words if word]
         self._stems = {stem(_plain(word)) for word in known}
         self._unspaced = [word for word in known if not word.isascii()]
+        roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
+        # A word begins with its stem: most words of a text need no closer look.
+        self._likely = re.compile(rf"(?<![^\W_])(?:{roots})[^\W_]*", re.IGNORECASE)
 
     def __call__(self, word: str) -> bool:
         word = word.lower()
@@ -29,11 +32,15 @@ class Lit:
 
     def stands_in(self, text: str) -> bool:
         """Whether any of them stands in ``text``."""
-        return any(self(match[0]) for match in _WORD.finditer(text))
+        return any(self(match[0]) for match in self._pattern(text).finditer(text))
 
     def count_in(self, text: str) -> int:
         """How many different ones stand in ``text``."""
-        return len({_plain(word) for word in map(str.lower, _WORD.findall(text)) if self(word)})
+        found = self._pattern(text).findall(text)
+        return len({stem(_plain(word.lower())) for word in found if self(word)})
+
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        return self._likely if text.isascii() else _WORD
 
 
 def highlight(text: str, words: Iterable[str]) -> str | None:
