@@ -177,9 +177,11 @@ def sessions(connection: sqlite3.Connection, limit: int, offset: int) -> tuple[l
 
 def forget(connection: sqlite3.Connection, session: str) -> int:
     """Delete the operations of a session; returns how many there were."""
-    return connection.execute(
-        "delete from search_operations where session_id = ?", (session,)
-    ).rowcount
+    (count,) = connection.execute(
+        "select count(*) from search_operations where session_id = ?", (session,)
+    ).fetchone()
+    connection.execute("delete from search_operations where session_id = ?", (session,))
+    return int(count)
 
 
 def revision(connection: sqlite3.Connection) -> int:
