@@ -19,6 +19,7 @@ from mem_search.search.engine import Engine
 from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
 from mem_search.search.universal_filters import Scratchpad
 from mem_search.search.universal_search import UniversalSearch, relevance
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -216,7 +217,7 @@ class Plain:
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
     legs = (filled.engine._legs[0], Away())
     universal = UniversalSearch(
-        Plain(Engine(filled.database, legs, filled.corpus)),
+        Plain(Engine(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
         filled.database,
         by_name,
         Scratchpad(filled.database),
@@ -239,3 +240,12 @@ async def test_a_question_that_only_filters_is_answered_without_relevance(filled
     assert {(item.relevance, item.match_fields) for item in page.items} == {(0.0, ())}
     with pytest.raises(MissingField):
         await ask(filled, " ")
+
+
+async def test_that_the_scratchpad_is_hidden_is_no_filter_of_the_question(filled: Runtime) -> None:
+    await ask(filled, "lantern")
+    await filled.front.log.flush()
+    rows = await filled.database.read(
+        lambda connection: connection.execute("select query, filters from search_log").fetchall()
+    )
+    assert rows == [("lantern", "")]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from mem_search.contracts import Question, Ranking, Retriever
 from mem_search.errors import MemSearchError
 from mem_search.model import LegReport
+from mem_search.search import matching
 from mem_search.search.fusion import LegScores
 
 LEG_SECONDS = 10.0
@@ -82,7 +83,7 @@ async def _score_early(
     for other in asyncio.as_completed(others):
         ranking = (await other).ranking
         if ranking is not None:
-            records = [candidate.record for candidate in ranking.candidates[:depth]]
+            records = list(matching.union([ranking], depth))
             try:
                 known |= await leg.score(question, Ranking(leg.name), records)
             except MemSearchError:

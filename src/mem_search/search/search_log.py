@@ -90,7 +90,11 @@ class SearchLog:
 
 
 def digest(filters: Filters) -> str:
-    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    """Equal for equal filters, and nothing else can be read from it; "" for none.
+
+    What is left out without having been asked for is no filter of the question.
+    """
+    filters = replace(filters, without=())
     if not filters:
         return ""
     return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()

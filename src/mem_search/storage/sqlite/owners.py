@@ -8,9 +8,9 @@ About 14 bytes a passage.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -24,6 +24,18 @@ from mem_search.storage.sqlite.database import Database
 
 Numbers = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Records with their best passage and its score, best first; three columns of one length."""
+
+    records: Numbers
+    passages: Numbers
+    scores: NDArray[np.float64]
+
+    def by_record(self) -> dict[int, float]:
+        return dict(zip(self.records.tolist(), self.scores.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +53,8 @@ class Owners:
         """One more than the highest passage number known."""
         return len(self.records)
 
-    def candidates(self, passages: Numbers, scores: NDArray[np.float64]) -> list[Candidate]:
-        """One candidate a record, by its best passage; best first, ties by number.
+    def best(self, passages: Numbers, scores: NDArray[np.float64]) -> Best:
+        """One row a record, that of its best passage; best first, ties by number.
 
         A passage that is gone and was never known here has no owner and is left out.
         """
@@ -50,15 +62,23 @@ class Owners:
         order = np.lexsort((passages, records, -scores))
         owner, first = np.unique(records[order], return_index=True)
         order = order[np.sort(first[owner > 0])]
-        chosen = passages[order]
+        return Best(records[order], passages[order], scores[order])
+
+    def candidates(self, best: Best, depth: int) -> list[Candidate]:
+        """The first ``depth`` of ``best``, and a tenth as many of each kind that is rarer."""
+        wanted = np.arange(len(best.records)) < depth
+        kinds = self.kinds[best.passages]
+        for kind in np.unique(kinds[depth:]):
+            wanted[np.flatnonzero(kinds == kind)[: depth // 10]] = True
+        chosen = best.passages[wanted]
         return list(
             map(
                 Candidate,
-                records[order].tolist(),
+                best.records[wanted].tolist(),
                 self.kind_names(chosen),
                 self.names_of_fields(chosen),
                 chosen.tolist(),
-                scores[order].tolist(),
+                best.scores[wanted].tolist(),
             )
         )
 
@@ -82,14 +102,20 @@ class PassageOwners:
             np.zeros(0, np.int32),
         )
     )
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     async def up_to(self, passage: int) -> Owners:
         """Owners that include ``passage``, if it exists."""
         if passage >= self._known.size:
-            async with self._reading:
+            return await self.database.read(self.within, passage)
+        return self._known
+
+    def within(self, connection: sqlite3.Connection, passage: int) -> Owners:
+        """The same inside a read that has seen ``passage``."""
+        if passage >= self._known.size:
+            with self._reading:
                 if passage >= self._known.size:
-                    rows = await self.database.read(_after, self._known.size)
+                    rows = _after(connection, self._known.size)
                     self._known = _extended(self._known, rows, passage)
         return self._known
 
