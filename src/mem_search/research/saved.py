@@ -18,7 +18,7 @@ from typing import Any
 
 from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
 from mem_search.model import DateRange, Record
-from mem_search.renderers.universal import id_of, url_of
+from mem_search.renderers.universal import id_of
 from mem_search.research.replay import NOBODY
 from mem_search.research.requests import Asked, dump, load
 from mem_search.search.universal import UniversalPage, UniversalQuery
@@ -252,7 +252,7 @@ def _data(saved: Saved, count: int, sent: Sequence[tuple[Match, Record]]) -> dic
                 "id": id_of(record),
                 "content_type": record.kind,
                 "title": record.title,
-                "url": url_of(record),
+                "url": record.url or None,
                 "created_at": dates.iso(record.created_at),
                 "changed": match.changed,
             }
