@@ -111,14 +111,9 @@ async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> No
 
 
 READING_POSTS = (
-    "/batch",
-    "/hybrid",
-    "/vector",
-    "/v1/search",
-    "/mcp/search",
-    "/mcp/fetch",
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
     "/replay",
-)
+)  # fmt: skip
 """What asks with a body and changes nothing."""
 
 

@@ -111,7 +111,7 @@ async def test_a_website_is_cited_with_all_it_says(post: Post) -> None:
         ),
         ({"updated_before": "2026-01-01T00:00:00Z"}, {"About observation"}),
         ({"updated_after": "2026-01-21T00:00:00Z", "content_types": ["note"]}, {"Harbour"}),
-        ({"limit": 1, "content_types": ["report"]}, {"About report"}),
+        ({"limit": 1.0, "content_types": ["report"]}, {"About report"}),
     ],
 )  # fmt: skip
 async def test_every_filter_holds(post: Post, body: dict[str, Any], titles: set[str]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Question, Ranking, Retriever
+from mem_search.contracts import Candidate, Question, Ranking, Retriever
 from mem_search.errors import MissingField, Unavailable
 from mem_search.model import (
     Hit,
@@ -32,7 +32,7 @@ from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import GONE, Columns, RecordColumns
+from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -124,12 +124,7 @@ class Engine:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
 
         columns = await self._columns.fresh()
-        # What was deleted a moment ago may still be in the index.
-        union = {
-            record: candidate
-            for record, candidate in matching.union(rankings, depth).items()
-            if record < columns.size and columns.kinds[record] != GONE
-        }
+        union = _alive(matching.union(rankings, depth), columns)
         scores = await exact_scores(question, union, answers, DEPTH)
         fields = {record: candidate.field for record, candidate in union.items()}
         kinds = {record: candidate.kind for record, candidate in union.items()}
@@ -195,6 +190,15 @@ class Engine:
                 reverse=query.order == "date_desc",
             )
         return tuple(results)
+
+
+def _alive(union: dict[int, Candidate], columns: Columns) -> dict[int, Candidate]:
+    """Without what was deleted a moment ago: it may still be in the index."""
+    numbers = np.fromiter(union, np.int64)
+    alive = columns.exist(numbers)
+    if alive.all():
+        return union
+    return {number: union[number] for number in numbers[alive].tolist()}
 
 
 def _places(columns: Columns, records: Sequence[int]) -> Places:
