@@ -2,8 +2,8 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds everything the product owns:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``config.toml``, ``token``,
-``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the command line
-reads settings before it talks to the worker.
+``webhook.secret``, ``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the
+command line reads settings before it talks to the worker.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Settings:
     ``search_log``: whether questions are noted in the store, for popular and vain ones.
     ``limit_…``: how much everybody but the machine's person may ask, each: searches and steps
     of deep research an hour, the latter from another machine, and jobs at once; 0 is no limit.
+    ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
     """
 
     home: Path
@@ -54,6 +55,7 @@ class Settings:
     limit_research: int = 50
     limit_research_remote: int = 10
     limit_jobs: int = 10
+    webhook_allow: tuple[str, ...] = ()
 
     @property
     def database(self) -> Path:
@@ -74,6 +76,10 @@ class Settings:
     @property
     def token_file(self) -> Path:
         return self.home / "token"
+
+    @property
+    def webhook_secret_file(self) -> Path:
+        return self.home / "webhook.secret"
 
     @property
     def worker_file(self) -> Path:
@@ -135,7 +141,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return seconds
             case "search_log":
                 return _SWITCH[str(value).strip().lower()]
-            case "allowed_hosts":
+            case "allowed_hosts" | "webhook_allow":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())

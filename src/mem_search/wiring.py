@@ -28,6 +28,10 @@ from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
 from mem_search.records import by_name, kind_called
+from mem_search.research.operations import Research
+from mem_search.research.replay import Replays
+from mem_search.research.saved import SavedSearches
+from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import SCAN_LIMIT, VectorRetriever
@@ -46,6 +50,9 @@ from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
+from mem_search.webhooks.deliveries import Deliveries
+from mem_search.webhooks.secret import webhook_secret
+from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex | ExactIndex
@@ -108,6 +115,11 @@ class Runtime:
     front: Front
     weighted: WeightedSearch
     universal: UniversalSearch
+    research: Research
+    replays: Replays
+    search_jobs: SearchJobs
+    saved: SavedSearches
+    deliveries: Deliveries
     intake: Intake
     reader: Reader
     indexer: Indexer
@@ -135,6 +147,7 @@ async def open_runtime(
     index: Index | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
+    deliveries: Deliveries | None = None
     reset = asyncio.Event()
     try:
         space = shared or await _open_model(settings)
@@ -180,6 +193,10 @@ async def open_runtime(
         engine = Engine(database, legs, corpus, columns, kind_called)
         searches = SearchLog(database, on=settings.search_log)
         front = Front(engine, Suggestions(database), searches)
+        universal = UniversalSearch(front, database, by_name, scratchpad)
+        research = Research(database, universal, corpus, embedder.fingerprint)
+        sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
+        deliveries = Deliveries(database, sender)
         runtime = Runtime(
             settings=settings,
             database=database,
@@ -187,7 +204,12 @@ async def open_runtime(
             engine=engine,
             front=front,
             weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
-            universal=UniversalSearch(front, database, by_name, scratchpad),
+            universal=universal,
+            research=research,
+            replays=Replays(database, research),
+            search_jobs=SearchJobs(database, research, deliveries),
+            saved=SavedSearches(database, universal, deliveries),
+            deliveries=deliveries,
             intake=intake,
             reader=reader,
             indexer=indexer,
@@ -205,6 +227,9 @@ async def open_runtime(
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
                 _run("search log", searches.run()),
+                _run("search jobs", runtime.search_jobs.run()),
+                _run("saved searches", runtime.saved.run()),
+                _run("webhooks", deliveries.run()),
                 *(() if shared else (_run("warm up", _warm_up(embedder, asking)),)),
             )
             tasks += [asyncio.create_task(work) for work in background_work]
@@ -217,6 +242,8 @@ async def open_runtime(
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        if deliveries is not None:
+            await deliveries.close()
         if searches is not None:
             await searches.flush()
         if space is not None and shared is None:

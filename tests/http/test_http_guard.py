@@ -147,7 +147,8 @@ async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings:
 
 
 READING_POSTS = (
-    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations"
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
+    "/replay",
 )  # fmt: skip
 """What asks with a body and changes nothing."""
 
@@ -165,6 +166,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         "GET /api/jobs/{id}",
         "GET /api/v1/tokens",
         "GET /api/v1/users",
+        "GET /api/v1/webhooks/secret",
     }
 
 

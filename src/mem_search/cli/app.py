@@ -17,6 +17,8 @@ from mem_search.cli import (
     filling,
     index,
     records,
+    research,
+    saved,
     searching,
     standing,
     suggesting,
@@ -62,6 +64,10 @@ app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
+app.add_typer(research.app, name="research")
+app.add_typer(saved.app, name="saved")
+app.add_typer(saved.scope_app, name="scope")
+app.add_typer(saved.webhook_app, name="webhook")
 
 
 def main(argv: list[str]) -> int:

@@ -104,7 +104,7 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         beside["violated-policies"] = list(error.policies)
     faults = error.faults if isinstance(error, Invalid) else ()
     if not faults and error.field is not None:
-        faults = (Fault(error.message, parameter=error.field),)
+        faults = (_fault_at(request, error.field, error.message),)
     return _reply(
         request,
         error.status,
@@ -115,6 +115,13 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         headers=headers,
         beside=beside,
     )
+
+
+def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
+    """A fault that was found further down; fields of a request with a JSON body are in it."""
+    if request.body_exists and request.content_type == "application/json":
+        return Fault(detail, pointer=f"/{field}")
+    return Fault(detail, parameter=field)
 
 
 def of_http(request: web.Request, error: web.HTTPException) -> web.Response:

@@ -35,6 +35,7 @@ from mem_search.http.routing import Route
 from mem_search.http.v1 import mcp as v1_mcp
 from mem_search.http.v1 import search as v1_search
 from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+from mem_search.http.v1.routes import REMEMBERED
 from mem_search.http.v1.shapes import (
     McpFetchResponse,
     McpSearchResponse,
@@ -144,6 +145,7 @@ CITATIONS = (
 ROUTES: tuple[Route, ...] = (
     *SEARCH,
     *UNIVERSAL,
+    *REMEMBERED,
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
