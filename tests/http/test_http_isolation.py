@@ -30,7 +30,7 @@ MARKS = {OWNER.name: "zebrafinch", "ada": "yellowhammer", "bob": "xenopsaurus"}
 SHARED = "harbour plan"
 VALUES: dict[str, Any] = {
     "query": SHARED, "q": SHARED, "prefix": "ha", "text": SHARED,
-    "project": "quay", "session_id": "quay", "concept": "how-it-works", "concepts": "how-it-works",
+    "project": "quay", "session_id": "chain", "concept": "how-it-works", "concepts": "how-it-works",
     "file": "harbour.py", "files": "harbour.py", "filePath": "harbour.py",
     "type": "decision", "anchor": "1", "timestamp": "2026-01-02",
     "refs": [f"{kind}:{number}" for number, kind in enumerate(KINDS, start=1)],
@@ -74,21 +74,59 @@ def _metadata(kind: str, number: int, mark: str) -> dict[str, Any]:
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """The walk asks more than anybody may."""
-    return replace(settings, limit_searches=0)
+    return replace(settings, limit_searches=0, limit_research=0)
+
+
+IDS: set[str] = set()
+"""What is in paths as ``{id}``: those of everybody, so that each asks for the others' as well."""
+NAMES = ("weekly", "mine", "ada-laptop")
+"""What is in paths as ``{name}``: the same for everybody."""
 
 
 @pytest.fixture
 async def people(empty: Client) -> list[Person]:
     """The machine's person and two users, each with marked records and marked questions."""
     known = [OWNER, await join(empty, "ada"), await join(empty, "bob")]
+    IDS.clear()
     for person in known:
         mark = MARKS[person.name]
-        await bring_in(empty, person, *records(mark))
+        IDS.add(await bring_in(empty, person, *records(mark)))
         for question in (f"harbour {mark}", f"{mark}less"):
             params = {"query": question, "limit": "1", "mode": "keyword"}
             reply = await empty.get("/api/search", params=params, headers=person.headers)
             assert reply.status == 200
+        for method, path, body in traces(mark):
+            reply = await empty.request(method, path, json=body, headers=person.headers)
+            assert reply.status < 300, await reply.text()
+            IDS.update(_ids(await reply.json()))
     return known
+
+
+def traces(mark: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(method, path, body) of what else leaves something behind, as far as there are routes."""
+    known = {route.path for route in ROUTES}
+    question = {"query": f"harbour plan {mark}"}
+    search = "/api/v1/search"
+    yield "POST", search, {**question, "mode": "deep_research", "session_id": "chain"}
+    if "/api/v1/search/jobs" in known:
+        yield "POST", search, {**question, "background": True}
+    if "/api/v1/scopes/{name}" in known:
+        yield "PUT", "/api/v1/scopes/mine", {"filter": f"tag:tag-{mark}"}
+    if "/api/v1/saved-searches" in known:
+        yield "POST", "/api/v1/saved-searches", {"search": question, "name": "weekly"}
+        yield "POST", "/api/v1/saved-searches/weekly/run", {}
+
+
+def _ids(value: Any, name: str = "") -> Iterator[str]:
+    """Every id in a reply that is no record's."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _ids(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _ids(inner, name)
+    elif name in ("id", "job_id", "session_id") and isinstance(value, str) and ":" not in value:
+        yield value
 
 
 def ways(
@@ -116,8 +154,10 @@ def ways(
 def requests(route: Route) -> Iterator[tuple[str, dict[str, str], dict[str, Any] | None]]:
     """(path, query, body): each way to ask that is tried of a route."""
     paths = [
-        route.path.format(ref=f"{kind}:{number}", number=number, id="none", name="ada-laptop")
+        route.path.format(ref=f"{kind}:{number}", number=number, id=each, name=name)
         for number, kind in enumerate(KINDS, start=1)
+        for each in sorted(IDS)
+        for name in NAMES
     ]
     for path in dict.fromkeys(paths):
         for query in ways(route.query):
@@ -186,6 +226,8 @@ SILENT = {
     "/api/ledger",
     "/api/v1/tokens",
     "/api/v1/users",
+    "/api/v1/notifications",
+    "/api/v1/webhooks/secret",
 }
 """Routes that need not tell anything out of records."""
 
