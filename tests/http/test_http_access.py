@@ -46,12 +46,12 @@ async def test_a_token_is_shown_once_and_listed_without_its_secret(empty: Client
 @pytest.mark.parametrize(
     ("body", "status", "place"),
     [
-        ({}, 422, "/name"),
-        ({"name": "a", "users": "ada"}, 422, "/users"),
-        ({"name": "a", "read_only": "perhaps"}, 422, "/read_only"),
-        ({"name": "a b"}, 422, "/name"),
-        ({"name": "a", "user": "../ada"}, 422, "/user"),
-        ({"name": "a", "expires": "tomorrow"}, 422, "/expires"),
+        ({}, 422, "name"),
+        ({"name": "a", "users": "ada"}, 422, "users"),
+        ({"name": "a", "read_only": "perhaps"}, 422, "read_only"),
+        ({"name": "a b"}, 422, "name"),
+        ({"name": "a", "user": "../ada"}, 422, "user"),
+        ({"name": "a", "expires": "tomorrow"}, 422, "expires"),
     ],
 )
 async def test_what_no_token_can_be_made_of_is_named(
@@ -60,7 +60,7 @@ async def test_what_no_token_can_be_made_of_is_named(
     answered, problem = await made(empty, **body)
     assert answered == status
     (fault,) = problem["errors"]
-    assert place in (fault.get("pointer"), fault.get("parameter"))
+    assert (fault.get("pointer") or fault.get("parameter")).lstrip("/") == place
 
 
 async def test_a_name_that_is_taken_is_a_conflict(empty: Client) -> None:

@@ -228,6 +228,7 @@ SILENT = {
     "/api/v1/users",
     "/api/v1/notifications",
     "/api/v1/webhooks/secret",
+    "/mcp",  # its messages are no fields
 }
 """Routes that need not tell anything out of records."""
 
