@@ -11,6 +11,7 @@ import typer
 
 from mem_search import __version__
 from mem_search.cli import (
+    access,
     citing,
     doctor,
     filling,
@@ -61,6 +62,8 @@ for _module in (records, citing, filling, standing, suggesting, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")
+app.add_typer(access.token_app, name="token")
+app.add_typer(access.user_app, name="user")
 app.add_typer(research.app, name="research")
 app.add_typer(saved.app, name="saved")
 app.add_typer(saved.scope_app, name="scope")

@@ -1,21 +1,36 @@
-"""The secret that writes need: from the settings, else from the token file in the home."""
+"""The home's own token: from the settings, else from the token file in the home.
+
+Whoever has it is the machine's person, and gives out the others (``access/tokens``).
+"""
 
 from __future__ import annotations
 
 import secrets
+from typing import Final
+
+from aiohttp import web
 
 from mem_search import secret_file
-from mem_search.errors import StorageError
+from mem_search.access.tokens import PREFIX
+from mem_search.errors import InputError, StorageError
 from mem_search.settings import Settings
 
+TOKEN: Final = web.AppKey("token", str)
 _BYTES = 32
 
 
 def read_or_create(settings: Settings) -> str:
     """The token. A new one is written whole or not at all, readable by its owner only.
 
-    Two processes that start at once end up with the same token. Raises StorageError.
+    Two processes that start at once end up with the same token. Raises StorageError, or
+    InputError for a user's token: with it in the environment, their worker would be this one.
     """
+    if settings.token.startswith(PREFIX):
+        raise InputError(
+            "MEM_SEARCH_TOKEN holds a token that was given out, which cannot be the home's own;"
+            " start the worker without it",
+            field="token",
+        )
     if settings.token:
         return settings.token
     try:

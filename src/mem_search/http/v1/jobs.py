@@ -7,8 +7,6 @@ from typing import Any
 
 from aiohttp import web
 
-from mem_search.http.dispatch import TOKEN
-from mem_search.http.guard import check_token
 from mem_search.http.problems import of_error
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
@@ -28,7 +26,7 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
     A ``webhook_url`` makes the worker talk to another machine, so it needs the token.
     """
     if asked.webhook_url is not None:
-        check_token(call.request, call.request.app[TOKEN])
+        call.check_may_change()
     query = asked.universal()
     try:
         job = await call.runtime.search_jobs.submit(

@@ -25,7 +25,7 @@ async def search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
     query = call.sent(McpSearchRequest).universal()
     page = await call.runtime.universal.search(query, SURFACE, asked_at=call.now)
-    return json_reply(found_json(page, call.base))
+    return json_reply(call.flagged(found_json(page, call.base)))
 
 
 async def fetch(call: Call) -> web.StreamResponse:

@@ -19,7 +19,7 @@ async def search(call: Call) -> web.StreamResponse:
     asked = call.sent(UniversalSearchRequest)
     if asked.background:
         return await jobs.submit(call, asked)
-    return json_reply(await answer(call, asked.universal()))
+    return json_reply(call.flagged(await answer(call, asked.universal())))
 
 
 async def answer(call: Call, query: UniversalQuery) -> dict[str, Any]:
