@@ -61,7 +61,7 @@ def test_a_session_is_listed_shown_replayed_and_exported(filled: Home) -> None:
 
     text = filled.ok("research", "export", "my session")
     assert text.startswith("# Research session my session\n")
-    assert "*Keys*" in text
+    assert "Keys. (20" in text
     as_json = json.loads(filled.ok("research", "export", "my session", "--format", "json"))
     assert [each["query"] for each in as_json["operations"]] == ["auth", "keys"]
 

@@ -313,6 +313,9 @@ async def test_a_session_is_exported_with_its_citations(
     same = sources[f"local:observation:{numbers['o1']}"]
     assert same["citation"]["source_title"] == "Added login endpoint"
     assert same["found_by"][0] == root
+    assert same["reference"].startswith("Added login endpoint. (2025, November 17).")
+    chicago = await get(client, f"{SESSIONS}/s *1*/export", style="chicago")
+    assert chicago["sources"][0]["reference"].startswith("“")
 
     reply = await client.get(f"{SESSIONS}/s *1*/export", params={"format": "markdown"})
     assert reply.content_type == "text/markdown"
@@ -321,7 +324,7 @@ async def test_a_session_is_exported_with_its_citations(
     assert "- search, keyword: **auth**" in text
     assert "  - refine, keyword: **\\[tokens\\]**" in text
     number = same["number"]
-    assert f"{number}. *Added login endpoint*. 2025-11-17. `local:observation:" in text
+    assert f"{number}. Added login endpoint. (2025, November 17). \\[Observation\\]." in text
     assert "(changed since)" in text
     assert "(forgotten or deleted since)" in text
     plain = await client.get(f"{SESSIONS}/s *1*/export", headers={"Accept": "text/markdown"})

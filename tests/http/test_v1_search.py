@@ -176,6 +176,7 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         "created_before", "updated_after", "updated_before", "folder", "domain", "archived",
         "include_snippets", "snippet_length", "full_content", "session_id",
         "parent_operation_id", "max_operations", "background", "webhook_url",
+        "scope",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}
     query = UniversalSearchRequest.model_validate({"query": "x", **chain}).universal()

@@ -11,7 +11,7 @@ import typer
 
 from mem_search.cli.client import Client
 from mem_search.cli.output import write
-from mem_search.cli.session import open_client
+from mem_search.cli.session import local, open_client
 from mem_search.cli.standing import Json, print_json
 from mem_search.errors import InputError, NotFound
 
@@ -85,10 +85,11 @@ def replay(
 def export(
     session: Session,
     format: Annotated[str, typer.Option("--format", metavar="markdown|json")] = "markdown",  # noqa: A002
+    style: Annotated[str, typer.Option("--style", metavar="apa|mla|chicago")] = "apa",
 ) -> None:
     """Print a session with everything it found, cited."""
     path = f"{SESSIONS}/{_quoted(session)}/export"
-    body = open_client().raw(path, [("format", format)])
+    body = open_client().raw(path, local([("format", format), ("style", style)]))
     write(body.decode("utf-8", "replace").rstrip("\n") + "\n")
 
 

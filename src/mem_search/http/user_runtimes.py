@@ -22,7 +22,8 @@ from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
 from mem_search.http.spool import sweep
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import jobs, outbox
+from mem_search.storage.sqlite import outbox
+from mem_search.storage.sqlite.due import has_plans
 from mem_search.wiring import Model, Runtime, open_runtime
 
 log = logging.getLogger(__name__)
@@ -247,9 +248,9 @@ def sweep_removed(home: Path) -> None:
 
 
 async def _has_work(runtime: Runtime) -> bool:
-    """Whether closing would put something off: a job, or passages on their way to vectors."""
+    """Whether closing would put something off: what it plans, or passages on their way."""
     try:
-        if await runtime.database.read(jobs.unfinished):
+        if await runtime.database.read(has_plans):
             return True
         waiting = await runtime.database.read(outbox.depth)
     except StorageError:

@@ -18,18 +18,22 @@ from mem_search.renderers.words import cut
 from mem_search.storage.sqlite.operations import Operation
 from mem_search.text import dates
 
-_TITLE_LENGTH = 200
+_LONGEST = 1_000
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a ref cites now; ``citation`` None when the record is gone."""
+    """What a ref cites now; ``citation`` None when the record is gone.
+
+    ``reference`` is the citation written in a style.
+    """
 
     ref: str
     digest: str
     citation: Citation | None
     url: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ def _source_json(export: Export, ref: str, number: int) -> dict[str, Any]:
         "url": source.url or None,
         "state": export.state(ref),
         "content_hash": source.digest or None,
+        "reference": source.reference or None,
         "citation": citation_json(source.citation) if source.citation else None,
         "found_by": [
             operation.id
@@ -139,19 +144,11 @@ def _by_chain(operations: Sequence[Operation]) -> Iterator[Operation]:
 
 
 def _cited(export: Export, ref: str, number: int) -> str:
-    citation, state = export.sources[ref].citation, export.state(ref)
-    if citation is None:
+    source, state = export.sources[ref], export.state(ref)
+    if source.citation is None:
         return f"{number}. `local:{ref}` (forgotten or deleted since)"
-    at = citation.published_at if citation.published_at is not None else citation.created_at
-    parts = (
-        _plain(citation.author),
-        f"*{_plain(cut(citation.source_title, _TITLE_LENGTH))}*",
-        dates.iso(at)[:10] if at is not None else "",
-        f"<{citation.url}>" if citation.url.startswith(("https://", "http://")) else "",
-        f"`local:{ref}`",
-    )
     since = " (changed since)" if state == "changed" else ""
-    return f"{number}. {'. '.join(part for part in parts if part)}{since}"
+    return f"{number}. {_plain(cut(source.reference, _LONGEST))} `local:{ref}`{since}"
 
 
 def _plain(text: str) -> str:

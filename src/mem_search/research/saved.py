@@ -33,6 +33,7 @@ from mem_search.storage.sqlite import (
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.saved_searches import Match, Saved
 from mem_search.text import dates
+from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
@@ -245,7 +246,7 @@ def _data(saved: Saved, count: int, sent: Sequence[tuple[Match, Record]]) -> dic
     """What the webhook is told: which records, by name; not what is in them."""
     return {
         "saved_search": saved.name,
-        "query": saved.request["search"]["query"],
+        "query": redact(saved.request["search"]["query"])[0],
         "count": count,
         "matches": [
             {

@@ -11,12 +11,12 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
+from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, StorageError
 from mem_search.renderers.universal import universal_json
 from mem_search.research.operations import Research
 from mem_search.research.requests import Asked, dump, load
@@ -25,12 +25,16 @@ from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.search_jobs import UNFINISHED, SearchJob, Status
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.text import dates
+from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
 
 MOST_UNFINISHED = 10
-"""Seed 000's ``background_jobs`` limit, per user: a store has one."""
+"""At once, per user: a store has one."""
+
+POLICY = "background_jobs"
+"""Seed 000's name for that limit."""
 
 KEEP_MS = 24 * 3600 * 1000
 """Ended jobs are kept for a day, with their results."""
@@ -41,13 +45,10 @@ _SWEEP_SECONDS = 600.0
 _STEPS = ("searching", "writing the answer")
 
 
-class TooManyJobs(MemSearchError):
-    """No room for another unfinished job; ``retry_after`` is in seconds."""
+class TooManyJobs(LimitReached):
+    """No room for another unfinished job."""
 
-    status = 429
     code = "too_many_jobs"
-    exit_code = 5
-    retry_after = RETRY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,18 @@ class SearchJobs:
         self._cancelled: set[str] = set()
 
     async def submit(
-        self, asked: Asked, surface: str, *, base: str, webhook_url: str | None = None
+        self,
+        asked: Asked,
+        surface: str,
+        *,
+        base: str,
+        webhook_url: str | None = None,
+        flags: Sequence[str] = (),
     ) -> str:
         """Queue a search; returns the id of its job.
 
-        ``base`` is where the worker is reached, for the links of the reply. Raises
+        ``base`` is where the worker is reached, for the links of the reply, and ``flags`` are what
+        the question was flagged, which the reply tells. Raises
         RefusedReceiver for a webhook that can never be called, TooManyJobs, and what
         ``Research.check`` raises.
         """
@@ -95,14 +103,16 @@ class SearchJobs:
         if not await self._database.write(
             search_jobs.create,
             job,
-            {**dump(asked), "base": base},
+            {**dump(asked), "base": base, "flags": [*flags]},
             surface=surface,
             webhook_url=webhook_url or "",
             at=_now(),
             most=MOST_UNFINISHED,
         ):
             raise TooManyJobs(
-                f"{MOST_UNFINISHED} background searches are unfinished; wait for one of them"
+                f"{MOST_UNFINISHED} background searches are unfinished; wait for one of them",
+                policies=(POLICY,),
+                retry_after=RETRY_SECONDS,
             )
         self._waiting.put_nowait(job)
         return job
@@ -207,7 +217,10 @@ class SearchJobs:
             asked.query, job.surface, asked_at=asked.at, operation=job.id
         )
         await self._report(job, 1)
-        return universal_json(page, job.request["base"])
+        reply = universal_json(page, job.request["base"])
+        if flags := job.request["flags"]:
+            reply["search"]["flags"] = flags
+        return reply
 
     async def _report(self, job: SearchJob, done: int) -> None:
         await self._database.write(search_jobs.report, job.id, _STEPS[done], done, len(_STEPS))
@@ -261,7 +274,7 @@ def _summary(
     return {
         "job_id": job.id,
         "status": status,
-        "query": job.request["search"]["query"],
+        "query": redact(job.request["search"]["query"])[0],
         "total_count": None if reply is None else reply["total_count"],
         "error_message": error or None,
         "created_at": dates.iso(job.created_at),

@@ -7,14 +7,13 @@ from typing import Any
 
 from aiohttp import web
 
-from mem_search.http.problems import of_error
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.v1.lists import JobsListing
 from mem_search.http.v1.models import UniversalSearchRequest
 from mem_search.renderers.deliveries import delivery_json
 from mem_search.research.requests import Asked
-from mem_search.research.search_jobs import Told, TooManyJobs
+from mem_search.research.search_jobs import Told
 from mem_search.text import dates
 
 PATH = "/api/v1/search/jobs"
@@ -28,18 +27,14 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
     if asked.webhook_url is not None:
         call.check_may_change()
     query = asked.universal()
-    try:
-        job = await call.runtime.search_jobs.submit(
-            Asked(query, call.now),
-            call.surface,
-            base=call.base,
-            webhook_url=asked.webhook_url,
-        )
-    except TooManyJobs as error:
-        reply = of_error(call.request, error)
-        reply.headers["Retry-After"] = str(error.retry_after)
-        return reply
-    reply = json_reply(
+    job = await call.runtime.search_jobs.submit(
+        Asked(query, call.now),
+        call.surface,
+        base=call.base,
+        webhook_url=asked.webhook_url,
+        flags=call.flags,
+    )
+    said = call.flagged(
         {
             "items": [],
             "total_count": 0,
@@ -54,6 +49,7 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
             "search": {"notices": [f"runs in the background; the result: GET {PATH}/{job}"]},
         }
     )
+    reply = json_reply(said)
     reply.headers["Location"] = f"{PATH}/{job}"
     return reply
 

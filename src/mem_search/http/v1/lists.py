@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from mem_search.http.parameters import FARTHEST, Parameters
+from mem_search.http.parameters import FARTHEST, Parameters, Seen
 from mem_search.http.v1.models import Id
 
 
@@ -53,7 +53,10 @@ class SessionReplayParameters(Parameters):
     results: bool = Field(default=False, description="Whether the new results are in the reply")
 
 
-class ExportParameters(Parameters):
+class ExportParameters(Seen):
     """How a session is written."""
 
     format: Literal["json", "markdown"] = Field(default="json", description="JSON or Markdown")
+    style: Literal["apa", "mla", "chicago"] = Field(
+        default="apa", description="How sources are cited"
+    )

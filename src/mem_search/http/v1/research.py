@@ -100,10 +100,16 @@ async def export(call: Call) -> web.StreamResponse:
     """A session with all it found and cites, as JSON or as Markdown."""
     runtime = call.runtime
     steps = await runtime.replays.session(_id(call))
-    whole = await exported(
-        runtime.database, runtime.universal.citation, _id(call), steps, call.base
-    )
     asked = call.asked(ExportParameters)
+    whole = await exported(
+        runtime.database,
+        runtime.universal.citation,
+        _id(call),
+        steps,
+        style=asked.style,
+        tz=call.view(asked.tz).tz,
+        base=call.base,
+    )
     if asked.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
         text = export_markdown(whole).encode("utf-8", "replace")
         return web.Response(body=text, content_type=MARKDOWN, charset="utf-8")

@@ -34,7 +34,7 @@ REMEMBERED = (
     GET("/api/v1/search/sessions", research.sessions, "Research sessions, last active first", "research", Listing),
     GET("/api/v1/search/sessions/{id}", research.session, "A research session as trees", "research"),
     POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Do all steps of a session again", "research", SessionReplayParameters),
-    GET("/api/v1/search/sessions/{id}/export", research.export, "A session with its citations", "research", ExportParameters),
+    GET("/api/v1/search/sessions/{id}/export", research.export, "A session with its citations", "research", ExportParameters, replies=("text/markdown",)),
     DELETE("/api/v1/search/sessions/{id}", research.forget, "Forget a research session", "research", write=True),
     GET("/api/v1/saved-searches", saved.listed, "Saved searches", "saved"),
     POST("/api/v1/saved-searches", saved.create, "Save a search", "saved", body=SavedSearchBody, write=True, status=CREATED),
