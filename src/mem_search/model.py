@@ -125,6 +125,26 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a record comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref.
+
+    Only what the record itself says: what it does not know is empty or None. Times are
+    milliseconds; ``accessed_at`` is when somebody last looked at it.
+    """
+
+    source_id: str
+    source_type: Kind
+    source_title: str
+    url: str = ""
+    author: str = ""
+    published_at: int | None = None
+    created_at: int | None = None
+    accessed_at: int | None = None
+    folder: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``."""
 
@@ -229,6 +249,7 @@ class SearchQuery:
     ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
     asking in the caller's time zone: ``before:yesterday`` counts from there.
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
+    ``snippet_length`` is the most characters of a snippet; None is the usual.
     """
 
     text: str = ""
@@ -239,6 +260,7 @@ class SearchQuery:
     offset: int = 0
     asked_at: datetime | None = None
     explain: bool = False
+    snippet_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

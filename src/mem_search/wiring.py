@@ -27,7 +27,7 @@ from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
-from mem_search.records import kind_called
+from mem_search.records import by_name, kind_called
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
@@ -35,6 +35,8 @@ from mem_search.search.engine import Engine
 from mem_search.search.front import Front
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
+from mem_search.search.universal_filters import Scratchpad
+from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
@@ -89,6 +91,7 @@ class Runtime:
     engine: Engine
     front: Front
     weighted: WeightedSearch
+    universal: UniversalSearch
     intake: Intake
     reader: Reader
     indexer: Indexer
@@ -129,10 +132,12 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
         )
         corpus = CorpusNumbers(database)
         owners = PassageOwners(database)
+        scratchpad = Scratchpad(database)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
         def stored() -> None:
             corpus.changed()
+            scratchpad.changed()
             indexer.wake()
 
         intake = Intake(database, stored)
@@ -147,13 +152,15 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
         )
         engine = Engine(database, legs, corpus, kind_called)
         searches = SearchLog(database, on=settings.search_log)
+        front = Front(engine, Suggestions(database), searches)
         runtime = Runtime(
             settings=settings,
             database=database,
             corpus=corpus,
             engine=engine,
-            front=Front(engine, Suggestions(database), searches),
+            front=front,
             weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
+            universal=UniversalSearch(front, database, by_name, scratchpad),
             intake=intake,
             reader=reader,
             indexer=indexer,

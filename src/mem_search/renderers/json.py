@@ -24,7 +24,7 @@ def to_json(page: Page) -> dict[str, Any]:
         "limit": page.query.limit,
         "offset": page.query.offset,
         "order": page.query.order,
-        "search": _report(page.report),
+        "search": report_json(page.report),
     }
 
 
@@ -74,7 +74,8 @@ def _named(record: Record) -> dict[str, Any]:
     }
 
 
-def _report(report: SearchReport) -> dict[str, Any]:
+def report_json(report: SearchReport) -> dict[str, Any]:
+    """How the search was really done."""
     return {
         "requested": report.requested,
         "realised": report.realised,

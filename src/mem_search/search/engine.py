@@ -188,7 +188,9 @@ class Engine:
 
     async def _hydrate(self, query: SearchQuery, ranked: _Ranked) -> tuple[Result, ...]:
         """Records and snippets of the page's hits; then, and only then, the asked order."""
-        results = list(await hydrate(self._database, ranked.hits, ranked.words))
+        results = list(
+            await hydrate(self._database, ranked.hits, ranked.words, length=query.snippet_length)
+        )
         if query.order != "relevance":
             results.sort(
                 key=lambda result: (result.record.created_at, result.record.number),

@@ -19,11 +19,11 @@ async def hydrate(
     hits: Sequence[Hit],
     words: Sequence[str],
     *,
-    length: int = snippets.LENGTH,
+    length: int | None = None,
 ) -> tuple[Result, ...]:
     """The results of ``hits``; a record deleted since it was ranked is left out.
 
-    Snippets are about ``length`` characters around ``words``, out of the passage that matched.
+    Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
     passages = [hit.passage for hit in hits if hit.passage is not None]
     found, spans = await asyncio.gather(
@@ -36,7 +36,10 @@ async def hydrate(
         if record is None:
             continue
         start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
-        cut = snippets.snippet(record.text, start, end, words, length=length)
+        # Two reads may see two states: a span of the other one must not reach beyond this text.
+        end = min(end, len(record.text))
+        start = min(start, end)
+        cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)
         results.append(
             Result(record, hit.score, Snippet(cut.text, cut.start, cut.end, page), hit.scores)
         )

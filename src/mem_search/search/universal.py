@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mem_search.model import Citation as Citation
 from mem_search.model import DateRange, Kind, Record, SearchReport
 
 SearchMode = Literal["basic", "deep_research"]
@@ -44,22 +45,6 @@ class UniversalQuery:
     session_id: str = ""
     parent_operation_id: str = ""
     max_operations: int = MOST_OPERATIONS
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """Where a result comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref."""
-
-    source_id: str
-    source_type: Kind
-    source_title: str
-    url: str = ""
-    author: str = ""
-    published_at: int | None = None
-    created_at: int | None = None
-    accessed_at: int | None = None
-    folder: str = ""
-    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
