@@ -22,6 +22,8 @@ def bound(route: Route) -> Handler:
         opening = request.app[OPENING]
         if route.write or (is_open(opening.settings) and not route.early):
             check_token(request, request.app[TOKEN])
+        if route.waits:
+            await opening.settled()
         if not route.early:
             opening.runtime  # noqa: B018 - raises while there is none
         query = read_query(model, request.query, opening.settings.timezone)

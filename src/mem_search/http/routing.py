@@ -70,6 +70,7 @@ Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 class Route:
     """One operation. ``write`` needs the token; ``early`` answers before the store is open.
 
+    ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself.
     """
@@ -84,6 +85,8 @@ class Route:
     body_type: str = "application/json"
     write: bool = False
     early: bool = False
+    waits: bool = False
+    is_rest: bool = True
     status: int = 200
     reply: str = "application/json"
 
