@@ -10,7 +10,17 @@ import sys
 import typer
 
 from mem_search import __version__
-from mem_search.cli import doctor, filling, index, records, searching, standing, suggesting, worker
+from mem_search.cli import (
+    doctor,
+    filling,
+    index,
+    mcp,
+    records,
+    searching,
+    standing,
+    suggesting,
+    worker,
+)
 from mem_search.cli.session import note, report
 from mem_search.errors import MemSearchError
 
@@ -45,7 +55,7 @@ def top(
 
 
 searching.add_to(app)
-for _module in (records, filling, standing, suggesting, doctor):
+for _module in (records, filling, standing, suggesting, mcp, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")
