@@ -126,15 +126,14 @@ RESOURCES: dict[str, dict[str, str]] = {
 def build() -> Server[Any]:
     """The product's own server; its handlers are asked for whatever is no fixture."""
     server = product.build()
-    tools = server.get_request_handler("tools/list")
-    calls = server.get_request_handler("tools/call")
-    listing = server.get_request_handler("resources/list")
-    templates = server.get_request_handler("resources/templates/list")
-    reading = server.get_request_handler("resources/read")
-    assert tools and calls and listing and templates and reading
+    tools = _handler(server, "tools/list")
+    calls = _handler(server, "tools/call")
+    listing = _handler(server, "resources/list")
+    templates = _handler(server, "resources/templates/list")
+    reading = _handler(server, "resources/read")
 
     async def list_tools(context: Any, asked: Any) -> types.ListToolsResult:
-        own = await tools.handler(context, asked)
+        own = await tools(context, asked)
         more = [
             types.Tool(
                 name=name, description="Fixture", input_schema=SCHEMAS.get(name, _NO_ARGUMENTS)
@@ -145,10 +144,10 @@ def build() -> Server[Any]:
 
     async def call_tool(context: Any, asked: Any) -> Any:
         fixture = TOOLS.get(asked.name)
-        return fixture() if fixture else await calls.handler(context, asked)
+        return fixture() if fixture else await calls(context, asked)
 
     async def list_resources(context: Any, asked: Any) -> types.ListResourcesResult:
-        own = await listing.handler(context, asked)
+        own = await listing(context, asked)
         more = [
             types.Resource(uri=uri, name=uri, description="Fixture", mime_type=said["mime_type"])
             for uri, said in RESOURCES.items()
@@ -157,18 +156,16 @@ def build() -> Server[Any]:
         return types.ListResourcesResult(resources=[*own.resources, *more])
 
     async def list_templates(context: Any, asked: Any) -> types.ListResourceTemplatesResult:
-        own = await templates.handler(context, asked)
+        own = await templates(context, asked)
         more = types.ResourceTemplate(
             uri_template="test://template/{id}/data", name="template", description="Fixture"
         )
-        return types.ListResourceTemplatesResult(
-            resource_templates=[*own.resource_templates, more]
-        )
+        return types.ListResourceTemplatesResult(resource_templates=[*own.resource_templates, more])
 
     async def read_resource(context: Any, asked: Any) -> Any:
         said = RESOURCES.get(asked.uri)
         if said is None:
-            return await reading.handler(context, asked)
+            return await reading(context, asked)
         kind = types.BlobResourceContents if "blob" in said else types.TextResourceContents
         return types.ReadResourceResult(contents=[kind(uri=asked.uri, **said)])
 
@@ -182,6 +179,12 @@ def build() -> Server[Any]:
     assert own is not None
     server.get_tool_input_schema = lambda name: SCHEMAS.get(name) or own(name)
     return server
+
+
+def _handler(server: Server[Any], method: str) -> Callable[[Any, Any], Any]:
+    entry = server.get_request_handler(method)
+    assert entry is not None
+    return entry.handler
 
 
 def _said(*content: Any) -> types.CallToolResult:

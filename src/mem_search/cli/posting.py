@@ -17,7 +17,7 @@ _ROUTE = "/mcp"
 _SECONDS = 120.0
 
 
-class Away(Exception):  # noqa: N818 - it reads as what happened
+class Away(Exception):
     """The worker cannot be asked; the text says why and the next step."""
 
 

@@ -153,7 +153,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _leave)
     worker = Worker.of_home()
     # Unbuffered: what has been answered has been said, and no buffer is held when we have to go.
-    with open(1, "wb", buffering=0, closefd=False) as out:  # noqa: PTH123
+    with open(1, "wb", buffering=0, closefd=False) as out:
         Relay(worker.post, out).run(sys.stdin.buffer)
     return 0
 

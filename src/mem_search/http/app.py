@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from mem_search.http.deprecation import SUCCESSORS
 from mem_search.http.dispatch import TOKEN, bound
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.middleware import add_headers, answer
@@ -25,6 +26,7 @@ def build_app(settings: Settings) -> web.Application:
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[OPENING] = Opening(settings)
     app[TOKEN] = read_or_create(settings)
+    app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
     app[ENDPOINT] = Endpoint()
     app.cleanup_ctx.extend((hold_open, hold_endpoint))
     app.on_response_prepare.append(add_headers)

@@ -24,7 +24,7 @@ async def answer(call: Call) -> web.StreamResponse:
     request = call.request
     if request.content_type != JSON:
         raise web.HTTPUnsupportedMediaType
-    asker = Asker(call.runtime, f"{request.scheme}://{request.host}", call.view())
+    asker = Asker(call.runtime, call.base, call.view())
     reply = await request.app[ENDPOINT].answer(
         tuple(request.headers.items()), await request.read(), asker
     )

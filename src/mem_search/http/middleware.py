@@ -11,6 +11,7 @@ from aiohttp.typedefs import Handler
 
 from mem_search.errors import MalformedBody, MemSearchError
 from mem_search.http import problems
+from mem_search.http.deprecation import headers_of
 from mem_search.http.guard import check_place
 from mem_search.http.opening import OPENING
 
@@ -51,7 +52,7 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return problems.of_bug(request)
 
 
-async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Signal: every reply, streamed ones too, says its id and that nobody may keep it."""
-    response.headers.update(_HEADERS)
+    response.headers.update({**_HEADERS, **headers_of(request)})
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()

@@ -32,7 +32,8 @@ _LISTED_AS_TEXT = ("search", "timeline")
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
     """The document as plain values."""
-    models: set[type[BaseModel]] = {Problem, *(route.body for route in routes if route.body)}
+    named = (model for route in routes for model in (route.body, route.answers))
+    models: set[type[BaseModel]] = {Problem, *(model for model in named if model)}
     in_order = sorted(models, key=lambda model: model.__name__)
     _, schemas = models_json_schema(
         [(model, "validation") for model in in_order], ref_template=_REFS
@@ -76,6 +77,9 @@ def _operation(route: Route) -> dict[str, Any]:
         said["parameters"] = parameters
     if route.write:
         said["security"] = [{"token": []}]
+    if route.successor:
+        said["deprecated"] = True
+        said["description"] = f"Use {route.successor} instead."
     if route.body is not None:
         schema = {"$ref": _REFS.format(model=route.body.__name__)}
         required = any(field.is_required() for field in route.body.model_fields.values())
@@ -92,6 +96,9 @@ def _reply(route: Route) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.reply:
         reply["content"] = {route.reply: {}}
+        if route.answers is not None:
+            schema = {"$ref": _REFS.format(model=route.answers.__name__)}
+            reply["content"][route.reply] = {"schema": schema}
         if route.tag in _LISTED_AS_TEXT:
             reply["content"]["text/plain"] = {"schema": {"type": "string"}}
     return reply

@@ -155,9 +155,9 @@ async def forget_ref(call: Call) -> web.StreamResponse:
     return await _forgotten(call, Ref.parse(call.request.match_info["ref"]))
 
 
-async def find(call: Call, ref: Ref) -> Whole:
-    """The record among those the caller may see. Raises NotFound."""
-    return await open_record(call.runtime.database, ref)
+async def find(call: Call, ref: Ref, field: str = "ref") -> Whole:
+    """The record among those the caller may see. Raises NotFound naming ``field``."""
+    return await open_record(call.runtime.database, ref, field)
 
 
 async def _opened(call: Call, found: Whole) -> web.StreamResponse:

@@ -18,6 +18,7 @@ from mem_search.http import (
     suggest,
     timeline,
     topics,
+    viewer,
 )
 from mem_search.http.parameters import (
     ByConcept,
@@ -29,19 +30,31 @@ from mem_search.http.parameters import (
     SearchParameters,
 )
 from mem_search.http.routing import Route
+from mem_search.http.v1 import mcp as v1_mcp
+from mem_search.http.v1 import search as v1_search
+from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+from mem_search.http.v1.shapes import (
+    McpFetchResponse,
+    McpSearchResponse,
+    UniversalSearchResponse,
+)
 from mem_search.http.v2 import hybrid, vector
 from mem_search.http.v2.models import HybridBody, VectorBody
 from mem_search.http.v2.stats import search_stats
+from mem_search.model import Kind
 from mem_search.records import KINDS
 
 GET, POST, DELETE = (partial(Route, method) for method in ("GET", "POST", "DELETE"))
 ACCEPTED = 202
+UNIVERSAL_PATH = "/api/v1/search"
+CODING: tuple[Kind, ...] = ("observation", "session_summary", "user_prompt")
+"""Their routes are claude-mem's and take what the universal search does not (type, file, …)."""
 
 # fmt: off
 SEARCH = (
     GET("/api/search/unified", search.unified, "Search everything, newest first", "search", SearchParameters),
     GET("/api/search", search.everything, "Search everything, best first", "search", SearchParameters),
-    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters) for kind in KINDS),
+    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, successor="" if kind.name in CODING else UNIVERSAL_PATH) for kind in KINDS),
     GET("/api/search/by-concept", search.filtered, "What has a concept", "search", ByConcept),
     GET("/api/search/by-file", search.filtered, "What touched a file", "search", ByFile),
     GET("/api/search/by-type", search.filtered, "Observations of a type", "search", ByType),
@@ -55,6 +68,12 @@ SEARCH = (
     DELETE("/api/search/log", suggest.forget, "Forget what was asked", "suggest", write=True),
     GET("/api/suggest", suggest.suggest, "How what is being typed may go on", "suggest", suggest.SuggestParameters),
     GET("/api/search/help", about.search_help, "Routes and parameters as a text", "search", early=True),
+)
+UNIVERSAL = (
+    POST(UNIVERSAL_PATH, v1_search.search, "Search everything, with citations", "universal", body=UniversalSearchRequest, answers=UniversalSearchResponse),
+    POST("/api/v1/mcp/search", v1_mcp.search, "Search as research agents do", "universal", body=McpSearchRequest, answers=McpSearchResponse),
+    POST("/api/v1/mcp/fetch", v1_mcp.fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse),
+    GET("/v/{ref}", viewer.view, "A record as a page to read", "universal", reply="text/html"),
 )
 WEIGHTED = (
     POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody),
@@ -109,4 +128,4 @@ ABOUT = (
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
 # fmt: on
-ROUTES: tuple[Route, ...] = (*SEARCH, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)
+ROUTES: tuple[Route, ...] = (*SEARCH, *UNIVERSAL, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)

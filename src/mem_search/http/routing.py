@@ -52,10 +52,23 @@ class Call:
     async def search(self, query: SearchQuery) -> Page:
         """Ask as whoever called, the command line or another program."""
         if query.asked_at is None:
-            now = datetime.now(zone(self.opening.settings.timezone))
-            query = replace(query, asked_at=now)
-        by_command = self.request.headers.get("User-Agent", "") == COMMAND_LINE
-        return await self.runtime.front.search(query, "cli" if by_command else "http")
+            query = replace(query, asked_at=self.now)
+        return await self.runtime.front.search(query, self.surface)
+
+    @property
+    def surface(self) -> str:
+        """The word for who called."""
+        return "cli" if self.request.headers.get("User-Agent", "") == COMMAND_LINE else "http"
+
+    @property
+    def now(self) -> datetime:
+        """The moment of asking, in the worker's own time zone."""
+        return datetime.now(zone(self.opening.settings.timezone))
+
+    @property
+    def base(self) -> str:
+        """Where the caller reached this worker; its Host was checked (``guard``)."""
+        return f"{self.request.scheme}://{self.request.host}"
 
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""
@@ -72,7 +85,8 @@ class Route:
 
     ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
-    is read by the handler itself.
+    is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
+    ``answers`` describes the reply.
     """
 
     method: str
@@ -88,6 +102,8 @@ class Route:
     waits: bool = False
     is_rest: bool = True
     status: int = 200
+    successor: str = ""
+    answers: type[BaseModel] | None = None
     reply: str = "application/json"
 
     @property

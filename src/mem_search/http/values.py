@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field, ValidationInfo
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search import records
 from mem_search.errors import InputError
@@ -63,6 +63,24 @@ def refused(message: str) -> PydanticCustomError:
     """What a validator raises to have ``message`` said of its value."""
     # The message goes in as a value: braces in it are not ours to interpret.
     return PydanticCustomError("value", "{message}", {"message": message})
+
+
+def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
+    """A fault of the field ``name``, for rules over several fields."""
+    return InitErrorDetails(type=refused(message), loc=(name,), input=given)
+
+
+def faults_of(error: ValidationError) -> list[InitErrorDetails]:
+    """The faults that were found, to be told again together with others."""
+    # The message goes in as a value: braces in it are not ours to interpret.
+    return [
+        InitErrorDetails(
+            type=PydanticCustomError(item["type"], "{message}", {"message": item["msg"]}),
+            loc=item["loc"],
+            input=item["input"],
+        )
+        for item in error.errors(include_url=False, include_context=False)
+    ]
 
 
 def _start(value: Any, info: ValidationInfo) -> Any:

@@ -65,7 +65,9 @@ class Endpoint:
             try:
                 server = await asyncio.to_thread(importlib.import_module, self._module)
             except ImportError as error:
-                raise Unavailable(f"MCP cannot be loaded ({error}); install mem-search anew") from error
+                raise Unavailable(
+                    f"MCP cannot be loaded ({error}); install mem-search anew"
+                ) from error
             manager = server.manager(server.build())
             running = asyncio.Event()
             self._holding = asyncio.create_task(self._hold(manager, running), name="mcp")

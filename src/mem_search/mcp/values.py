@@ -14,10 +14,10 @@ from pydantic_core import PydanticCustomError
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.model import KINDS, Kind
-from mem_search.text import dates
+from mem_search.text import rfc3339
 
 LONGEST = 4000
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ].*)?", re.DOTALL)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def refused(message: str) -> PydanticCustomError:
@@ -40,17 +40,20 @@ def _kinds(value: Any) -> Any:
     found = [(word, records.kind_called(str(word))) for word in words]
     unknown = [word for word, kind in found if kind is None]
     if unknown:
-        raise refused(f"{str(unknown[0])[:60]!r} is no kind of record; known are {', '.join(KINDS)}")
+        raise refused(
+            f"{str(unknown[0])[:60]!r} is no kind of record; known are {', '.join(KINDS)}"
+        )
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 
 def _moment(value: Any) -> Any:
     if value is None:
         return None
-    if not isinstance(value, str) or not _DATE.fullmatch(value.strip()):
+    if not isinstance(value, str):
         raise refused("write a date such as 2025-10-03T17:45:00Z or 2025-10-03")
+    day = _DAY.fullmatch(value.strip())
     try:
-        return dates.from_iso(value)
+        return rfc3339.read(f"{value.strip()}T00:00:00Z" if day else value.strip())
     except InputError as error:
         raise refused(error.message) from None
 
@@ -61,7 +64,9 @@ def _given(value: Any) -> Any:
 
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
 """A question: not blank."""
-Text = Annotated[str, BeforeValidator(_given, json_schema_input_type=str), Field(max_length=LONGEST)]
+Text = Annotated[
+    str, BeforeValidator(_given, json_schema_input_type=str), Field(max_length=LONGEST)
+]
 Kinds = Annotated[
     tuple[Kind, ...],
     BeforeValidator(_kinds),
@@ -72,4 +77,4 @@ Moment = Annotated[
     BeforeValidator(_moment),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""Milliseconds since 1970; UTC where the text has no offset."""
+"""Milliseconds since 1970; a day begins at midnight UTC."""

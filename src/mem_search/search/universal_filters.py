@@ -85,18 +85,20 @@ def _demands(query: UniversalQuery, *, hide_scratchpad: bool) -> Iterator[Demand
         return not query.kinds or kind in query.kinds
 
     if query.folder and asks_for("note"):
-        yield _only_of("note", ("folder", query.folder))
+        yield _only_of("note", "folder", query.folder)
     elif hide_scratchpad and asks_for("note"):
-        yield Not(_has("note", ("folder", SCRATCHPAD)))
+        yield Not(_has("note", "folder", SCRATCHPAD))
     if query.domain and asks_for("website"):
-        yield _only_of("website", ("domain", query.domain))
+        domain = query.domain.lower().removeprefix("www.")
+        yield _only_of("website", "domain", domain, f"www.{domain}")
 
 
-def _only_of(kind: Kind, facet: tuple[str, str]) -> Demand:
-    """A record of ``kind`` has the facet; others need not."""
-    return AnyOf((Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),))), _has(kind, facet)))
+def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
+    """A record of ``kind`` has one of the values; others need not."""
+    others = Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),)))
+    return AnyOf((others, _has(kind, facet, *values)))
 
 
-def _has(kind: Kind, facet: tuple[str, str]) -> Demand:
-    name, value = facet
-    return Condition(f"{name}:{value}", (Filters(kinds=(kind,), facets=(facet,)),))
+def _has(kind: Kind, facet: str, *values: str) -> Demand:
+    alternatives = tuple((facet, value) for value in values)
+    return Condition(f"{facet}:{values[0]}", (Filters(kinds=(kind,), any_facets=alternatives),))
