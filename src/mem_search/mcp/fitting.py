@@ -16,33 +16,37 @@ from mem_search.text import tokens
 BUDGET = 8000
 """Agents begin to complain of an answer at some 10,000 tokens of their own counting."""
 
-Budget = Annotated[int, Field(ge=100, le=100_000, description="Longest answer; the rest is cut")]
+Budget = Annotated[int, Field(ge=200, le=100_000, description="Longest answer; the rest is cut")]
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """``items`` in their order; ``cut`` of them have less text than there is, ``left`` are gone."""
+    """``items`` in their order; the texts at the places ``cut`` go on, ``left`` items are gone."""
 
     items: list[Json]
-    cut: int
     left: int
+    cut: tuple[int, ...] = ()
 
 
 def fit_texts(items: Sequence[Json], name: str, limit: int) -> Fitted:
-    """The items with as much of their text ``name`` as there is room for, the first ones first.
+    """The items with as much of their texts ``name`` as there is room for.
 
-    Items go from the end only where they do not fit even without their texts.
+    Short texts stay whole and long ones are cut to the same length, so that one long text does
+    not silence the others. Items go from the end only where they do not fit without their texts.
     """
     bare = [{**item, name: ""} for item in items]
     kept = most_that(lambda count: fits(dumped(bare[:count]), limit), len(bare))
     room = limit - tokens.count(dumped(bare[:kept]))
-    shown, cut = [], 0
-    for item in items[:kept]:
-        text, shortened = _within(item[name], room)
-        room -= tokens.count(dumped(text))
-        cut += shortened
-        shown.append({**item, name: text})
-    return Fitted(shown, cut, len(items) - kept)
+    costs = [tokens.count(dumped(item[name])) for item in items[:kept]]
+    share = most_that(
+        lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
+    )
+    cut = tuple(place for place, cost in enumerate(costs) if cost > share)
+    shown = [
+        {**item, name: _within(item[name], share)} if place in cut else item
+        for place, item in enumerate(items[:kept])
+    ]
+    return Fitted(shown, len(items) - kept, cut)
 
 
 def nearest(items: Sequence[Json], place: int, limit: int) -> Fitted:
@@ -52,12 +56,10 @@ def nearest(items: Sequence[Json], place: int, limit: int) -> Fitted:
         return items[nearest_to(place, len(items), count)]
 
     kept = most_that(lambda count: fits(dumped(some(count)), limit), len(items))
-    return Fitted(list(some(kept)), 0, len(items) - kept)
+    return Fitted(list(some(kept)), len(items) - kept)
 
 
-def _within(text: str, room: int) -> tuple[str, bool]:
-    """``text`` or its beginning, and whether it is only that. Written as JSON it may cost more."""
-    if not text or fits(dumped(text), room):
-        return text, False
-    length = most_that(lambda count: fits(dumped(tokens.cut(text, count)), room), max(0, room))
-    return tokens.cut(text, length), True
+def _within(text: str, room: int) -> str:
+    """The beginning of ``text`` that costs at most ``room`` as JSON, which has more signs."""
+    length = most_that(lambda count: fits(dumped(tokens.cut(text, count)), room), room)
+    return tokens.cut(text, length)

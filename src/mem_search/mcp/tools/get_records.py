@@ -22,26 +22,26 @@ class GetRecordsArguments(Arguments):
 
     ids: Annotated[
         tuple[Annotated[str, Field(max_length=100)], ...],
-        BeforeValidator(split),
         Field(min_length=1, max_length=MOST, description="Such as local:observation:42"),
+        BeforeValidator(split),
     ]
     max_tokens: Budget = BUDGET
 
 
 async def get_records(asker: Asker, given: GetRecordsArguments) -> Json:
-    """The records in the order asked for; the last one may be cut, others left out."""
+    """The records in the order asked for; long ones may be cut, the last ones left out."""
     refs = list(dict.fromkeys(Ref.parse(text, field="ids") for text in given.ids))
     found = await asker.runtime.database.read(records.fetch, [ref.number for ref in refs])
     known = {record.ref: record for record in found.values()}
     said = [document(known[ref], asker) for ref in refs if ref in known]
     fitted = fit_texts(said, "text", given.max_tokens)
-    shown = [item for item in fitted.items if item["text"]]
     reply: Json = {
-        "records": shown,
+        "records": fitted.items,
         "missing": [f"local:{ref}" for ref in refs if ref not in known],
-        "left_out": [item["id"] for item in said[len(shown) :]],
+        "cut": [said[place]["id"] for place in fitted.cut],
+        "left_out": [item["id"] for item in said[len(fitted.items) :]],
     }
-    if fitted.cut or reply["left_out"]:
+    if reply["cut"] or reply["left_out"]:
         reply["note"] = (
             f"cut to fit max_tokens={given.max_tokens};"
             " ask for fewer ids or more tokens, or fetch one whole"
@@ -54,6 +54,11 @@ GET_RECORDS = Tool(
     title="Open several records",
     description="Several records by their ids, cut to max_tokens. Open only what titles justify.",
     takes=GetRecordsArguments,
-    answers=described(records=listed(DOCUMENT), missing=listed(STRING), left_out=listed(STRING)),
+    answers=described(
+        records=listed(DOCUMENT),
+        missing=listed(STRING),
+        cut=listed(STRING),
+        left_out=listed(STRING),
+    ),
     handler=get_records,
 )

@@ -73,7 +73,7 @@ async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Jso
     }
     if fitted.cut or fitted.left:
         reply["note"] = (
-            f"{fitted.cut} text(s) cut, {fitted.left} result(s) left out to fit"
+            f"{len(fitted.cut)} text(s) cut, {fitted.left} result(s) left out to fit"
             f" max_tokens={given.max_tokens}; open ids with get_records"
         )
     return reply
