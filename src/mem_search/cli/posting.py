@@ -9,7 +9,7 @@ import http.client
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mem_search.daemon.address import address, home_of
 
@@ -21,8 +21,7 @@ class Away(Exception):
     """The worker cannot be asked; the text says why and the next step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the worker answered; an empty body for what needs no reply."""
 
     status: int
