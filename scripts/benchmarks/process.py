@@ -43,6 +43,11 @@ class Worker:
         data = None if body is None else json.dumps(body).encode()
         return json.loads(self._ask(method, target, data, headers))
 
+    def post(self, path: str, body: bytes, headers: dict[str, str]) -> bytes:
+        """The body of a 200 to JSON. Raises ConnectionError for anything else."""
+        said = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        return self._ask("POST", path, body, said)
+
     def child_port(self) -> int:
         """Where this worker's own Chroma listens."""
         for line in _ps("-A", "-o", "ppid=,args="):

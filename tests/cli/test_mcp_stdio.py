@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from conftest import Home
+from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.address import is_locked
 
 HELLO: dict[str, Any] = {

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from mcp import Client as McpClient
+from http_worker import Client, opening_of
 from mcp.shared.exceptions import MCPError
 
-from http_worker import Client, opening_of
+from mcp import Client as McpClient
 from mem_search.http.app import build_app
 from mem_search.http.mcp import ENDPOINT
 from mem_search.http.opening import OPENING
@@ -51,7 +51,7 @@ async def test_a_client_of_either_era_finds_and_opens_a_record(client: Client, e
     async with speaking(client, era) as mcp:
         assert mcp.protocol_version == {"legacy": "2025-11-25", "auto": "2026-07-28"}[era]
         assert mcp.server_info.name == "mem-search"
-        assert mcp.instructions and "search" in mcp.instructions
+        assert "search" in str(mcp.instructions)
         capabilities = mcp.server_capabilities.model_dump(exclude_none=True)
         assert set(capabilities) == {"tools", "resources"}
         found = await mcp.call_tool("search", {"query": "Added login endpoint"})
