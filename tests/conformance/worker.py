@@ -1,4 +1,4 @@
-"""A worker over an empty home with the fixtures of the conformance suite; prints its port."""
+"""A worker with one note and the fixtures of the conformance suite; prints its port."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from mem_search.http.app import build_app
 from mem_search.http.mcp import ENDPOINT
 from mem_search.http.opening import OPENING
 from mem_search.mcp.endpoint import Endpoint
+from mem_search.model import Location
 from mem_search.settings import Settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 
 
 async def serve(home: Path) -> None:
@@ -31,7 +33,8 @@ async def serve(home: Path) -> None:
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        await app[OPENING].ready()
+        runtime = await app[OPENING].ready()
+        await runtime.reader.read(Location("jsonl", str(HERE / "note.jsonl")))
         print(runner.addresses[0][1], flush=True)
         await stop.wait()
     finally:

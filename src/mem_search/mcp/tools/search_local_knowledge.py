@@ -101,7 +101,6 @@ def _session(page: UniversalPage) -> Json:
     return {**said, "operations": operations} if operations else said
 
 
-_NULLABLE: Json = {"type": ["string", "null"]}
 SEARCH_LOCAL_KNOWLEDGE = Tool(
     name="search_local_knowledge",
     title="Search with filters",
@@ -119,12 +118,12 @@ SEARCH_LOCAL_KNOWLEDGE = Tool(
                 citation={"type": "object"},
                 url=STRING,
                 created_at=STRING,
-                updated_at=_NULLABLE,
+                updated_at=STRING,
             )
         ),
         total_count=INTEGER,
         counts_by_type={"type": "object", "additionalProperties": INTEGER},
-        session_id=_NULLABLE,
+        # session_id may be null, which not every client can read in a schema: it is not in it.
     ),
     handler=search_local_knowledge,
 )
