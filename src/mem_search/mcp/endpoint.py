@@ -68,12 +68,18 @@ class Endpoint:
                 raise Unavailable(
                     f"MCP cannot be loaded ({error}); install mem-search anew"
                 ) from error
-            manager = server.manager(server.build())
-            running = asyncio.Event()
-            self._holding = asyncio.create_task(self._hold(manager, running), name="mcp")
-            await running.wait()
             self._key = server.ASKER
-            self._manager = manager
+            self._manager = await self._start(server.manager(server.build()))
+
+    async def _start(self, manager: Any) -> Any:
+        running = asyncio.Event()
+        self._holding = asyncio.create_task(self._hold(manager, running), name="mcp")
+        waiting = asyncio.create_task(running.wait())
+        await asyncio.wait((self._holding, waiting), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._holding.done():
+            self._holding.result()  # raises why it did not start
+        return manager
 
     async def _hold(self, manager: Any, running: asyncio.Event) -> None:
         """The transport's task group has to be entered and left by one task."""
