@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, Self
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from mem_search.errors import InputError
 
@@ -41,6 +42,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 
+NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 _REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
 
 
@@ -173,7 +175,7 @@ class Filters:
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
     and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
-    asks for explicitly.
+    asks for explicitly. ``without`` are numbers of records that are left out whatever they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -191,6 +193,7 @@ class Filters:
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
     demand: Demand | None = None
+    without: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -273,13 +276,15 @@ class Snippet:
     page: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A record that matched, with the reason: raw and fused scores by name."""
+class Hit(NamedTuple):
+    """A record that matched, with the reason: raw and fused scores by name.
+
+    A tuple, because a search makes hundreds of them to show twenty.
+    """
 
     number: int
     score: float
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = NO_SCORES
     passage: int | None = None
 
 

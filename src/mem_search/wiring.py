@@ -41,6 +41,7 @@ from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.sqlite import stats, vectors
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
@@ -131,7 +132,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             on_reset=reset.set,
         )
         corpus = CorpusNumbers(database)
-        owners = PassageOwners(database)
+        owners, columns = PassageOwners(database), RecordColumns(database)
         scratchpad = Scratchpad(database)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
@@ -147,10 +148,10 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
         )
         legs: tuple[Retriever, ...] = (
-            KeywordRetriever(database, corpus, owners),
-            VectorRetriever(database, index, embedder, model, asking, corpus, owners),
+            KeywordRetriever(database, corpus, owners, columns),
+            VectorRetriever(database, index, embedder, model, asking, corpus, owners, columns),
         )
-        engine = Engine(database, legs, corpus, kind_called)
+        engine = Engine(database, legs, corpus, columns, kind_called)
         searches = SearchLog(database, on=settings.search_log)
         front = Front(engine, Suggestions(database), searches)
         runtime = Runtime(

@@ -106,7 +106,9 @@ async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> No
     assert (await empty.get("/api/jobs", headers=AUTHORIZED)).status == 200
 
 
-READING_POSTS = ("/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/mcp")
+READING_POSTS = (
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations", "/mcp"
+)  # fmt: skip
 """What asks with a body and changes nothing."""
 
 

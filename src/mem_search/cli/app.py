@@ -11,6 +11,7 @@ import typer
 
 from mem_search import __version__
 from mem_search.cli import (
+    citing,
     doctor,
     filling,
     index,
@@ -55,7 +56,7 @@ def top(
 
 
 searching.add_to(app)
-for _module in (records, filling, standing, suggesting, mcp, doctor):
+for _module in (records, citing, filling, standing, suggesting, mcp, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")

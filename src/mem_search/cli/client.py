@@ -71,6 +71,11 @@ class Client:
         with self._ask("GET", path, pairs) as reply:
             return reply.read()
 
+    def file(self, path: str, pairs: Pairs = ()) -> tuple[bytes, http.client.HTTPMessage]:
+        """``GET`` what is to be kept as it is, and its headers."""
+        with self._ask("GET", path, pairs, accept="*/*") as reply:
+            return reply.read(), reply.headers
+
     def stream(self, path: str, pairs: Pairs = ()) -> Iterator[bytes]:
         """``GET`` in pieces, as they come. Raises Unavailable when it breaks off."""
         with self._ask("GET", path, pairs, accept=NDJSON) as reply:

@@ -10,7 +10,15 @@ and the standard HTTP client each cost as much as the interpreter itself.
 # ruff: noqa: PTH115
 import os
 
-from mem_search.cli.table import COMMANDS, NO_START, NOTHING_FOUND, Command, Option, collect
+from mem_search.cli.table import (
+    COMMANDS,
+    NO_START,
+    NOTHING_FOUND,
+    Command,
+    Option,
+    collect,
+    exported,
+)
 from mem_search.daemon.address import address, home_of
 
 _CONNECT_SECONDS = 5.0
@@ -33,7 +41,7 @@ def quick(argv: list[str]) -> int | None:
         return None
     command = next((each for each in COMMANDS if each.name == argv[0]), None)
     pairs = read_arguments(command, argv[1:]) if command else None
-    if command is None or pairs is None:
+    if command is None or pairs is None or exported(pairs):
         return None
     place = address(home_of(os.environ.get("MEM_SEARCH_HOME")))
     if place is None or ":" in place[0]:

@@ -19,12 +19,13 @@ import mem_search
 from mem_search.http.problems import CONTENT_TYPE, Problem
 from mem_search.http.reading import spellings
 from mem_search.http.routing import Route
+from mem_search.http.values import REF_PATTERN
 
 _REFS = "#/components/schemas/{model}"
 _IN_PATH = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
-    "ref": {"type": "string", "examples": ["observation:42"]},
+    "ref": {"type": "string", "pattern": REF_PATTERN, "examples": ["observation:42"]},
     "id": {"type": "string"},
 }
 _LISTED_AS_TEXT = ("search", "timeline")
@@ -95,7 +96,7 @@ def _operation(route: Route) -> dict[str, Any]:
 def _reply(route: Route) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.reply:
-        reply["content"] = {route.reply: {}}
+        reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
         if route.answers is not None:
             schema = {"$ref": _REFS.format(model=route.answers.__name__)}
             reply["content"][route.reply] = {"schema": schema}

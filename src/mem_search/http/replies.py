@@ -38,8 +38,9 @@ def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
         return web.Response(
             body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
         )
-    said = {"content": [{"type": "text", "text": text}], "tokens_used": tokens.count(text)}
-    return json_reply({**said, **beside})
+    if "tokens_used" not in beside:
+        beside = {"tokens_used": tokens.count(text), **beside}
+    return json_reply({"content": [{"type": "text", "text": text}], **beside})
 
 
 def page_reply(

@@ -7,6 +7,7 @@ from functools import partial
 
 from mem_search.http import (
     about,
+    citations,
     context,
     export,
     graph,
@@ -15,6 +16,7 @@ from mem_search.http import (
     numbers,
     records,
     search,
+    search_export,
     suggest,
     timeline,
     topics,
@@ -127,5 +129,19 @@ ABOUT = (
     POST("/mcp", mcp.answer, "MCP, streamable HTTP", "mcp", waits=True, is_rest=False),
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
+CITATIONS = (
+    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, reply="text/plain", replies=citations.CONTENT_TYPES),
+    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, reply="text/plain", replies=citations.CONTENT_TYPES),
+    GET("/api/search/export", search_export.export, "Results of a search as a file", "citations", search_export.SearchExportParameters, reply="text/csv", replies=search_export.CONTENT_TYPES),
+)
 # fmt: on
-ROUTES: tuple[Route, ...] = (*SEARCH, *UNIVERSAL, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)
+ROUTES: tuple[Route, ...] = (
+    *SEARCH,
+    *UNIVERSAL,
+    *WEIGHTED,
+    *TIMELINE,
+    *RECORDS,
+    *INTAKE,
+    *CITATIONS,
+    *ABOUT,
+)

@@ -86,7 +86,7 @@ class Route:
     ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
-    ``answers`` describes the reply.
+    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``.
     """
 
     method: str
@@ -105,6 +105,7 @@ class Route:
     successor: str = ""
     answers: type[BaseModel] | None = None
     reply: str = "application/json"
+    replies: tuple[str, ...] = ()
 
     @property
     def reads_itself(self) -> bool:

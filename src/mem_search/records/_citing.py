@@ -23,18 +23,19 @@ PUBLISHED = (
 )  # fmt: skip
 ACCESSED = ("last_opened_at", "last_accessed", "accessed_at", "retrieved_at")
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[T ])")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
 _MAIL = re.compile(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
 """The header ``Date`` of an e-mail (RFC 5322)."""
 _SECONDS_BELOW = 100_000_000_000
-_LEAST_EPOCH = 10_000_000
+_LEAST_EPOCH = 100_000_000
 """A smaller number may be a year or a day written without its dashes."""
 
 
 def words(metadata: Mapping[str, Any], *names: str) -> str:
     """The first of ``names`` that is a text, or a list of texts, on one line; else ""."""
     for name in names:
-        value = metadata.get(name)
+        if (value := metadata.get(name)) is None:
+            continue
         items = value if isinstance(value, list) else [value]
         said = [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
         if said:

@@ -12,7 +12,8 @@ from hashlib import sha256
 from mem_search.model import Analyzed, Record, Result
 from mem_search.search.universal import Annotation, Span
 from mem_search.storage.sqlite.places import PassageSpan
-from mem_search.text.highlight import Lit, highlight
+from mem_search.text.highlight import highlight
+from mem_search.text.lit import Lit, lit
 from mem_search.text.snippets import snippet
 
 MOST = 5
@@ -47,13 +48,13 @@ def annotate(
     Each is at most ``length`` characters of another passage, and none overlaps another.
     """
     record, best = result.record, result.snippet
-    lit = Lit(words)
+    is_lit = lit(tuple(words))
     others = [
         (snippet(record.text, start, min(end, len(record.text)), words, length=length), page)
         for start, end, page in passages
         if start < len(record.text)
     ]
-    counted = [(lit.count_in(found.text), found, page) for found, page in others]
+    counted = [(is_lit.count_in(found.text), found, page) for found, page in others]
     ranked = sorted((item for item in counted if item[0]), key=lambda item: -item[0])
     taken = [span(record, best.start, best.end, best.page)] if best.text else []
     for _, found, page in ranked:
@@ -67,14 +68,14 @@ def annotate(
     )
 
 
-def match_fields(result: Result, lit: Lit) -> tuple[str, ...]:
+def match_fields(result: Result, is_lit: Lit) -> tuple[str, ...]:
     """Where the question stands: ``title``, ``content``, or both.
 
     What is found without any of its words standing anywhere is found by its content: by its
     meaning, or by a part of a longer word.
     """
-    in_title = lit.stands_in(result.record.title)
-    in_content = lit.stands_in(result.snippet.text) or not in_title
+    in_title = is_lit.stands_in(result.record.title)
+    in_content = is_lit.stands_in(result.snippet.text) or not in_title
     return (*(("title",) if in_title else ()), *(("content",) if in_content else ()))
 
 

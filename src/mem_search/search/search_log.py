@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 1_000
 """Entries kept for a writer that is busy; further ones are not noted."""
 
+PAUSE = 2.0
+"""Seconds until what was asked is stored; whoever reads the log has it stored at once."""
+
 LONGEST_QUERY = 500
 """Characters; a pasted page is no question that is asked again."""
 
@@ -64,6 +67,8 @@ class SearchLog:
         """Store what is noted until cancelled."""
         while True:
             await self._work.wait()
+            # Several at once, and not in the moment when an answer is written.
+            await asyncio.sleep(PAUSE)
             await self.flush()
 
     async def flush(self) -> None:
@@ -86,7 +91,11 @@ class SearchLog:
 
 
 def digest(filters: Filters) -> str:
-    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    """Equal for equal filters, and nothing else can be read from it; "" for none.
+
+    What is left out without having been asked for is no filter of the question.
+    """
+    filters = replace(filters, without=())
     if not filters:
         return ""
     return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()
@@ -95,6 +104,11 @@ def digest(filters: Filters) -> str:
 def _clean(entries: Sequence[Search]) -> list[Search]:
     """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
     return [
-        replace(entry, query=" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY])
+        replace(entry, query=_storable(" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY]))
         for entry in entries
     ]
+
+
+def _storable(text: str) -> str:
+    """Without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()

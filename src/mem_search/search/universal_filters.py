@@ -7,8 +7,10 @@ A folder narrows notes and a domain narrows websites; records of other kinds pas
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
+from mem_search.errors import MissingField
 from mem_search.model import (
     KINDS,
     AllOf,
@@ -32,46 +34,58 @@ _MODES: dict[SearchType, Mode] = {"keyword": "keyword", "semantic": "vector", "h
 
 
 class Scratchpad:
-    """Whether the store has notes in its scratchpad, looked up when it has changed.
+    """The notes of the store's scratchpad, looked up when it has changed.
 
-    Without any, nothing has to be left out: a search with a filter costs more than one without.
+    Known by their numbers, because a search that asks the store which notes these are takes
+    twice as long as one that knows; and mostly there are none.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._is_used = False
+        self._notes: tuple[int, ...] = ()
         self._stale = True
 
     def changed(self) -> None:
         """The store is not what it was."""
         self._stale = True
 
-    async def is_used(self) -> bool:
+    async def notes(self) -> tuple[int, ...]:
+        """Their numbers."""
         if self._stale:
             self._stale = False
             try:
-                self._is_used = await self._database.read(facets.exists, "folder", SCRATCHPAD)
+                self._notes = await self._database.read(
+                    facets.records_with, "note", "folder", SCRATCHPAD
+                )
             except BaseException:
                 self._stale = True
                 raise
-        return self._is_used
+        return self._notes
 
 
 def search_query(
-    query: UniversalQuery, *, hide_scratchpad: bool, asked_at: datetime | None = None
+    query: UniversalQuery, *, scratchpad: tuple[int, ...] = (), asked_at: datetime | None = None
 ) -> SearchQuery:
-    """What the engine is asked; ``hide_scratchpad`` when there is something to hide."""
-    demands = tuple(_demands(query, hide_scratchpad=hide_scratchpad))
-    kinds = () if set(query.kinds) >= set(KINDS) else query.kinds
+    """What the engine is asked; the notes of the ``scratchpad`` are hidden where they are to be.
+
+    Raises MissingField when there is neither a question nor a filter: that something is hidden
+    is none.
+    """
+    demands = tuple(_narrowings(query))
+    filters = Filters(
+        kinds=() if set(query.kinds) >= set(KINDS) else query.kinds,
+        created=query.created,
+        updated=query.updated,
+        archived=query.archived,
+        demand=AllOf(demands) if demands else None,
+    )
+    if not query.text.strip() and not filters:
+        raise MissingField("give a query, or at least one filter", field="query")
+    if scratchpad and not query.folder and _asks_for(query, "note"):
+        filters = replace(filters, without=scratchpad)
     return SearchQuery(
         text=query.text,
-        filters=Filters(
-            kinds=kinds,
-            created=query.created,
-            updated=query.updated,
-            archived=query.archived,
-            demand=AllOf(demands) if demands else None,
-        ),
+        filters=filters,
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
@@ -80,25 +94,21 @@ def search_query(
     )
 
 
-def _demands(query: UniversalQuery, *, hide_scratchpad: bool) -> Iterator[Demand]:
-    def asks_for(kind: Kind) -> bool:
-        return not query.kinds or kind in query.kinds
-
-    if query.folder and asks_for("note"):
+def _narrowings(query: UniversalQuery) -> Iterator[Demand]:
+    if query.folder and _asks_for(query, "note"):
         yield _only_of("note", "folder", query.folder)
-    elif hide_scratchpad and asks_for("note"):
-        yield Not(_has("note", "folder", SCRATCHPAD))
-    if query.domain and asks_for("website"):
+    if query.domain and _asks_for(query, "website"):
         domain = query.domain.lower().removeprefix("www.")
         yield _only_of("website", "domain", domain, f"www.{domain}")
+
+
+def _asks_for(query: UniversalQuery, kind: Kind) -> bool:
+    return not query.kinds or kind in query.kinds
 
 
 def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
     """A record of ``kind`` has one of the values; others need not."""
     others = Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),)))
-    return AnyOf((others, _has(kind, facet, *values)))
-
-
-def _has(kind: Kind, facet: str, *values: str) -> Demand:
     alternatives = tuple((facet, value) for value in values)
-    return Condition(f"{facet}:{values[0]}", (Filters(kinds=(kind,), any_facets=alternatives),))
+    own = Filters(kinds=(kind,), any_facets=alternatives)
+    return AnyOf((others, Condition(f"{facet}:{values[0]}", (own,))))

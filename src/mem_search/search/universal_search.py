@@ -28,7 +28,7 @@ from mem_search.search.universal_filters import Scratchpad, search_query
 from mem_search.storage.sqlite import places
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.places import PassageSpan
-from mem_search.text.highlight import Lit
+from mem_search.text.lit import lit
 
 SPREAD = 2.0
 """Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
@@ -64,10 +64,9 @@ class UniversalSearch:
         there is neither a question nor a filter, Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        hidden = await self._scratchpad.is_used()
-        page = await self._front.search(
-            search_query(query, hide_scratchpad=hidden, asked_at=asked_at), surface
-        )
+        scratchpad = await self._scratchpad.notes()
+        asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at)
+        page = await self._front.search(asked, surface)
         items = await self._items(query, page)
         return UniversalPage(
             query=query,
@@ -88,7 +87,7 @@ class UniversalSearch:
         if query.mode == "deep_research":
             numbers = [result.record.number for result in page.results]
             passages = await self._database.read(places.passages_of, numbers)
-        lit = Lit(words)
+        is_lit = lit(words)
         is_ranked = page.report.realised != "filter"
         return tuple(
             UniversalItem(
@@ -96,7 +95,7 @@ class UniversalSearch:
                 relevance=relevance(result.score) if is_ranked else 0.0,
                 citation=self.citation(result.record),
                 snippet=_snippet(query, result),
-                match_fields=annotating.match_fields(result, lit) if is_ranked else (),
+                match_fields=annotating.match_fields(result, is_lit) if is_ranked else (),
                 full_content=result.record.text if query.full_content else None,
                 annotations=_annotations(query, result, passages, words),
                 scores=result.scores,

@@ -107,7 +107,7 @@ class WeightedSearch:
         union = matching.union(rankings, DEPTH)
         scores = await exact_scores(question, union, answers, DEPTH)
         floor = matching.floor(question.text, rankings)
-        matches = {r for r in union if matching.is_match(r, scores, rankings, floor)}
+        matches = matching.matches(union, scores, rankings, floor)
         lists = {
             ranking.name: [c.record for c in ranking.candidates if c.record in matches][:DEPTH]
             for ranking in rankings

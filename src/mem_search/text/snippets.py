@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from mem_search.model import Snippet
+from mem_search.text.lit import lit
 
 LENGTH = 240
-_WORD = re.compile(r"\w+")
 _LONG_WORD = 40
 """Characters; a longer one may be cut: scripts without spaces and encoded data have no others."""
 
@@ -19,17 +17,12 @@ def snippet(
 ) -> Snippet:
     """The window of at most ``length`` characters in ``text[start:end]`` with most of ``words``.
 
-    ``words`` are lower-case; a text word counts when one begins with the other's stem, as the
-    index stems too. The span is cut at word ends: ``result.text == text[result.start:result.end]``.
+    ``words`` are lower-case; which words of the text are those is ``lit``'s to say. The span is
+    cut at word ends: ``result.text == text[result.start:result.end]``.
     """
     if end - start <= length:
         return _trimmed(text, start, end)
-    stems = {stem(word) for word in words}
-    hits = [
-        (match.start() + start, root)
-        for match in _WORD.finditer(text[start:end])
-        if (root := stem(match[0].lower())) in stems
-    ]
+    hits = list(lit(tuple(words)).places(text, start, end))
     if not hits:
         return _window(text, start, length, start, end)
     lead = length // 6
@@ -67,12 +60,3 @@ def _trimmed(text: str, first: int, last: int) -> Snippet:
     while last > first and text[last - 1].isspace():
         last -= 1
     return Snippet(text=text[first:last], start=first, end=last)
-
-
-@lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
-    """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
-    for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word

@@ -17,11 +17,12 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.config import JsonDict
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
 from mem_search.http.parameters import DEEPEST_RANK
-from mem_search.http.values import LONGEST_VALUE, Text, fault_at, faults_of, refused
+from mem_search.http.values import LONGEST_VALUE, REF_PATTERN, Text, fault_at, faults_of, refused
 from mem_search.model import DateRange, Kind, Ref
 from mem_search.search.universal import (
     MOST_OPERATIONS,
@@ -37,6 +38,11 @@ LONGEST_URL = 2000
 LONGEST_CHAIN = 100
 RANGES = (("created_after", "created_before"), ("updated_after", "updated_before"))
 
+ONLY_IN_BACKGROUND: JsonDict = {
+    "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
+    "then": {"required": ["background"], "properties": {"background": {"const": True}}},
+}
+
 
 def _asked(text: str) -> str:
     if not text.strip():
@@ -51,6 +57,11 @@ def _moment(value: Any) -> Any:
         return rfc3339.read(value)
     except InputError as error:
         raise refused(error.message) from None
+
+
+def _whole(value: Any) -> Any:
+    """To JSON ``20.0`` is an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _ref(text: str) -> str:
@@ -75,7 +86,16 @@ Moment = Annotated[
 ]
 """Milliseconds since 1970."""
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
-Limit = Annotated[int, Field(ge=1, le=100)]
+Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
+SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
+Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
+Named = Annotated[
+    str,
+    AfterValidator(_ref),
+    WithJsonSchema({"type": "string", "pattern": REF_PATTERN}),
+]
+"""A ref as text."""
 
 
 class Body(BaseModel):
@@ -86,6 +106,8 @@ class Body(BaseModel):
 
 class UniversalSearchRequest(Body):
     """A search over everything that is stored."""
+
+    model_config = ConfigDict(json_schema_extra=ONLY_IN_BACKGROUND)
 
     query: Query = Field(description="The question; may use the query language")
     content_types: list[Kind] | None = Field(
@@ -100,7 +122,7 @@ class UniversalSearchRequest(Body):
         default="keyword", description="By words, by meaning, or both; hybrid in deep_research"
     )
     limit: Limit = Field(default=50, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=DEEPEST_RANK, description="How many to skip")
+    offset: Offset = Field(default=0, description="How many to skip")
     created_after: Moment | None = Field(default=None, description="Not created before (RFC 3339)")
     created_before: Moment | None = Field(default=None, description="Not created after (RFC 3339)")
     updated_after: Moment | None = Field(default=None, description="Not updated before (RFC 3339)")
@@ -111,8 +133,8 @@ class UniversalSearchRequest(Body):
         default=None, description="Only what is archived, or is not; both when left out"
     )
     include_snippets: bool = Field(default=True, description="Whether results have a snippet")
-    snippet_length: int = Field(
-        default=SNIPPET_LENGTH, ge=40, le=2000, description="Most characters of a snippet"
+    snippet_length: SnippetLength = Field(
+        default=SNIPPET_LENGTH, description="Most characters of a snippet"
     )
     full_content: bool = Field(
         default=False, description="Whether results have their whole text; true in deep_research"
@@ -121,9 +143,7 @@ class UniversalSearchRequest(Body):
     parent_operation_id: Id | None = Field(
         default=None, description="The operation that this search follows"
     )
-    max_operations: int = Field(
-        default=MOST_OPERATIONS, ge=1, le=LONGEST_CHAIN, description="Longest chain"
-    )
+    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
     background: bool = Field(default=False, description="Answer with a job instead of results")
     webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
         default=None, description="Called when the background job has ended"
@@ -189,7 +209,7 @@ class McpSearchRequest(Body):
 class McpFetchRequest(Body):
     """One whole record."""
 
-    id: Annotated[str, AfterValidator(_ref)] = Field(
+    id: Named = Field(
         description="As a search returns it: local:note:42, or note:42", examples=["local:note:42"]
     )
 

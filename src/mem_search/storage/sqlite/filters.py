@@ -6,6 +6,7 @@ every leg, by browsing, counting and deleting, so that no leg can see a differen
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any
 
@@ -74,6 +75,8 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
             + "))",
             *(part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))),
         )
+    if filters.without:
+        add("r.id not in (select value from json_each(?))", json.dumps(filters.without))
     if filters.demand is not None:
         term, parameters = demands.condition(filters.demand, where)
         add(term, *parameters)

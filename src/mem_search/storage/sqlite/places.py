@@ -10,17 +10,6 @@ from mem_search.model import Filters
 from mem_search.storage.sqlite import filters as sql_filters
 
 
-def of_records(
-    connection: sqlite3.Connection, records: Sequence[int]
-) -> list[tuple[int, str, str, str, int]]:
-    """(record, kind, project, session, position)."""
-    return connection.execute(
-        "select id, kind, project, session, position from records"
-        " where id in (select value from json_each(?))",
-        (json.dumps(list(records)),),
-    ).fetchall()
-
-
 def spans(
     connection: sqlite3.Connection, passages: Sequence[int]
 ) -> dict[int, tuple[int, int, int | None]]:
