@@ -174,8 +174,9 @@ class Filters:
 
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
-    and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
-    asks for explicitly. ``without`` are numbers of records that are left out whatever they are.
+    and one of ``any_facets``, both as (name, value). ``stored`` is when it came into the store,
+    or changed there. ``demand`` is what the text of the query asks for explicitly. ``without``
+    are numbers of records that are left out whatever they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -188,6 +189,7 @@ class Filters:
     source: str = ""
     created: DateRange = DateRange()
     updated: DateRange = DateRange()
+    stored: DateRange = DateRange()
     importance: float | None = None
     archived: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()

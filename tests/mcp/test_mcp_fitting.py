@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mem_search.mcp.fitting import fit_texts, nearest
@@ -14,6 +14,7 @@ TEXTS = st.lists(st.text(max_size=400), max_size=8)
 
 
 @given(TEXTS, st.integers(min_value=10, max_value=600))
+@example(["", "", ""], 31)  # room for no text, and no text to cut
 def test_long_texts_are_cut_and_short_ones_stay_whole(texts: list[str], limit: int) -> None:
     items = [{"id": number, "text": text} for number, text in enumerate(texts)]
     fitted = fit_texts(items, "text", limit)

@@ -225,6 +225,29 @@ async def test_local_knowledge_keeps_to_its_tokens(asker: Asker) -> None:
     assert found["note"].startswith("1 text(s) cut, 0 result(s) left out")
 
 
+async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: Asker) -> None:
+    first = await ask(asker, "search_local_knowledge", query="token", mode="deep_research")
+    (step,) = first["operations"]
+    assert (step["operation_type"], step["query"]) == ("search", "token")
+    second = await ask(
+        asker,
+        "search_local_knowledge",
+        query="lock",
+        mode="deep_research",
+        parent_operation_id=step["id"],
+    )
+    assert second["session_id"] == first["session_id"]
+    assert second["operations"][0]["operation_type"] == "refine"
+    said = await refused(
+        asker,
+        "search_local_knowledge",
+        query="lock",
+        mode="deep_research",
+        parent_operation_id="of-nobody",
+    )
+    assert said.startswith("parent_operation_id: ")
+
+
 async def test_who_searches_is_in_the_log(asker: Asker) -> None:
     await ask(asker, "search", query="token")
     await asker.runtime.front.log.flush()

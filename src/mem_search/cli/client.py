@@ -101,7 +101,8 @@ class Client:
         body: bytes | IO[bytes] | Iterable[bytes] | None = None,
     ) -> http.client.HTTPResponse:
         headers = {"Accept": accept, "User-Agent": "mem-search"}
-        headers["Authorization"] = f"Bearer {self.token}"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = content
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path

@@ -123,10 +123,15 @@ def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
     # The C part alone: the module around it costs as much as the whole interpreter.
     import _socket
 
+    token = os.environ.get("MEM_SEARCH_TOKEN", "")
+    if not (token.isascii() and token.isprintable()):
+        return None
+    # Reading needs none; but whose token it is, that one's records are searched.
+    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     request = (
         # 1.0: the answer comes in one piece and ends with the connection.
         f"GET {target} HTTP/1.0\r\nHost: {place[0]}:{place[1]}\r\n"
-        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n\r\n"
+        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
     )
     pieces: list[bytes] = []
     connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

@@ -27,6 +27,7 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
     "ref": {"type": "string", "pattern": REF_PATTERN, "examples": ["observation:42"]},
     "id": {"type": "string"},
+    "name": {"type": "string"},
 }
 _LISTED_AS_TEXT = ("search", "timeline")
 

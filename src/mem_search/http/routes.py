@@ -7,6 +7,7 @@ from functools import partial
 
 from mem_search.http import (
     about,
+    access,
     citations,
     context,
     export,
@@ -35,6 +36,7 @@ from mem_search.http.routing import Route
 from mem_search.http.v1 import mcp as v1_mcp
 from mem_search.http.v1 import search as v1_search
 from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+from mem_search.http.v1.routes import REMEMBERED
 from mem_search.http.v1.shapes import (
     McpFetchResponse,
     McpSearchResponse,
@@ -106,15 +108,22 @@ RECORDS = (
     DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Forget a prompt", "records", write=True),
 )
 INTAKE = (
-    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, status=ACCEPTED),
-    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, status=ACCEPTED),
+    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED),
+    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED),
     POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", body_type=jobs.NDJSON, write=True, status=ACCEPTED),
     GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),
     GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
     GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True),
-    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, status=ACCEPTED),
-    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, status=ACCEPTED),
+    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, only="person", status=ACCEPTED),
+    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, only="person", status=ACCEPTED),
+)
+ACCESS = (
+    POST("/api/v1/tokens", access.create_token, "Make a token", "access", body=access.TokenBody, write=True, only="home", status=201),
+    GET("/api/v1/tokens", access.tokens, "The tokens given out", "access", write=True, only="home"),
+    DELETE("/api/v1/tokens/{name}", access.revoke_token, "Revoke a token", "access", write=True, only="home"),
+    GET("/api/v1/users", access.users, "Users with a store of their own", "access", write=True, only="home"),
+    DELETE("/api/v1/users/{name}", access.remove_user, "Remove a user and all that they stored", "access", write=True, only="home"),
 )
 ABOUT = (
     GET("/health", about.health, "Alive", "about", early=True),
@@ -138,10 +147,12 @@ CITATIONS = (
 ROUTES: tuple[Route, ...] = (
     *SEARCH,
     *UNIVERSAL,
+    *REMEMBERED,
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
     *INTAKE,
     *CITATIONS,
+    *ACCESS,
     *ABOUT,
 )

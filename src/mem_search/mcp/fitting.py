@@ -37,7 +37,7 @@ def fit_texts(items: Sequence[Json], name: str, limit: int) -> Fitted:
     bare = [{**item, name: ""} for item in items]
     kept = most_that(lambda count: fits(dumped(bare[:count]), limit), len(bare))
     room = limit - tokens.count(dumped(bare[:kept]))
-    costs = [tokens.count(dumped(item[name])) for item in items[:kept]]
+    costs = [tokens.count(dumped(item[name])) if item[name] else 0 for item in items[:kept]]
     share = most_that(
         lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
     )

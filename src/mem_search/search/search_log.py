@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from mem_search.errors import StorageError
 from mem_search.model import Filters, Page
+from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_log import Search
@@ -46,21 +47,24 @@ class SearchLog:
     def note(self, page: Page, surface: str) -> None:
         """Remember a search by its answer. Not for later pages, nor without a question."""
         query = page.query
-        if not self.on or not query.text.strip() or query.offset:
-            return
-        if len(self._waiting) >= MOST_WAITING:
-            return
-        self._waiting.append(
-            Search(
-                at=int(time.time() * 1000),
-                query=query.text,
-                filters=digest(query.filters),
-                mode=query.mode,
-                total=page.total,
-                took_ms=page.report.took_ms,
-                surface=surface,
+        if not query.offset:
+            self._note(
+                query.text, query.filters, query.mode, page.total, page.report.took_ms, surface
             )
-        )
+
+    def note_weighted(self, query: WeightedQuery, page: WeightedPage, surface: str) -> None:
+        """As ``note``; such a search has no total, so it is what was returned."""
+        legs = [name for name, weight in query.weights.items() if weight]
+        mode = legs[0] if len(legs) == 1 else "weighted"
+        self._note(query.text, query.filters, mode, len(page.found), page.took_ms, surface)
+
+    def _note(
+        self, text: str, filters: Filters, mode: str, total: int, took_ms: float, surface: str
+    ) -> None:
+        if not self.on or not text.strip() or len(self._waiting) >= MOST_WAITING:
+            return
+        now = int(time.time() * 1000)
+        self._waiting.append(Search(now, text, digest(filters), mode, total, took_ms, surface))
         self._work.set()
 
     async def run(self) -> None:

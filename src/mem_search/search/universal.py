@@ -26,7 +26,8 @@ class UniversalQuery:
     """One universal search. ``kinds`` empty is all; ``snippet_length`` None is no snippets.
 
     ``session_id`` and ``parent_operation_id`` place it in a research chain of at most
-    ``max_operations`` steps; they mean something in ``deep_research`` only.
+    ``max_operations`` steps; they mean something in ``deep_research`` only. ``scope`` is the name
+    of a saved filter; ``stored`` is when a record came into the store, or changed there.
     """
 
     text: str
@@ -45,6 +46,8 @@ class UniversalQuery:
     session_id: str = ""
     parent_operation_id: str = ""
     max_operations: int = MOST_OPERATIONS
+    scope: str = ""
+    stored: DateRange = ANY_TIME
 
 
 @dataclass(frozen=True, slots=True)

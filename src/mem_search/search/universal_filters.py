@@ -64,18 +64,23 @@ class Scratchpad:
 
 
 def search_query(
-    query: UniversalQuery, *, scratchpad: tuple[int, ...] = (), asked_at: datetime | None = None
+    query: UniversalQuery,
+    *,
+    scratchpad: tuple[int, ...] = (),
+    asked_at: datetime | None = None,
+    scope: Demand | None = None,
 ) -> SearchQuery:
     """What the engine is asked; the notes of the ``scratchpad`` are hidden where they are to be.
 
-    Raises MissingField when there is neither a question nor a filter: that something is hidden
-    is none.
+    ``scope`` is what the query's scope demands. Raises MissingField when there is neither a
+    question nor a filter: that something is hidden is none.
     """
-    demands = tuple(_narrowings(query))
+    demands = (*_narrowings(query), *((scope,) if scope is not None else ()))
     filters = Filters(
         kinds=() if set(query.kinds) >= set(KINDS) else query.kinds,
         created=query.created,
         updated=query.updated,
+        stored=query.stored,
         archived=query.archived,
         demand=AllOf(demands) if demands else None,
     )

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from mem_search.contracts import RecordKind
 from mem_search.model import Citation, Page, Record, Result, SearchQuery
-from mem_search.search import annotating
+from mem_search.records import kind_called
+from mem_search.search import annotating, scopes
 from mem_search.search.asking import ms
 from mem_search.search.universal import (
     SNIPPET_LENGTH,
@@ -61,11 +62,16 @@ class UniversalSearch:
         """Answer one query for ``surface``, the word for who asked: http, cli, mcp.
 
         ``asked_at`` is the moment of asking in the caller's time zone. Raises MissingField when
-        there is neither a question nor a filter, Unavailable when no leg answers.
+        there is neither a question nor a filter, InputError for a scope that there is not,
+        Unavailable when no leg answers.
         """
         started = time.perf_counter()
         scratchpad = await self._scratchpad.notes()
-        asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at)
+        scope = None
+        if query.scope:
+            now = asked_at or datetime.now().astimezone()
+            scope = await scopes.scope(self._database, query.scope, now, kind_called)
+        asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at, scope=scope)
         page = await self._front.search(asked, surface)
         items = await self._items(query, page)
         return UniversalPage(

@@ -148,6 +148,7 @@ class UniversalSearchRequest(Body):
     webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
         default=None, description="Called when the background job has ended"
     )
+    scope: Text | None = Field(default=None, description="Only what is in this scope, by its name")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -184,6 +185,7 @@ class UniversalSearchRequest(Body):
             session_id=self.session_id or "",
             parent_operation_id=self.parent_operation_id or "",
             max_operations=self.max_operations,
+            scope=(self.scope or "").strip(),
         )
 
 
@@ -211,6 +213,13 @@ class McpFetchRequest(Body):
 
     id: Named = Field(
         description="As a search returns it: local:note:42, or note:42", examples=["local:note:42"]
+    )
+    session_id: Id | None = Field(default=None, description="Keep it as a step of this session")
+    parent_operation_id: Id | None = Field(
+        default=None, description="The operation that this step follows"
+    )
+    max_operations: int = Field(
+        default=MOST_OPERATIONS, ge=1, le=LONGEST_CHAIN, description="Longest chain"
     )
 
 

@@ -144,3 +144,5 @@ class McpFetchResponse(Shape):
     content_type: Kind
     citation: CitationMetadata
     metadata: dict[str, Any]
+    operations: list[SearchOperation] | None
+    session_id: str | None

@@ -43,12 +43,13 @@ class KnowledgeArguments(Arguments):
     max_tokens: Budget = BUDGET
 
     def asked(self) -> UniversalQuery:
-        """The universal search that these mean."""
+        """The universal search that these mean; a step of research is hybrid unless said."""
+        deep = self.mode == "deep_research" and "search_type" not in self.model_fields_set
         return UniversalQuery(
             self.query,
             kinds=self.content_types,
             mode=self.mode,
-            search_type=self.search_type,
+            search_type="hybrid" if deep else self.search_type,
             limit=self.limit,
             created=DateRange(self.created_after),
             updated=DateRange(self.updated_after),
@@ -62,7 +63,7 @@ class KnowledgeArguments(Arguments):
 
 async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Json:
     """The matches with their texts, as many and as much as there is room for."""
-    page = await asker.runtime.universal.search(given.asked(), "mcp", asked_at=asker.view.now)
+    page = await asker.runtime.research.search(given.asked(), "mcp", asked_at=asker.view.now)
     said = [_result(item, asker.base) for item in page.items]
     fitted = fit_texts(said, "content", given.max_tokens)
     reply: Json = {

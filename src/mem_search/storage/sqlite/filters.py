@@ -40,7 +40,12 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         add("r.session = ?", filters.session)
     if filters.source:
         add("r.source = ?", filters.source)
-    for column, span in (("created_at", filters.created), ("updated_at", filters.updated)):
+    spans = {
+        "created_at": filters.created,
+        "updated_at": filters.updated,
+        "stored_at": filters.stored,
+    }
+    for column, span in spans.items():
         if span.start is not None:
             add(f"r.{column} >= ?", span.start)
         if span.end is not None:
