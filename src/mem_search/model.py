@@ -57,12 +57,12 @@ class Ref:
         return f"{self.kind}:{self.number}"
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``kind:number`` or ``local:kind:number``; raise InputError otherwise."""
+    def parse(cls, text: str, field: str = "ref") -> Self:
+        """Read ``kind:number`` or ``local:kind:number``; else raise InputError naming ``field``."""
         match = _REF.fullmatch(text.strip())
         if match is None or match[1] not in KINDS:
             raise InputError(
-                f"{text!r} is not a ref; write kind:number, such as observation:42", field="ref"
+                f"{text!r} is not a ref; write kind:number, such as observation:42", field=field
             )
         return cls(match[1], int(match[2]))
 

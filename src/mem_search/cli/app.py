@@ -16,6 +16,7 @@ from mem_search.cli import (
     doctor,
     filling,
     index,
+    mcp,
     records,
     research,
     saved,
@@ -58,7 +59,7 @@ def top(
 
 
 searching.add_to(app)
-for _module in (records, citing, filling, standing, suggesting, doctor):
+for _module in (records, citing, filling, standing, suggesting, mcp, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")

@@ -33,6 +33,10 @@ def quick(argv: list[str]) -> int | None:
 
         print(f"mem-search {__version__}")
         return 0
+    if argv == ["mcp"]:
+        from mem_search.cli.relay import main as relay
+
+        return relay()
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
     command = next((each for each in COMMANDS if each.name == argv[0]), None)

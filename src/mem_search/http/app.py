@@ -8,10 +8,12 @@ from mem_search.access.limits import Meters
 from mem_search.http.deprecation import SUCCESSORS
 from mem_search.http.dispatch import bound
 from mem_search.http.limits import METERS
+from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.middleware import add_headers, answer
 from mem_search.http.opening import OPENING, Opening, hold_open
 from mem_search.http.routes import ROUTES
 from mem_search.http.token import TOKEN, read_or_create
+from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
 LARGEST_BODY = 32 * 1024 * 1024
@@ -28,7 +30,8 @@ def build_app(settings: Settings) -> web.Application:
     app[TOKEN] = read_or_create(settings)
     app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
     app[METERS] = Meters()
-    app.cleanup_ctx.append(hold_open)
+    app[ENDPOINT] = Endpoint()
+    app.cleanup_ctx.extend((hold_open, hold_endpoint))
     app.on_response_prepare.append(add_headers)
     for route in ROUTES:
         app.router.add_route(route.method, route.path, bound(route))

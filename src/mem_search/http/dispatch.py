@@ -38,6 +38,8 @@ def bound(route: Route) -> Handler:
         caller = caller_of(request)
         remote = is_remote(request, opening.settings)
         check_rights(route, caller, remote=remote)
+        if route.waits:
+            await opening.settled()
         own = opening.runtime  # raises while there is none
         call = await called(request)
         standing = request[STANDING] = Standing(caller, own, remote)

@@ -41,7 +41,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
         [(model, "validation") for model in in_order], ref_template=_REFS
     )
     paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
+    for route in filter(lambda route: route.is_rest, routes):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",

@@ -91,6 +91,10 @@ class Opening:
             raise self.error
         return self.runtime
 
+    async def settled(self) -> None:
+        """Wait until it is open, or until it is known that it cannot be opened."""
+        await self._settled.wait()
+
     async def hold(self) -> None:
         """Open, keep open until ``close``, then close: one task does all of it."""
         try:

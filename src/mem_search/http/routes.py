@@ -13,6 +13,7 @@ from mem_search.http import (
     export,
     graph,
     jobs,
+    mcp,
     numbers,
     records,
     search,
@@ -134,6 +135,7 @@ ABOUT = (
     GET("/api/ledger", numbers.ledger, "What became of each item a source saw", "about", numbers.LedgerParameters),
     GET("/openapi.json", about.openapi_json, "This API as OpenAPI 3.1", "about", early=True),
     GET("/docs", about.docs, "The operations on one page", "about", early=True, reply="text/html"),
+    POST("/mcp", mcp.answer, "MCP, streamable HTTP", "mcp", waits=True, is_rest=False),
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
 CITATIONS = (

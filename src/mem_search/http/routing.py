@@ -120,6 +120,7 @@ class Route:
     who has the ``home``'s own token gives out others; everything else is for users, too, each
     over their own store. ``research`` counts as a step of deep research, whatever it takes.
 
+    ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
     ``answers`` describes the reply, ``replies`` are further content types beside ``reply``.
@@ -137,6 +138,8 @@ class Route:
     only: Literal["", "person", "home"] = ""
     research: bool = False
     early: bool = False
+    waits: bool = False
+    is_rest: bool = True
     status: int = 200
     successor: str = ""
     answers: type[BaseModel] | None = None
