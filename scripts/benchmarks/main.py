@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import indexing
+import mcp_calls
 import memory
 import start
 import store
@@ -23,7 +24,7 @@ from figures import Bar, show, show_bars
 import cli
 import search
 
-STAGES = ("search", "indexing", "start", "cli", "memory")
+STAGES = ("search", "mcp", "indexing", "start", "cli", "memory")
 SMALL = 10_000
 _INDEXED = 2_000
 
@@ -85,10 +86,11 @@ class Bench:
     def run(self, stage: str) -> Any:
         """(name, (figures, bars)) of each size that the stage has."""
         given = self._given
-        if stage == "search":
+        if stage in ("search", "mcp"):
+            measured = search.measure if stage == "search" else mcp_calls.measure
             for count in given.records:
                 home, embedder = self._store(count)
-                yield f"search {count}", search.measure(home, embedder)
+                yield f"{stage} {count}", measured(home, embedder)
         elif stage in ("start", "cli"):
             count = min(given.records[0], SMALL)
             measure = start.measure if stage == "start" else cli.measure

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, Batch, Draft, Filters, Kind, Location, Record
+from mem_search.model import KINDS, Batch, Citation, Draft, Filters, Kind, Location, Record
 from mem_search.text.words import Words, mostly_foreign
 
 Vectors = NDArray[np.float32]
@@ -59,6 +59,10 @@ class RecordKind(Protocol):
 
     def detail(self, record: Record) -> Iterable[tuple[str, str]]:
         """(label, text) of every field that a full listing shows, in order."""
+        ...
+
+    def citation(self, record: Record) -> Citation:
+        """Where the record comes from, as far as it says so itself; never raises."""
         ...
 
 

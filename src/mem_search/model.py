@@ -11,34 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from mem_search.errors import InputError
 
 Kind = Literal[
-    "observation",
-    "session_summary",
-    "user_prompt",
-    "note",
-    "website",
-    "file",
-    "conversation",
-    "memory",
-    "email",
-    "report",
-]
-KINDS: Final[tuple[Kind, ...]] = (
-    "observation",
-    "session_summary",
-    "user_prompt",
-    "note",
-    "website",
-    "file",
-    "conversation",
-    "memory",
-    "email",
-    "report",
-)
+    "observation", "session_summary", "user_prompt", "note", "website",
+    "file", "conversation", "memory", "email", "report",
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
@@ -58,12 +39,12 @@ class Ref:
         return f"{self.kind}:{self.number}"
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``kind:number`` or ``local:kind:number``; raise InputError otherwise."""
+    def parse(cls, text: str, field: str = "ref") -> Self:
+        """Read ``kind:number`` or ``local:kind:number``; else raise InputError naming ``field``."""
         match = _REF.fullmatch(text.strip())
         if match is None or match[1] not in KINDS:
             raise InputError(
-                f"{text!r} is not a ref; write kind:number, such as observation:42", field="ref"
+                f"{text!r} is not a ref; write kind:number, such as observation:42", field=field
             )
         return cls(match[1], int(match[2]))
 
@@ -103,10 +84,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored draft: it has a number, times, and a place in its session.
-
-    ``superseded_by`` is the record that stands in for it, ``supersedes`` those it stands in for.
-    """
+    """A stored draft: it has a number, times, a place in its session, perhaps a successor."""
 
     number: int
     kind: Kind
@@ -130,6 +108,26 @@ class Record:
     @property
     def ref(self) -> Ref:
         return Ref(self.kind, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a record comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref.
+
+    Only what the record itself says: what it does not know is empty or None. Times are
+    milliseconds; ``accessed_at`` is when somebody last looked at it.
+    """
+
+    source_id: str
+    source_type: Kind
+    source_title: str
+    url: str = ""
+    author: str = ""
+    published_at: int | None = None
+    created_at: int | None = None
+    accessed_at: int | None = None
+    folder: str = ""
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +158,9 @@ class Filters:
 
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
-    and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
-    asks for explicitly.
+    and one of ``any_facets``, both as (name, value). ``stored`` is when it came into the store,
+    or changed there. ``demand`` is what the text of the query asks for explicitly. ``without``
+    are numbers of records that are left out whatever they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -174,12 +173,14 @@ class Filters:
     source: str = ""
     created: DateRange = DateRange()
     updated: DateRange = DateRange()
+    stored: DateRange = DateRange()
     importance: float | None = None
     archived: bool | None = None
     superseded: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
     demand: Demand | None = None
+    without: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -238,9 +239,9 @@ class SearchQuery:
     ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
     asking in the caller's time zone: ``before:yesterday`` counts from there.
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
-    ``fold`` puts near-duplicates under the best of them. ``per_session`` is how many results of
-    one session come before those of others do; None is as many as there are. ``boosts`` also
-    count for a record beside the question, a little.
+    ``fold`` puts near-duplicates under the best of them. After ``per_session`` results of one
+    session those of others come; None is no bound. ``boosts`` count a little beside the question.
+    ``snippet_length`` is the most characters of a snippet; None is the usual.
     """
 
     text: str = ""
@@ -254,6 +255,7 @@ class SearchQuery:
     fold: bool = True
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
+    snippet_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +271,8 @@ class Snippet:
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
-    ``similar`` are its near-duplicates among the hits, of its kind, which have no place of
-    their own. A tuple, because a search makes hundreds of them to show twenty.
+    ``similar`` are near-duplicates, of its kind, without a place of their own. A tuple, because
+    a search makes hundreds of hits to show twenty.
     """
 
     number: int
@@ -351,8 +353,7 @@ class SearchReport:
 class Page:
     """Results in the asked order, the true total, and how it was done.
 
-    ``total`` and ``counts`` are all records that match; ``folded`` of them have no place of
-    their own on any page because a near-duplicate names them.
+    ``folded`` of all that match have no place on any page: a near-duplicate names them.
     """
 
     query: SearchQuery

@@ -39,6 +39,8 @@ FILTERS = [
     Filters(superseded=False, kinds=("note",)),
     Filters(tags=("red",)),
     Filters(tags=("red",), kinds=("note",)),
+    Filters(without=(2, 5, 99)),
+    Filters(without=(1,), tags=("red",)),
     Filters(demand=Not(Condition("project:p", (Filters(project="p"),)))),
 ]
 ONE: Any = st.builds(

@@ -73,15 +73,10 @@ class KeywordRetriever:
             passages, scores = fulltext.scores(connection, expression)
         owners = self._owners.within(connection, int(passages.max(initial=0)))
         best = owners.best(passages, corrected(passages, scores, owners, corpus))
-        by_number = np.argsort(best.records)
         return Ranking(
             self.name,
             candidates=tuple(owners.candidates(best, depth)),
-            matched=Matches(
-                best.records[by_number],
-                owners.kinds[best.passages[by_number]],
-                best.scores[by_number],
-            ),
+            matched=Matches(best.records, owners.kinds[best.passages], best.scores),
         )
 
     def _within(

@@ -66,7 +66,9 @@ async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> 
     """
     asked = [asyncio.create_task(ask(leg, question, depth)) for leg in legs]
     early = [
-        asyncio.create_task(_score_early(leg, question, [a for a in asked if a is not own], depth))
+        asyncio.create_task(
+            _score_early(leg, question, own, [a for a in asked if a is not own], depth)
+        )
         for leg, own in zip(legs, asked, strict=True)
     ]
     answers = await asyncio.gather(*asked)
@@ -75,7 +77,11 @@ async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> 
 
 
 async def _score_early(
-    leg: Retriever, question: Question, others: Sequence[asyncio.Task[Answer]], depth: int
+    leg: Retriever,
+    question: Question,
+    own: asyncio.Task[Answer],
+    others: Sequence[asyncio.Task[Answer]],
+    depth: int,
 ) -> Mapping[int, float]:
     if not leg.scores_early:
         return {}
@@ -83,7 +89,12 @@ async def _score_early(
     for other in asyncio.as_completed(others):
         ranking = (await other).ranking
         if ranking is not None:
-            records = list(matching.union([ranking], depth))
+            done = own.result().ranking if own.done() else None
+            records = [
+                record
+                for record in matching.union([ranking], depth)
+                if done is None or record not in done.scores
+            ]
             try:
                 known |= await leg.score(question, Ranking(leg.name), records)
             except MemSearchError:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Question, Ranking, Retriever
+from mem_search.contracts import Candidate, Question, Ranking, Retriever
 from mem_search.errors import MissingField, Unavailable
 from mem_search.model import (
     Hit,
@@ -35,7 +35,7 @@ from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.search.supersession import lift
 from mem_search.storage.sqlite import records, traits
-from mem_search.storage.sqlite.columns import GONE, Columns, Numbers, RecordColumns
+from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -129,12 +129,7 @@ class Engine:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
 
         columns = await self._columns.fresh()
-        # What was deleted a moment ago may still be in the index.
-        union = {
-            record: candidate
-            for record, candidate in matching.union(rankings, depth).items()
-            if record < columns.size and columns.kinds[record] != GONE
-        }
+        union = _alive(matching.union(rankings, depth), columns)
         numbers = np.fromiter(union, np.int64)
         scores, known = await asyncio.gather(
             exact_scores(question, union, answers, DEPTH),
@@ -205,13 +200,24 @@ class Engine:
 
     async def _hydrate(self, query: SearchQuery, ranked: _Ranked) -> tuple[Result, ...]:
         """Records and snippets of the page's hits; then, and only then, the asked order."""
-        results = list(await hydrate(self._database, ranked.hits, ranked.words))
+        results = list(
+            await hydrate(self._database, ranked.hits, ranked.words, length=query.snippet_length)
+        )
         if query.order != "relevance":
             results.sort(
                 key=lambda result: (result.record.created_at, result.record.number),
                 reverse=query.order == "date_desc",
             )
         return tuple(results)
+
+
+def _alive(union: dict[int, Candidate], columns: Columns) -> dict[int, Candidate]:
+    """Without what was deleted a moment ago: it may still be in the index."""
+    numbers = np.fromiter(union, np.int64)
+    alive = columns.exist(numbers)
+    if alive.all():
+        return union
+    return {number: union[number] for number in numbers[alive].tolist()}
 
 
 def _places(columns: Columns, numbers: Numbers) -> Places:

@@ -19,17 +19,17 @@ async def hydrate(
     hits: Sequence[Hit],
     words: Sequence[str],
     *,
-    length: int = snippets.LENGTH,
+    length: int | None = None,
 ) -> tuple[Result, ...]:
     """The results of ``hits``; a record deleted since it was ranked is left out.
 
-    Snippets are about ``length`` characters around ``words``, out of the passage that matched.
+    Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
     return await database.read(_results, hits, words, length) if hits else ()
 
 
 def _results(
-    connection: sqlite3.Connection, hits: Sequence[Hit], words: Sequence[str], length: int
+    connection: sqlite3.Connection, hits: Sequence[Hit], words: Sequence[str], length: int | None
 ) -> tuple[Result, ...]:
     found = records.fetch(connection, [hit.number for hit in hits])
     spans = places.spans(connection, [hit.passage for hit in hits if hit.passage is not None])
@@ -39,7 +39,10 @@ def _results(
         if record is None:
             continue
         start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
-        cut = snippets.snippet(record.text, start, end, words, length=length)
+        # The passage may be gone since it was ranked, and its number be another record's.
+        end = min(end, len(record.text))
+        start = min(start, end)
+        cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)
         results.append(
             Result(
                 record,

@@ -109,13 +109,13 @@ def represent(
         kind = kinds[hit.number]
         if shown[kind]:
             continue
-        if not best:
-            best = {
+        if hit.score <= 0:
+            best = best or {
                 name: max((leg.scores.get(hit.number, 0.0) for hit in hits), default=0.0)
                 for name, leg in legs.items()
             }
-        if hit.score <= 0 and not _is_near(hit, legs, best):
-            continue
+            if not _is_near(hit, legs, best):
+                continue
         for place in range(len(page) - 1, -1, -1):
             crowded = kinds[page[place].number]
             if shown[crowded] > 1:

@@ -70,7 +70,7 @@ class WeightedSearch:
         A text that only filters (``type:bugfix``) is answered by the newest that pass, score 0.
         """
         started = time.perf_counter()
-        asked = SearchQuery(query.text, query.filters)
+        asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
         question, analyzed = await understand(self._database, asked, self._kind_of)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         coverage, graph, found = await asyncio.gather(

@@ -70,7 +70,8 @@ class Columns:
         return len(self.kinds)
 
     def exist(self, records: Numbers) -> NDArray[np.bool_]:
-        return np.asarray(self.kinds[records] != GONE)
+        inside = records < self.size
+        return np.asarray(inside & (self.kinds[np.where(inside, records, 0)] != GONE))
 
     def conversations(self, records: Numbers) -> Numbers:
         """A number for the session and project of each record; 0 outside of sessions."""

@@ -32,7 +32,7 @@ pragma foreign_keys = on;
 pragma synchronous = normal;
 pragma temp_store = memory;
 pragma cache_size = -8192;
-pragma mmap_size = 268435456;
+pragma mmap_size = 2147418112;
 pragma journal_size_limit = 67108864;
 """
 
