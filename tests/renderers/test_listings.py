@@ -216,7 +216,7 @@ def test_the_index_marks_what_is_superseded_and_what_is_folded() -> None:
         "📝 Note #9 - Deploy by hand (Nov 17, 5:45 PM) [superseded by #14; 1 similar: #7]",
         "🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM) [2 similar: #5679, …]",
         "",
-        "3 near-duplicate(s) folded, fold=false lists them",
+        "3 near-duplicate(s) folded: fold=false (--no-fold) lists them",
     ]
 
 
@@ -262,7 +262,7 @@ def test_the_full_listing_names_them_all() -> None:
         "Similar: observation:5679, observation:5680\n"
         "Score: 0.831 (keyword 12.5)\n"
         "\n"
-        "3 near-duplicate(s) folded, fold=false lists them"
+        "3 near-duplicate(s) folded: fold=false (--no-fold) lists them"
     )
 
 
@@ -271,7 +271,7 @@ def test_pages_count_places_and_what_is_folded_has_none() -> None:
     found = replace(page(SESSION, OBSERVATION, total=9, query=query), folded=3)
     text = render(found, "index", VIEW)
     assert (
-        "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded, fold=false lists them\n"
+        "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded: fold=false (--no-fold) lists them\n"
     ) in text
     last = replace(found, query=replace(query, offset=4))
     assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)

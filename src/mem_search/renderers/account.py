@@ -56,7 +56,7 @@ def paging(page: Page) -> str:
         if offset + shown < places:
             said.append(f"next: offset={offset + shown}")
     if page.folded:
-        said.append(f"{page.folded} near-duplicate(s) folded, fold=false lists them")
+        said.append(f"{page.folded} near-duplicate(s) folded: fold=false (--no-fold) lists them")
     return "; ".join(said)
 
 
