@@ -1,9 +1,18 @@
-"""What ranking is worth without one of its parts: each part is switched off by its own constant."""
+"""What a part of the ranking is worth: without one that is on, and with one that is off.
+
+A part that is on is switched off by its own constant; one that is off is asked for by the query.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from mem_search.model import SearchQuery
 from mem_search.retrievers import keyword
 from mem_search.search import context, engine, fusion, matching
+from mem_search.storage.sqlite import successions
+from mem_search.text import sketch
 
 PARTS = {
     "neighbours": (context, "NEIGHBOURS", {}),
@@ -13,8 +22,17 @@ PARTS = {
     "code-weight": (fusion, "CODE_DENSE", 1.0),
     "cosine-floor": (matching, "COSINE_FLOOR", -1.0),
     "depth-200": (engine, "DEPTH", 100),
+    "supersession": (successions, "FARTHEST", 0),
+    "folding": (sketch, "MOST_DIFFERENT", -1),
 }
 """Part → (module, constant, value that switches it off)."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "recency": {"boosts": ("recency",)},
+    "importance": {"boosts": ("importance",)},
+    "diversity": {"per_session": 3},
+}
+"""Part → what a query asks for to have it."""
 
 
 def leave_out(names: list[str]) -> None:
@@ -22,3 +40,10 @@ def leave_out(names: list[str]) -> None:
     for name in names:
         module, constant, value = PARTS[name]
         setattr(module, constant, value)
+
+
+def with_options(query: SearchQuery, names: list[str]) -> SearchQuery:
+    """The query, asking for parts that are off. Raises KeyError for an unknown one."""
+    wanted = [OPTIONS[name] for name in names]
+    boosts = tuple(boost for option in wanted for boost in option.get("boosts", ()))
+    return replace(query, **{**{k: v for o in wanted for k, v in o.items()}, "boosts": boosts})

@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import dataset as datasets
-from ablation import PARTS, leave_out
+from ablation import OPTIONS, PARTS, leave_out, with_options
 from baseline import Fts5
 from metrics import summarise
 
@@ -42,6 +42,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--without", default="", metavar="PART,…", help=f"ablation: {', '.join(PARTS)}"
     )
+    parser.add_argument(
+        "--with", default="", metavar="PART,…", dest="extra", help=f"also {', '.join(OPTIONS)}"
+    )
     return parser.parse_args()
 
 
@@ -60,8 +63,10 @@ async def main() -> int:
         settings = Settings(home=home, embedder=args.embedder, follow=0)
         async with open_runtime(settings) as runtime:
             await load(runtime, data, home)
-            report = await evaluate(runtime, data, args.modes.split(","))
-    report |= {"embedder": args.embedder, "qrels": args.qrels, "without": args.without}
+            extra = [name for name in args.extra.split(",") if name]
+            report = await evaluate(runtime, data, args.modes.split(","), extra)
+    report |= {"embedder": args.embedder, "qrels": args.qrels}
+    report |= {"without": args.without, "with": args.extra}
     show(report)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
@@ -86,7 +91,9 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
     print(f"\rindexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
 
 
-async def evaluate(runtime: Runtime, data: datasets.Dataset, modes: list[str]) -> dict[str, Any]:
+async def evaluate(
+    runtime: Runtime, data: datasets.Dataset, modes: list[str], extra: list[str]
+) -> dict[str, Any]:
     scopes = ["own", "pooled"] if all(query.project for query in data.queries) else ["pooled"]
     results: dict[str, dict[str, Any]] = {scope: {} for scope in scopes}
     fts5 = Fts5(data) if "fts5" in modes else None
@@ -98,7 +105,9 @@ async def evaluate(runtime: Runtime, data: datasets.Dataset, modes: list[str]) -
                 if fts5 is not None and mode == "fts5":
                     ranked, ms = fts5.search(query.text, project)
                 else:
-                    ranked, ms = await ask(runtime, query.text, project, mode, data.judged_kinds)
+                    filters = Filters(kinds=data.judged_kinds, project=project)  # type: ignore[arg-type]
+                    asked = SearchQuery(query.text, filters, mode, limit=10)  # type: ignore[arg-type]
+                    ranked, ms = await ask(runtime, with_options(asked, extra))
                 runs.append((ranked, query.relevant, ms))
             results[scope][mode] = summarise(runs)
     report: dict[str, Any] = {
@@ -112,14 +121,9 @@ async def evaluate(runtime: Runtime, data: datasets.Dataset, modes: list[str]) -
     return report
 
 
-async def ask(
-    runtime: Runtime, text: str, project: str, mode: str, kinds: tuple[str, ...]
-) -> tuple[list[str], float]:
-    filters = Filters(kinds=kinds, project=project)  # type: ignore[arg-type]
+async def ask(runtime: Runtime, query: SearchQuery) -> tuple[list[str], float]:
     started = time.perf_counter()
-    page = await runtime.engine.search(
-        SearchQuery(text=text, filters=filters, mode=mode, limit=10)  # type: ignore[arg-type]
-    )
+    page = await runtime.engine.search(query)
     ms = (time.perf_counter() - started) * 1000
     return [result.record.source_id for result in page.results], ms
 

@@ -41,6 +41,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 )
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
+Boost = Literal["recency", "importance"]
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 _REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
@@ -102,7 +103,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored draft: it has a number, times, and a place in its session."""
+    """A stored draft: it has a number, times, and a place in its session.
+
+    ``superseded_by`` is the record that stands in for it, ``supersedes`` those it stands in for.
+    """
 
     number: int
     kind: Kind
@@ -120,6 +124,8 @@ class Record:
     importance: float | None = None
     archived: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    superseded_by: Ref | None = None
+    supersedes: tuple[Ref, ...] = ()
 
     @property
     def ref(self) -> Ref:
@@ -192,6 +198,7 @@ class Filters:
     stored: DateRange = DateRange()
     importance: float | None = None
     archived: bool | None = None
+    superseded: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
     demand: Demand | None = None
@@ -255,6 +262,9 @@ class SearchQuery:
     asking in the caller's time zone: ``before:yesterday`` counts from there.
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
     ``snippet_length`` is the most characters of a snippet; None is the usual.
+    ``fold`` puts near-duplicates under the best of them. ``per_session`` is how many results of
+    one session come before those of others do; None is as many as there are. ``boosts`` also
+    count for a record beside the question, a little.
     """
 
     text: str = ""
@@ -266,6 +276,9 @@ class SearchQuery:
     asked_at: datetime | None = None
     explain: bool = False
     snippet_length: int | None = None
+    fold: bool = True
+    per_session: int | None = None
+    boosts: tuple[Boost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,23 +294,26 @@ class Snippet:
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
-    A tuple, because a search makes hundreds of them to show twenty.
+    ``similar`` are its near-duplicates among the hits, of its kind, which have no place of
+    their own. A tuple, because a search makes hundreds of them to show twenty.
     """
 
     number: int
     score: float
     scores: Mapping[str, float] = NO_SCORES
     passage: int | None = None
+    similar: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A hit with its record."""
+    """A hit with its record. ``similar`` are the near-duplicates that are folded under it."""
 
     record: Record
     score: float
     snippet: Snippet
     scores: Mapping[str, float] = field(default_factory=dict)
+    similar: tuple[Ref, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,13 +374,18 @@ class SearchReport:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Results in the asked order, the true total, and how it was done."""
+    """Results in the asked order, the true total, and how it was done.
+
+    ``total`` and ``counts`` are all records that match; ``folded`` of them have no place of
+    their own on any page because a near-duplicate names them.
+    """
 
     query: SearchQuery
     results: tuple[Result, ...]
     total: int
     counts: Mapping[str, int]
     report: SearchReport
+    folded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,3 +158,28 @@ async def test_a_message_of_mcp_counts_when_it_asks_a_tool_a_question(strict: Cl
     assert await say(call(query="tides")) == (200, '"search";r=0', "")
     assert (await say(call(query="tides")))[0] == 429
     assert (await say({"method": "tools/list"}))[0] == 200
+
+
+async def test_a_replay_counts_as_the_research_it_is(settings: Settings) -> None:
+    app = build_app(replace(settings, limit_research=2))
+    async with TestClient(TestServer(app)) as client:
+        await opening_of(client).ready()
+        ada = (await join(client, "ada")).headers
+        body = {"query": "tides", "mode": "deep_research", "session_id": "chain"}
+        assert (await client.post("/api/v1/search", json=body, headers=ada)).status == 200
+        path = "/api/v1/search/sessions/chain/replay"
+        assert (await client.post(path, headers=ada)).status == 200
+        assert (await client.post(path, headers=ada)).status == 429
+
+
+async def test_a_users_webhooks_do_not_reach_the_machine(settings: Settings) -> None:
+    app = build_app(replace(settings, webhook_allow=("127.0.0.1:9",)))
+    async with TestClient(TestServer(app)) as client:
+        await opening_of(client).ready()
+        body = {"query": "tides", "background": True, "webhook_url": "http://127.0.0.1:9/hook"}
+        ada = (await join(client, "ada")).headers
+        statuses = [
+            (await client.post("/api/v1/search", json=body, headers=headers)).status
+            for headers in (AUTHORIZED, ada)
+        ]
+        assert statuses == [200, 422]

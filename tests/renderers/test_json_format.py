@@ -11,6 +11,7 @@ from mem_search.model import (
     Link,
     Page,
     Record,
+    Ref,
     Result,
     SearchQuery,
     SearchReport,
@@ -35,6 +36,8 @@ RECORD = Record(
     importance=0.5,
     archived=True,
     metadata={"type": "bugfix"},
+    superseded_by=Ref("note", 9),
+    supersedes=(Ref("observation", 3), Ref("note", 4)),
 )
 NAMED = {
     "ref": "observation:7",
@@ -50,6 +53,8 @@ NAMED = {
     "tags": ["a"],
     "importance": 0.5,
     "archived": True,
+    "superseded_by": "note:9",
+    "supersedes": ["observation:3", "note:4"],
     "metadata": {"type": "bugfix"},
 }
 
@@ -57,8 +62,11 @@ NAMED = {
 def test_a_page_has_exactly_these_keys() -> None:
     page = Page(
         query=SearchQuery("login", limit=5, offset=10, order="date_desc"),
-        results=(Result(RECORD, 0.9, Snippet("login", 4, 9), {"keyword": 2.0}),),
+        results=(
+            Result(RECORD, 0.9, Snippet("login", 4, 9), {"keyword": 2.0}, (Ref("observation", 8),)),
+        ),
         total=11,
+        folded=1,
         counts={"observation": 11},
         report=SearchReport(
             "hybrid",
@@ -91,10 +99,12 @@ def test_a_page_has_exactly_these_keys() -> None:
                 "snippet_span": {"start": 4, "end": 9, "sha256": sha256(b"login").hexdigest()},
                 "score": 0.9,
                 "scores": {"keyword": 2.0},
+                "similar": ["observation:8"],
             }
         ],
         "total": 11,
         "counts_by_type": {"observation": 11},
+        "folded": 1,
         "limit": 5,
         "offset": 10,
         "order": "date_desc",

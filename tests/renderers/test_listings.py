@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -16,6 +17,7 @@ from mem_search.model import (
     Link,
     Page,
     Record,
+    Ref,
     Result,
     SearchQuery,
     SearchReport,
@@ -183,6 +185,100 @@ def test_a_listing_can_have_its_own_first_line() -> None:
     assert render(page(OBSERVATION), "index", VIEW, title="Decisions:").startswith("Decisions:\n\n")
 
 
+NEW = record(
+    "note",
+    14,
+    "Deploy by the pipeline",
+    "Push, and wait.",
+    supersedes=(Ref("note", 9), Ref("note", 7)),
+)
+OLD = record("note", 9, "Deploy by hand", "Copy the files.", superseded_by=Ref("note", 14))
+
+
+def folded_page() -> Page:
+    found = page(NEW, OLD, OBSERVATION, total=6)
+    new, old, other = found.results
+    similar = (Ref("observation", 5679), Ref("observation", 5680))
+    older = (Ref("note", 7),)
+    return replace(
+        found,
+        results=(new, replace(old, similar=older), replace(other, similar=similar)),
+        folded=3,
+    )
+
+
+def test_the_index_marks_what_is_superseded_and_what_is_folded() -> None:
+    lines = render(folded_page(), "index", VIEW).splitlines()
+    assert lines[:7] == [
+        'Found 6 result(s) matching "auth":',
+        "",
+        "📝 Note #14 - Deploy by the pipeline (Nov 17, 5:45 PM) [supersedes 2: #9, …]",
+        "📝 Note #9 - Deploy by hand (Nov 17, 5:45 PM) [superseded by #14; 1 similar: #7]",
+        "🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM) [2 similar: #5679, …]",
+        "",
+        "3 near-duplicate(s) folded, fold=false lists them",
+    ]
+
+
+def test_the_full_listing_names_them_all() -> None:
+    assert render(folded_page(), "full", VIEW) == (
+        'Found 6 result(s) matching "auth":\n'
+        "\n"
+        "## 📝 Note #14 - Deploy by the pipeline\n"
+        "\n"
+        "Ref: note:14\n"
+        "Date: Nov 17, 2025, 5:45 PM\n"
+        "Source: jsonl\n"
+        "Supersedes: note:9, note:7\n"
+        "\n"
+        "Push, and wait.\n"
+        "\n"
+        "Score: 0.831 (keyword 12.5)\n"
+        "\n"
+        "---\n"
+        "\n"
+        "## 📝 Note #9 - Deploy by hand\n"
+        "\n"
+        "Ref: note:9\n"
+        "Date: Nov 17, 2025, 5:45 PM\n"
+        "Source: jsonl\n"
+        "Superseded by: note:14\n"
+        "\n"
+        "Copy the files.\n"
+        "\n"
+        "Similar: note:7\n"
+        "Score: 0.831 (keyword 12.5)\n"
+        "\n"
+        "---\n"
+        "\n"
+        "## 🟣 Observation #5678 - Added login endpoint\n"
+        "\n"
+        "Ref: observation:5678\n"
+        "Date: Nov 17, 2025, 5:45 PM\n"
+        "Source: jsonl\n"
+        "\n"
+        "Text.\n"
+        "\n"
+        "Similar: observation:5679, observation:5680\n"
+        "Score: 0.831 (keyword 12.5)\n"
+        "\n"
+        "3 near-duplicate(s) folded, fold=false lists them"
+    )
+
+
+def test_pages_count_places_and_what_is_folded_has_none() -> None:
+    query = SearchQuery("auth", limit=2, offset=2)
+    found = replace(page(SESSION, OBSERVATION, total=9, query=query), folded=3)
+    text = render(found, "index", VIEW)
+    assert (
+        "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded, fold=false lists them\n"
+    ) in text
+    last = replace(found, query=replace(query, offset=4))
+    assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)
+    behind = replace(found, query=replace(query, offset=8), results=())
+    assert "Nothing at offset=8; the last page starts at offset=4" in render(behind, "index", VIEW)
+
+
 @pytest.mark.parametrize(
     "title",
     [
@@ -194,8 +290,11 @@ def test_a_listing_can_have_its_own_first_line() -> None:
         "Über größere Änderungen " * 10,
     ],
 )
-def test_a_line_stays_one_line_of_bounded_cost(title: str) -> None:
-    line = index_line(record("observation", 123456, title), VIEW)
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_line_stays_one_line_of_bounded_cost(title: str, marked: bool) -> None:
+    others = tuple(Ref("observation", 1_234_560 + n) for n in range(12)) if marked else ()
+    marks = {"superseded_by": others[0], "supersedes": others} if marked else {}
+    line = index_line(record("observation", 123456, title, **marks), VIEW, others)
     # Bytes per token hardly fall below these, whatever the tokenizer.
     letters = sum(character.isascii() and character.isalpha() for character in line)
     signs = sum(character.isascii() and not character.isalnum() for character in line)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import store
-from mem_search.model import Condition, DateRange, Filters, Not
+from mem_search.model import Condition, DateRange, Filters, Link, Not
 from mem_search.storage.sqlite import changes, records
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Connection, Database
@@ -35,6 +35,8 @@ FILTERS = [
     Filters(importance=0.5),
     Filters(archived=True),
     Filters(archived=False, project="p"),
+    Filters(superseded=True),
+    Filters(superseded=False, kinds=("note",)),
     Filters(tags=("red",)),
     Filters(tags=("red",), kinds=("note",)),
     Filters(without=(2, 5, 99)),
@@ -52,6 +54,13 @@ ONE: Any = st.builds(
     importance=st.none() | st.sampled_from([0.0, 0.3, 0.5, 0.7]),
     tags=st.sampled_from([(), ("red",), ("Red", "blue")]),
     metadata=st.sampled_from([{}, {"archived": True}]),
+    links=st.lists(
+        st.builds(
+            Link, st.integers(0, 9).map(str), st.sampled_from(["supersedes", "superseded_by"])
+        ),
+        max_size=2,
+        unique=True,
+    ).map(tuple),
 )
 STEPS: Any = st.lists(st.lists(ONE, max_size=5) | st.integers(1, 12), max_size=6)
 

@@ -11,6 +11,7 @@ import pytest
 from drafts import draft, store
 from mem_search.model import Draft, Link
 from mem_search.storage.sqlite import migrations, records
+from mem_search.storage.sqlite.edges import links
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -130,7 +131,7 @@ def test_links_are_given_back_as_they_came_whatever_the_text_mentions(
 ) -> None:
     given = (Link("https://Example.org/", "cites"), Link("x"))
     (stored,) = store(connection, draft("a", "see #1 and https://a.io/b", project="p", links=given))
-    assert records.links(connection, stored.number) == given
+    assert links(connection, stored.number) == given
 
 
 def test_the_order_of_arrival_does_not_change_the_graph() -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drafts import draft, store
@@ -150,6 +150,7 @@ DRAFTS = st.lists(
 
 
 @given(DRAFTS, st.integers(1, 4))
+@settings(deadline=None)
 def test_a_filtered_walk_is_the_walk_over_the_filtered_store(
     given_drafts: list[dict[str, Any]], depth: int
 ) -> None:

@@ -13,7 +13,7 @@ import drafts
 from drafts import store
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
-from mem_search.storage.sqlite import fulltext, outbox, records
+from mem_search.storage.sqlite import edges, fulltext, outbox, records
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.migrations import migrate
 
@@ -135,11 +135,11 @@ def test_tags_facets_and_links_follow_the_record(connection: Connection) -> None
     )  # fmt: skip
     number = stored.number
     assert records.fetch(connection, [number])[number].tags == ("green", "red")
-    assert records.links(connection, number) == (Link("b", "cites"), Link("c", "related"))
+    assert edges.links(connection, number) == (Link("b", "cites"), Link("c", "related"))
     assert ("folder", "inbox") in rows(connection, "select name, value from facets")
     store(connection, drafts.draft("a", tags=("blue",), links=(Link("d"),)))
     assert rows(connection, "select name, value from facets") == [("tag", "blue")]
-    assert records.links(connection, number) == (Link("d", "related"),)
+    assert edges.links(connection, number) == (Link("d", "related"),)
 
 
 def test_positions_count_by_conversation_and_kind(connection: Connection) -> None:

@@ -93,6 +93,9 @@ OPTIONS = (
     Option("--limit", "limit", "How many results, 1 to 100; 20 if not given.", "N", "-n"),
     Option("--offset", "offset", "Skip so many results.", "N"),
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
+    Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
+    Option("--per-session", "per_session", "So many of a session before other sessions.", "N"),
+    Option("--boost", "boosts", "recency or importance count, too; may be repeated.", repeats=True),
     Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
 )
 

@@ -35,11 +35,11 @@ def bound(route: Route) -> Handler:
             request[STANDING] = Standing(NOBODY)
             return await route.handler(await called(request))
         opening = request.app[OPENING]
+        if route.waits:
+            await opening.settled()  # before the token, too: those given out lie in the store
         caller = caller_of(request)
         remote = is_remote(request, opening.settings)
         check_rights(route, caller, remote=remote)
-        if route.waits:
-            await opening.settled()
         own = opening.runtime  # raises while there is none
         call = await called(request)
         standing = request[STANDING] = Standing(caller, own, remote)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mem_search.http.values import End, Kinds, Start, Text, TimeZone, Words, kind_of
+from mem_search.http.values import Boosts, End, Kinds, Start, Text, TimeZone, Words, kind_of
 from mem_search.model import DateRange, Filters, Kind, Mode, Order, SearchQuery
 
 Format = Literal["index", "full", "json"]
@@ -129,6 +129,21 @@ class KindParameters(Narrowed):
     )
     mode: Mode = Field(default="hybrid", description="Which search")
     explain: bool = Field(default=False, description="Say how every score came about")
+    fold: bool = Field(
+        default=True, description="Put near-duplicates under the best of them, which names them"
+    )
+    per_session: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="Results of one session before those of others come; no bound by default",
+        json_schema_extra=also("perSession"),
+    )
+    boosts: Boosts = Field(
+        default=(),
+        description="What counts beside the question, a little: recency, importance",
+        json_schema_extra=also("boost"),
+    )
     max_tokens: int | None = budget()
 
     @model_validator(mode="after")
@@ -155,6 +170,9 @@ class KindParameters(Narrowed):
             limit=self.limit,
             offset=self.offset,
             explain=self.explain,
+            fold=self.fold,
+            per_session=self.per_session,
+            boosts=self.boosts,
         )
 
     def _filters(self, kinds: tuple[str, ...]) -> Filters:

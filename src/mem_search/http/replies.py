@@ -58,7 +58,7 @@ def page_reply(
     shown = fitted(page, format, view, max_tokens, title=title)
     account = to_json(replace(shown.page, results=()))
     beside: Mapping[str, Any] = {
-        name: account[name] for name in ("total", "counts_by_type", "search")
+        name: account[name] for name in ("total", "counts_by_type", "folded", "search")
     }
     return text_reply(request, shown.text, tokens_used=shown.tokens, **beside)
 

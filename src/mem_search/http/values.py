@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.http.timezones import zone
-from mem_search.model import Ref
+from mem_search.model import Boost, Ref
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
@@ -102,6 +102,7 @@ def _end(value: Any, info: ValidationInfo) -> Any:
 
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
+Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
 End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]

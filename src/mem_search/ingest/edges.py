@@ -40,6 +40,7 @@ STATED: Final = 0.9
 
 _RELATIONS: Final = (
     ("supersedes", r"supersed(?:es?|ing)|replac(?:es?|ing)"),
+    ("superseded_by", r"(?:superseded|replaced)[ -]by"),
     ("reverts", r"reverts?(?: commit| pull request| pr)?|reverting"),
     ("fixes", r"fix(?:e[sd]|ing)?|close[sd]?|closing|resolve[sd]?|resolving"),
     ("follows", r"follow(?:s|ing)?(?:[ -]?up)?(?: (?:to|of|on|for))?"),

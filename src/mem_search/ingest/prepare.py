@@ -17,6 +17,7 @@ from mem_search.model import Draft
 from mem_search.storage.sqlite.records import Prepared, content_hash
 from mem_search.text import code, passages, words
 from mem_search.text.redaction import redact
+from mem_search.text.sketch import sketch
 
 
 def prepare(draft: Draft) -> Prepared:
@@ -38,6 +39,7 @@ def prepare(draft: Draft) -> Prepared:
         content_hash=content_hash(draft, facets),
         edges=edges_of(draft, facets, names, source_code=source_code),
         names=names,
+        sketch=sketch(draft.title, draft.text),
     )
 
 

@@ -44,16 +44,20 @@ def described(filters: Filters, view: View) -> str:
 
 
 def paging(page: Page) -> str:
-    """Where these results lie among all; empty when they are all."""
+    """Where these results lie among all, and how many are folded; empty when they are all."""
     shown, offset, limit = len(page.results), page.query.offset, page.query.limit
+    places = page.total - page.folded
     if not shown and page.total:
-        last = (page.total - 1) // limit * limit
+        last = (places - 1) // limit * limit
         return f"Nothing at offset={offset}; the last page starts at offset={last}"
-    if shown >= page.total:
-        return ""
-    place = f"Showing {offset + 1}-{offset + shown} of {page.total}"
-    more = offset + shown < page.total
-    return f"{place}; next: offset={offset + shown}" if more else place
+    said = []
+    if shown < places:
+        said.append(f"Showing {offset + 1}-{offset + shown} of {places}")
+        if offset + shown < places:
+            said.append(f"next: offset={offset + shown}")
+    if page.folded:
+        said.append(f"{page.folded} near-duplicate(s) folded, fold=false lists them")
+    return "; ".join(said)
 
 
 def notes(page: Page) -> list[str]:

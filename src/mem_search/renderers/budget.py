@@ -138,6 +138,7 @@ def _foremost(page: Page) -> Sequence[Result]:
             -result.score,
             "fused" not in result.scores,
             0.0 if "fused" in result.scores else -max(result.scores.values(), default=0.0),
+            "supersession" not in result.scores,  # it stands above what has the same score
             result.record.number,
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mem_search.model import Link, Page, Record, Result
+from mem_search.model import Link, Page, Record, Ref, Result
 from mem_search.renderers.account import heading, notes, paging
 from mem_search.renderers.index import advice
 from mem_search.renderers.line import name_of
@@ -26,7 +26,8 @@ class Full:
         """The whole record, and why it was found."""
         parts = ", ".join(f"{name} {value:.3g}" for name, value in told(result.scores))
         why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
-        reasons = "\n".join((why, *explanation(result.scores)))
+        similar = [f"Similar: {_refs(result.similar)}"] if result.similar else []
+        reasons = "\n".join((*similar, why, *explanation(result.scores)))
         return "\n\n".join([*_blocks(result.record, view), reasons])
 
     def render(self, page: Page, view: View, *, title: str = "") -> str:
@@ -65,6 +66,12 @@ def _fields(record: Record, view: View, links: Sequence[Link]) -> Iterator[tuple
     yield "URL", one_line(record.url)
     yield "Importance", "" if record.importance is None else f"{record.importance:g}"
     yield "Archived", "yes" if record.archived else ""
+    yield "Superseded by", str(record.superseded_by or "")
+    yield "Supersedes", _refs(record.supersedes)
     for label, text in view.kinds(record.kind).detail(record):
         yield one_line(label), harmless(text)
     yield "Links", ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
+
+
+def _refs(refs: Sequence[Ref]) -> str:
+    return ", ".join(map(str, refs))

@@ -18,7 +18,8 @@ class Index:
 
     def entry(self, result: Result, view: View) -> str:
         """One line, and one with the reason of its score where that was asked for."""
-        return "\n".join((index_line(result.record, view), *explanation(result.scores)))
+        line = index_line(result.record, view, result.similar)
+        return "\n".join((line, *explanation(result.scores)))
 
     def render(self, page: Page, view: View, *, title: str = "") -> str:
         blocks = [

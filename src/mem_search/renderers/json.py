@@ -21,6 +21,7 @@ def to_json(page: Page) -> dict[str, Any]:
         "results": [_result(result) for result in page.results],
         "total": page.total,
         "counts_by_type": dict(page.counts),
+        "folded": page.folded,
         "limit": page.query.limit,
         "offset": page.query.offset,
         "order": page.query.order,
@@ -47,6 +48,7 @@ def _result(result: Result) -> dict[str, Any]:
         "snippet_span": snippet_span(snippet),
         "score": result.score,
         "scores": dict(result.scores),
+        "similar": [str(ref) for ref in result.similar],
     }
 
 
@@ -74,6 +76,8 @@ def _named(record: Record) -> dict[str, Any]:
         "tags": list(record.tags),
         "importance": record.importance,
         "archived": record.archived,
+        "superseded_by": None if record.superseded_by is None else str(record.superseded_by),
+        "supersedes": [str(ref) for ref in record.supersedes],
         "metadata": dict(record.metadata),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from mem_search.model import Record
-from mem_search.renderers.line import name_of
+from mem_search.renderers.line import marks, name_of
 from mem_search.renderers.view import View
 
 _NOTHING = "No records in this stretch of time"
@@ -24,5 +24,6 @@ def render_timeline(records: Sequence[Record], anchor: Record | None, view: View
 
 
 def _line(record: Record, anchor: Record | None, view: View) -> str:
+    said = marks(record)
     mark = "  <- anchor" if anchor and record.ref == anchor.ref else ""
-    return f"{name_of(record, view)} ({view.time(record.created_at)}){mark}"
+    return f"{name_of(record, view, said)} ({view.time(record.created_at)}){said}{mark}"

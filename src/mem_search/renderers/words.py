@@ -43,6 +43,11 @@ def cut_to_cost(text: str, budget: int) -> str:
     return text
 
 
+def cost(text: str) -> int:
+    """What a text costs, as ``cut_to_cost`` counts."""
+    return sum(map(_cost, text))
+
+
 def _cost(character: str) -> int:
     point = ord(character)
     if point < 0x80:

@@ -25,14 +25,17 @@ from mem_search.model import (
     SearchQuery,
     SearchReport,
 )
-from mem_search.search import matching
+from mem_search.search import boosts, matching
 from mem_search.search.asking import Answer, ask_all, exact_scores, ms
 from mem_search.search.context import Places, add_context
+from mem_search.search.diversity import spread
+from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
-from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import Columns, RecordColumns
+from mem_search.search.supersession import lift
+from mem_search.storage.sqlite import records, traits
+from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -54,6 +57,7 @@ class _Ranked:
     notices: tuple[str, ...] = ()
     realised: str = "filter"
     words: tuple[str, ...] = field(default=())
+    folded: int = 0
 
 
 class Engine:
@@ -94,6 +98,7 @@ class Engine:
             results=results,
             total=sum(ranked.counts.values()),
             counts=ranked.counts,
+            folded=ranked.folded,
             report=SearchReport(
                 requested=query.mode,
                 realised=ranked.realised,  # type: ignore[arg-type]
@@ -125,34 +130,48 @@ class Engine:
 
         columns = await self._columns.fresh()
         union = _alive(matching.union(rankings, depth), columns)
-        scores = await exact_scores(question, union, answers, DEPTH)
+        numbers = np.fromiter(union, np.int64)
+        scores, known = await asyncio.gather(
+            exact_scores(question, union, answers, DEPTH),
+            traits.of_records(self._database, columns, numbers, question.filters, fold=query.fold),
+        )
         fields = {record: candidate.field for record, candidate in union.items()}
         kinds = {record: candidate.kind for record, candidate in union.items()}
         fused = fuse(fields, scores, foreign=question.foreign)
         base = np.fromiter(fused.values(), np.float64)
-        context = add_context(base, _places(columns, list(union)))
+        context = add_context(base, _places(columns, numbers)) | boosts.add(
+            query.boosts, columns.created[numbers], columns.importance[numbers], _moment(query)
+        )
         total = dict(zip(union, sum(context.values(), base).tolist(), strict=True))
         matches = matching.matches(union, scores, rankings, matching.floor(question.text, rankings))
         hits = matching.order(
             Hit(record, total[record], passage=union[record].passage) for record in matches
         )
+        counts = matching.counts(hits, kinds, rankings)
+        hits = lift(hits, known.successors)
+        hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
+        folded = sum(len(hit.similar) for hit in hits)
+        hits = matching.represent(hits, kinds, query.limit, scores)
+        if query.per_session is not None:
+            sessions = dict(zip(union, columns.conversations(numbers).tolist(), strict=True))
+            hits = spread(hits, sessions, query.per_session)
+        reach = query.offset + query.limit
         page = matching.tail(
-            matching.represent(hits, kinds, query.limit, scores),
-            await self._further(question, answers, depth, query.offset + query.limit),
-            query.offset + query.limit,
+            hits, await self._further(question, answers, depth, reach + folded), reach
         )
         shown = [
-            hit._replace(scores=_breakdown(hit.number, scores, fused, context))
+            hit._replace(scores={**_breakdown(hit.number, scores, fused, context), **hit.scores})
             if hit.number in fused
             else hit
             for hit in page[query.offset : query.offset + query.limit]
         ]
         if query.explain:
-            numbers = [hit.number for hit in shown]
-            shown = _explained(shown, explain(fields, scores, numbers, foreign=question.foreign))
+            only = [hit.number for hit in shown]
+            shown = _explained(shown, explain(fields, scores, only, foreign=question.foreign))
         return _Ranked(
             hits=tuple(shown),
-            counts=matching.counts(hits, kinds, rankings),
+            folded=folded,
+            counts=counts,
             legs=tuple(answer.report for answer in answers),
             notices=tuple(
                 f"{answer.leg.name} search did not answer ({answer.error});"
@@ -201,11 +220,16 @@ def _alive(union: dict[int, Candidate], columns: Columns) -> dict[int, Candidate
     return {number: union[number] for number in numbers[alive].tolist()}
 
 
-def _places(columns: Columns, records: Sequence[int]) -> Places:
-    numbers = np.array(records, dtype=np.int64)
+def _places(columns: Columns, numbers: Numbers) -> Places:
     return Places(
         columns.kinds[numbers], columns.conversations(numbers), columns.positions[numbers]
     )
+
+
+def _moment(query: SearchQuery) -> int:
+    """When the query was asked, in milliseconds."""
+    at = query.asked_at
+    return int((time.time() if at is None else at.timestamp()) * 1000)
 
 
 def _breakdown(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from mem_search.model import Hit, Result, Snippet
+from mem_search.model import Hit, Ref, Result, Snippet
 from mem_search.storage.sqlite import places, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import snippets
@@ -44,6 +44,12 @@ def _results(
         start = min(start, end)
         cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)
         results.append(
-            Result(record, hit.score, Snippet(cut.text, cut.start, cut.end, page), hit.scores)
+            Result(
+                record,
+                hit.score,
+                Snippet(cut.text, cut.start, cut.end, page),
+                hit.scores,
+                tuple(Ref(record.kind, number) for number in hit.similar),
+            )
         )
     return tuple(results)

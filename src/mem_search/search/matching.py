@@ -100,7 +100,7 @@ def represent(
     A rare kind's best hit moves up to the end of the page when it is better than the average
     candidate (a positive score), or in each leg not far from the best: among hundreds of
     records that say the same, all others are below the average. The order within the page
-    stays that of relevance.
+    stays that of ``hits``.
     """
     page, rest = hits[:limit], hits[limit:]
     shown = Counter(kinds[hit.number] for hit in page)
@@ -125,7 +125,13 @@ def represent(
                 shown[crowded] -= 1
                 shown[kind] += 1
                 break
-    return order(page) + order(rest)
+    if all(hit is other for hit, other in zip(page, hits, strict=False)):
+        return hits
+    before = {hit.number: at for at, hit in enumerate(hits)}
+    return [
+        *sorted(page, key=lambda hit: before[hit.number]),
+        *sorted(rest, key=lambda hit: before[hit.number]),
+    ]
 
 
 def _is_near(hit: Hit, legs: Mapping[str, LegScores], best: Mapping[str, float]) -> bool:
@@ -141,7 +147,7 @@ def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[H
     """
     if len(hits) >= reach:
         return [*hits]
-    seen = {hit.number for hit in hits}
+    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
     worded = {
         record
         for ranking in rankings

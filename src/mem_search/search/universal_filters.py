@@ -94,6 +94,7 @@ def search_query(
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
+        fold=False,  # a citation for every match: who compares sources wants to see both
         asked_at=asked_at,
         snippet_length=query.snippet_length,
     )

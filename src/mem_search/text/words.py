@@ -4,7 +4,8 @@ FTS5's ``unicode61`` takes letters and digits as words and everything else as sp
 question is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts, and
 no character of a question can be query syntax. Question words that carry no meaning are left
 out unless nothing else remains. Chinese, Japanese and Korean runs are cut into the same
-character pairs that ``parts`` puts into the index beside the text.
+character pairs that ``parts`` puts into the index beside the text. There the last character of a
+run stands alone as well: every other one heads a pair, so that each is found by itself.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ STOP_WORDS = frozenset(
 MAX_WORDS = 64
 """More distinct words than this add cost, not meaning: a pasted page is not a question."""
 
-_CJK = (
+CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003134f"
 )
-_RUN = re.compile(f"[{_CJK}]+|(?:(?![{_CJK}])[^\\W_])+")
-_IS_CJK = re.compile(f"[{_CJK}]")
+"""Chinese, Japanese and Korean, as ranges inside the brackets of a regular expression."""
+
+_RUN = re.compile(f"[{CJK}]+|(?:(?![{CJK}])[^\\W_])+")
+_IS_CJK = re.compile(f"[{CJK}]")
 _PHRASE = re.compile(r'"([^"]+)"')
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
@@ -102,7 +105,7 @@ def match_expression(words: Words) -> str:
     optional = [_quoted(word) for word in words.words]
     optional += [near_expression(word) for word in words.near]
     for run in words.cjk:
-        # One character stands in the index only as the head of a pair.
+        # One character stands in the index as the head of a pair, or alone at the end of a run.
         optional += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
     if not phrases or not words.demanded:
         return " OR ".join(optional + phrases)
@@ -118,6 +121,7 @@ def parts(text: str) -> str:
     for run in _RUN.findall(unicodedata.normalize("NFC", text)):
         if _IS_CJK.match(run):
             found += pairs(run)
+            found += run[-1:] if len(run) > 1 else ()
         elif _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
             pieces = _CAMEL.findall(run)
             if len(pieces) > 1 and sum(map(len, pieces)) == len(run):

@@ -39,6 +39,8 @@ def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[s
         "created_at": dates.iso(record.created_at),
         "updated_at": dates.iso(record.updated_at),
         "tags": list(record.tags),
+        "superseded_by": None if record.superseded_by is None else str(record.superseded_by),
+        "supersedes": [str(ref) for ref in record.supersedes],
         "content_with_context": record.text[place.start : place.end],
         "chunk_index": place.ordinal,
         "total_chunks": place.count,

@@ -1,7 +1,7 @@
 """What a search looks at of every record, in memory: columns by record number.
 
 Filters and conversations are asked about hundreds to tens of thousands of records in one
-search; as statements that costs more than ranking does. About 40 bytes a record. The store
+search; as statements that costs more than ranking does. About 70 bytes a record. The store
 stays the truth: what was written since (``changes``) is read again before the next search.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import KINDS
 from mem_search.storage.sqlite.database import Database
+from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
 GONE: Final = 255
@@ -46,7 +47,8 @@ class Columns:
     """Arrays indexed by record number, all of one length; ``kinds`` are indices into KINDS.
 
     ``projects``, ``sessions`` and ``sources`` are numbers of ``names``; times are milliseconds;
-    an importance that nobody gave is NaN.
+    an importance that nobody gave is NaN, a successor that there is not 0. ``heads`` are the
+    beginnings of sketches (text/sketch.py).
     """
 
     kinds: NDArray[np.uint8]
@@ -58,6 +60,8 @@ class Columns:
     updated: Numbers
     importance: NDArray[np.float64]
     archived: NDArray[np.bool_]
+    successors: Numbers
+    heads: Heads
     names: dict[str, Names]
 
     @property
@@ -86,6 +90,8 @@ def _empty(size: int, names: dict[str, Names]) -> Columns:
         updated=np.zeros(size, np.int64),
         importance=np.full(size, np.nan, np.float64),
         archived=np.zeros(size, np.bool_),
+        successors=np.zeros(size, np.int64),
+        heads=np.zeros((size, WORDS), np.uint32),
         names=names,
     )
 
@@ -126,12 +132,14 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
         "select json_group_array(id), json_group_array(kind), json_group_array(project),"
         " json_group_array(session), json_group_array(source), json_group_array(position),"
         " json_group_array(created_at), json_group_array(updated_at),"
-        " json_group_array(importance), json_group_array(archived)"
-        f" from records {condition}",
+        " json_group_array(importance), json_group_array(archived),"
+        " json_group_array(coalesce(superseded_by, 0)),"
+        f" json_group_array(coalesce(hex(substr(sketch, 1, {HEAD})), hex(zeroblob({HEAD}))))"
+        f" from records left join sketches on record_id = id {condition}",
         () if wanted is None else (json.dumps(wanted),),
     ).fetchone()
-    ids, kinds, projects, sessions, sources, *numbers = (json.loads(column) for column in row)
-    positions, created, updated, importance, archived = numbers
+    ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row)
+    positions, created, updated, importance, archived, successors, heads = others
     size = max(known.size, max(ids, default=0) + 1, (wanted or [0])[-1] + 1)
     columns = _grown(known, size)
     if wanted is not None:
@@ -147,6 +155,10 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
     columns.updated[places] = updated
     columns.importance[places] = np.array(importance, dtype=np.float64)
     columns.archived[places] = np.array(archived, dtype=np.bool_)
+    columns.successors[places] = successors
+    columns.heads[places] = np.frombuffer(bytes.fromhex("".join(heads)), np.uint32).reshape(
+        -1, WORDS
+    )
     return columns
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mem_search.model import Link
+
 SHORTEST_HASH: Final = 7
 LONGEST_HASH: Final = 64
 
@@ -66,14 +68,23 @@ def write(
     )
 
 
+def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
+    """The links that the record came with, in a fixed order."""
+    return tuple(
+        Link(target, relation)
+        for target, relation in connection.execute(
+            "select target, relation from edges where from_id = ? and origin = 'given'"
+            " order by target, relation",
+            (number,),
+        )
+    )
+
+
 def clear(connection: sqlite3.Connection, number: int) -> None:
     """Take out what a record said before it is written anew; edges to it wait again."""
     connection.execute("delete from edges where from_id = ?", (number,))
     connection.execute("delete from names where record_id = ?", (number,))
     connection.execute("update edges set to_id = null where to_id = ?", (number,))
-    connection.execute(
-        "update records set superseded_by = null where superseded_by = ?1 or id = ?1", (number,)
-    )
 
 
 def resolve(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
@@ -87,16 +98,6 @@ def resolve(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
             f" where id in (select value from json_each(?)) and {condition}",
             (waiting,),
         )
-    # What a text claims about records elsewhere does not bind them: within a project it does.
-    connection.execute(
-        "update records set superseded_by = s.from_id from"
-        " (select e.to_id, e.from_id, e.origin, f.project from edges e"
-        "  join records f on f.id = e.from_id where e.id in (select value from json_each(?))"
-        "  and e.relation = 'supersedes' and e.to_id is not null) s"
-        " where records.id = s.to_id and (s.origin = 'given'"
-        "  or (s.project != '' and s.project = records.project))",
-        (waiting,),
-    )
 
 
 def _waiting(connection: sqlite3.Connection, numbers: str) -> list[int]:

@@ -54,6 +54,8 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         add("r.importance >= ?", filters.importance)
     if filters.archived is not None:
         add("r.archived = ?", int(filters.archived))
+    if filters.superseded is not None:
+        add(f"r.superseded_by is {'not ' if filters.superseded else ''}null")
     if filters.types:
         facet(("type",), filters.types)
     if filters.concepts:

@@ -83,6 +83,8 @@ def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
         mask &= columns.archived[records] == filters.archived
     if filters.without:
         mask &= ~np.isin(records, filters.without)
+    if filters.superseded is not None:
+        mask &= (columns.successors[records] > 0) == filters.superseded
     return np.asarray(mask, dtype=np.bool_)
 
 
@@ -99,6 +101,7 @@ def untold(filters: Filters) -> Filters:
         importance=None,
         archived=None,
         without=(),
+        superseded=None,
     )
 
 

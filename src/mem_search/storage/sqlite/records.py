@@ -1,4 +1,4 @@
-"""Records and what hangs on them: facets, edges, passages, full text, outbox.
+"""Records and what hangs on them: facets, edges, passages, full text, sketch, outbox.
 
 Everything here is one function over a connection. ``store`` and ``remove`` keep all derived
 rows in step inside the caller's transaction.
@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from mem_search.model import Draft, Filters, Link, Order, Passage, Record
-from mem_search.storage.sqlite import edges
+from mem_search.model import Draft, Filters, Order, Passage, Record
+from mem_search.storage.sqlite import edges, sketches, successions
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.edges import NewEdge
+from mem_search.storage.sqlite.successions import Marks
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -40,6 +41,8 @@ class Prepared:
     edges: tuple[NewEdge, ...]
     names: tuple[str, ...]
     """What other records may call it (see ingest/edges.py)."""
+    sketch: bytes
+    """By which near-duplicates are told (see text/sketch.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +66,16 @@ def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
 
 def store(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Stored]:
     """Insert or update by ``(source, source_id)``; unchanged and forgotten ones are not touched."""
-    stored = [_store(connection, item) for item in items]
+    tied: set[int] = set()
+    stored = [_store(connection, item, tied) for item in items]
     written = [item.number for item in stored if item.outcome in ("new", "changed")]
     edges.resolve(connection, written)
+    successions.settle(connection, {*written, *tied})
     return stored
 
 
-def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
+def _store(connection: sqlite3.Connection, item: Prepared, tied: set[int]) -> Stored:
+    """Store one; ``tied`` gets the records whose successor its old edges may have decided."""
     draft = item.draft
     key = (draft.source, draft.source_id)
     if connection.execute(
@@ -118,6 +124,7 @@ def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
         )
         _write_passages(connection, number, item, kept)
         connection.execute("delete from facets where record_id = ?", (number,))
+        tied |= successions.around(connection, [number])
         edges.clear(connection, number)
     tags = [("tag", tag) for tag in draft.tags]
     connection.executemany(
@@ -125,6 +132,7 @@ def _store(connection: sqlite3.Connection, item: Prepared) -> Stored:
         [(name, value, number) for name, value in (*item.facets, *tags)],
     )
     edges.write(connection, number, item.edges, item.names, created)
+    sketches.write(connection, number, item.sketch)
     return Stored(number, "new" if known is None else "changed")
 
 
@@ -234,6 +242,7 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
     Returns how many there were.
     """
     removed = 0
+    tied: set[int] = set()
     for number in numbers:
         row = connection.execute(
             "select source, source_id from records where id = ?", (number,)
@@ -249,8 +258,10 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
                 " values(?, ?, ?)",
                 (*row, int(time.time() * 1000)),
             )
+        tied |= successions.around(connection, [number])
         connection.execute("delete from records where id = ?", (number,))
         removed += 1
+    successions.settle(connection, tied)
     return removed
 
 
@@ -269,7 +280,7 @@ def remove_by_source_id(
 
 
 def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Record]:
-    """Hydrate: the records with these numbers, in two statements whatever their count."""
+    """Hydrate: the records with these numbers, in three statements whatever their count."""
     if not numbers:
         return {}
     wanted = json.dumps(list(numbers))
@@ -280,14 +291,15 @@ def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, R
         (wanted,),
     ):
         tags.setdefault(number, []).append(tag)
+    marks = successions.marks(connection, numbers)
     rows = connection.execute(
         f"select {_COLUMNS} from records r where r.id in (select value from json_each(?))",
         (wanted,),
     )
-    return {row[0]: _record(row, tuple(tags.get(row[0], ()))) for row in rows}
+    return {row[0]: _record(row, tuple(tags.get(row[0], ())), marks.get(row[0])) for row in rows}
 
 
-def _record(row: tuple[Any, ...], tags: tuple[str, ...]) -> Record:
+def _record(row: tuple[Any, ...], tags: tuple[str, ...], marks: Marks | None) -> Record:
     (
         number, kind, source, source_id, title, body, created, updated,
         project, session, position, url, importance, archived, data,
@@ -309,18 +321,8 @@ def _record(row: tuple[Any, ...], tags: tuple[str, ...]) -> Record:
         importance=importance,
         archived=bool(archived),
         metadata=json.loads(data),
-    )
-
-
-def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
-    """The links that the record came with, in a fixed order."""
-    return tuple(
-        Link(target, relation)
-        for target, relation in connection.execute(
-            "select target, relation from edges where from_id = ? and origin = 'given'"
-            " order by target, relation",
-            (number,),
-        )
+        superseded_by=marks.superseded_by if marks else None,
+        supersedes=tuple(marks.supersedes) if marks else (),
     )
 
 

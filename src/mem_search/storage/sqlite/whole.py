@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from mem_search.model import Filters, Link, Order, Record
-from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite import edges, records
 
 Whole = tuple[Record, tuple[Link, ...]]
 
@@ -15,7 +15,7 @@ def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Whole]
     """The records with these numbers that there are, in the order asked for."""
     found = records.fetch(connection, numbers)
     return [
-        (found[number], records.links(connection, number)) for number in numbers if number in found
+        (found[number], edges.links(connection, number)) for number in numbers if number in found
     ]
 
 

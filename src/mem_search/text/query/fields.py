@@ -18,6 +18,8 @@ KindOf = Callable[[str], Kind | None]
 TYPES: Final = frozenset({"bugfix", "feature", "refactor", "change", "discovery", "decision"})
 """The types of observation that ``is:`` knows; ``type:`` takes any."""
 
+STATES: Final = ("archived", "active", "superseded", "current")
+
 _DATES: Final = {
     "before": "before ",
     "after": "after ",
@@ -115,8 +117,10 @@ class Fields:
         if name == "is":
             if word in ("archived", "active"):
                 return Filters(archived=word == "archived")
+            if word in ("superseded", "current"):
+                return Filters(superseded=word == "superseded")
             if word not in TYPES:
-                known = ", ".join(("archived", "active", *sorted(TYPES)))
+                known = ", ".join((*STATES, *sorted(TYPES)))
                 return f"is:{_clip(value)} means nothing, known are {known} and kinds; read as text"
         return Filters(types=(value,))
 

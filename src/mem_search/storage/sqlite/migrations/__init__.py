@@ -16,6 +16,7 @@ from mem_search.storage.sqlite.migrations.m003_search_log import m003_search_log
 from mem_search.storage.sqlite.migrations.m004_research import m004_research
 from mem_search.storage.sqlite.migrations.m005_saved_searches import m005_saved_searches
 from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
+from mem_search.storage.sqlite.migrations.m007_ranking import m007_ranking
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -30,6 +31,7 @@ MIGRATIONS = (
     m004_research,
     m005_saved_searches,
     m006_tokens,
+    m007_ranking,
 )
 
 

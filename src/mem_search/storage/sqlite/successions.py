@@ -1,0 +1,163 @@
+"""Which record stands in for which: ``records.superseded_by``, kept right as edges come and go.
+
+An edge ``supersedes`` or ``superseded_by`` is a claim. A link that somebody gave always counts,
+what a text says only within its project: what is written elsewhere does not bind. Of several
+claims on a record, given ones come first, then the newest successor. Claims in a circle make
+the newest of them current.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from mem_search.model import Filters, Ref
+from mem_search.storage.sqlite import places
+
+FARTHEST: Final = 32
+"""Steps followed from a record to its successors at the time of asking."""
+
+_FORWARD: Final = ("supersedes", "replaces")
+_BACKWARD: Final = ("superseded_by", "replaced_by")
+_RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
+
+
+@dataclass(slots=True)
+class Marks:
+    """The successor of a record, and what it stands in for itself."""
+
+    superseded_by: Ref | None = None
+    supersedes: list[Ref] = field(default_factory=list)
+
+
+class _Claim(NamedTuple):
+    """``new`` stands in for ``old``; the best claim on a record is the greatest."""
+
+    old: int
+    given: bool
+    created_at: int
+    new: int
+
+
+def around(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
+    """Records that claims tie to one of ``numbers``: to be settled when those change or go."""
+    return {end for claim in _claims(connection, numbers) for end in (claim.old, claim.new)}
+
+
+def settle(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Decide anew who supersedes ``numbers`` and whatever claims tie to them, however far."""
+    waiting = set(numbers)
+    known = set(waiting)
+    claims: set[_Claim] = set()
+    while waiting:
+        found = _claims(connection, waiting)
+        claims |= found
+        waiting = {end for claim in found for end in (claim.old, claim.new)} - known
+        known |= waiting
+    best: dict[int, _Claim] = {}
+    for claim in sorted(claims):
+        best[claim.old] = claim
+    successor = {old: claim.new for old, claim in best.items()}
+    dates = {claim.new: claim.created_at for claim in claims}
+    for newest in _newest_of_circles(successor, dates):
+        del successor[newest]
+    connection.executemany(
+        "update records set superseded_by = ?1 where id = ?2 and superseded_by is not ?1",
+        [(successor.get(number), number) for number in known],
+    )
+
+
+def chains(
+    connection: sqlite3.Connection, numbers: Collection[int], filters: Filters
+) -> dict[int, tuple[int, ...]]:
+    """Of ``numbers`` the superseded ones, each with its successors, the nearest first.
+
+    Only through records within ``filters``: a filtered search knows nothing of others.
+    """
+    if not numbers:
+        return {}
+    found: dict[int, list[int]] = {}
+    for old, new in connection.execute(
+        "with recursive later(old, new, step) as ("
+        " select id, superseded_by, 1 from records"
+        "  where superseded_by is not null and id in (select value from json_each(?1))"
+        " union all select l.old, r.superseded_by, l.step + 1 from later l"
+        "  join records r on r.id = l.new where r.superseded_by is not null and l.step < ?2)"
+        " select old, new from later where step <= ?2 order by old, step",
+        (json.dumps(list(numbers)), FARTHEST),
+    ):
+        found.setdefault(old, []).append(new)
+    if not found:
+        return {}
+    within = places.passing(connection, {new for later in found.values() for new in later}, filters)
+    return {old: later for old, each in found.items() if (later := _up_to(old, each, within))}
+
+
+def marks(connection: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Marks]:
+    """What to say of those of ``numbers`` that are superseded or supersede others."""
+    found: dict[int, Marks] = {}
+    for number, is_newer, kind, other in connection.execute(
+        "select r.id, 1, s.kind, s.id from records r join records s on s.id = r.superseded_by"
+        " where r.id in (select value from json_each(?1))"
+        " union all select superseded_by, 0, kind, id from records"
+        " where superseded_by in (select value from json_each(?1)) order by 4",
+        (json.dumps(list(numbers)),),
+    ):
+        mark = found.setdefault(number, Marks())
+        if is_newer:
+            mark.superseded_by = Ref(kind, other)
+        else:
+            mark.supersedes.append(Ref(kind, other))
+    return found
+
+
+def _claims(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[_Claim]:
+    """Every claim that binds and has one of ``numbers`` at either end."""
+    wanted = json.dumps(list(numbers))
+    said = (
+        f"select e.from_id, e.to_id, {_RELATION} in {_FORWARD}, e.origin = 'given',"
+        " f.created_at, t.created_at from edges e"
+        " join records f on f.id = e.from_id join records t on t.id = e.to_id"
+        f" where {_RELATION} in {_FORWARD + _BACKWARD}"
+        " and (e.origin = 'given' or (f.project != '' and f.project = t.project))"
+    )
+    rows = connection.execute(
+        f"{said} and e.from_id in (select value from json_each(?1))"
+        f" union {said} and e.to_id in (select value from json_each(?1))",
+        (wanted,),
+    )
+    return {
+        _Claim(end, bool(given), start_at, start)
+        if forward
+        else _Claim(start, bool(given), end_at, end)
+        for start, end, forward, given, start_at, end_at in rows
+    }
+
+
+def _newest_of_circles(successor: Mapping[int, int], dates: Mapping[int, int]) -> list[int]:
+    newest: list[int] = []
+    seen: set[int] = set()
+    for start in successor:
+        path: list[int] = []
+        at: int | None = start
+        while at is not None and at not in seen:
+            seen.add(at)
+            path.append(at)
+            at = successor.get(at)
+        if at in path:
+            circle = path[path.index(at) :]
+            newest.append(max(circle, key=lambda number: (dates[number], number)))
+    return newest
+
+
+def _up_to(old: int, later: Iterable[int], within: set[int]) -> tuple[int, ...]:
+    """``later`` up to the first that is not ``within``, or where it comes round again."""
+    found: list[int] = []
+    for number in later:
+        if number == old or number in found or number not in within:
+            break
+        found.append(number)
+    return tuple(found)

@@ -1,0 +1,103 @@
+"""A sketch of a text: 64 bytes from which two texts can be told to be nearly the same.
+
+MinHash (Broder, "On the resemblance and containment of documents", 1997) over the text's runs of
+three words, of each minimum only the lowest byte (b-bit minwise hashing, Li & König, WWW 2010).
+The share of equal bytes estimates the share of runs that both texts have.
+
+All numbers of a text are hashed into each of its runs: texts that differ in a number have nothing
+in common. "Bump to 1.2.3" and "Bump to 1.2.4" look alike and say two things.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.text.words import CJK
+
+SIZE: Final = 64
+MOST_DIFFERENT: Final = 4
+"""Bytes in which near-duplicates may differ: nineteen of twenty runs are the same, or nearly so
+(docs/retrieval.md)."""
+
+WORDS: Final = MOST_DIFFERENT + 1
+HEAD: Final = 4 * WORDS
+"""The first bytes of a sketch, as words of four: in ``WORDS`` of them fewer bytes may differ than
+there are words, so near-duplicates have one word in common. That is looked at first."""
+
+_RUN: Final = 3
+_AT_ONCE: Final = 2048
+"""Runs hashed at a time: 1 MB, whatever the length of the text."""
+
+_TOKEN: Final = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
+_NUMBER: Final = re.compile(r"\w*\d\w*")
+
+Sketches = NDArray[np.uint8]
+"""Shape (n, SIZE)."""
+Heads = NDArray[np.uint32]
+"""Shape (n, WORDS)."""
+
+
+def _constants(count: int, seed: int) -> NDArray[np.uint64]:
+    """SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): the same numbers for ever, on any machine."""
+    state = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+_FACTORS: Final = _constants(SIZE, 0) | np.uint64(1)
+_TERMS: Final = _constants(SIZE, SIZE)
+_PLACES: Final = _constants(_RUN, 2 * SIZE) | np.uint64(1)
+
+
+def sketch(title: str, text: str) -> bytes:
+    """The sketch of a record; case, punctuation and white space make no difference to it."""
+    whole = f"{title}\n{text}".lower()
+    numbers = zlib.crc32(" ".join(_NUMBER.findall(whole)).encode("utf-8", "replace"))
+    tokens = [
+        zlib.crc32(token.encode("utf-8", "replace"), numbers) for token in _TOKEN.findall(whole)
+    ]
+    tokens += [numbers] * (_RUN - len(tokens))
+    hashes = np.array(tokens, dtype=np.uint64)
+    count = len(hashes) - _RUN + 1
+    runs = np.zeros(count, dtype=np.uint64)
+    for place, factor in enumerate(_PLACES):
+        runs = (runs ^ hashes[place : place + count]) * factor
+    least = np.full(SIZE, 2**32 - 1, dtype=np.uint64)
+    for start in range(0, count, _AT_ONCE):
+        mixed = runs[start : start + _AT_ONCE, None] * _FACTORS + _TERMS
+        least = np.minimum(least, (mixed >> np.uint64(32)).min(axis=0))
+    return least.astype(np.uint8).tobytes()
+
+
+def read(sketches: bytes) -> Sketches:
+    """Sketches that were put one after the other."""
+    return np.frombuffer(sketches, dtype=np.uint8).reshape(-1, SIZE)
+
+
+def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
+    """Whether two rows are sketches of nearly the same text."""
+    return int(np.count_nonzero(one != other)) <= MOST_DIFFERENT
+
+
+def heads(sketches: Sketches) -> Heads:
+    """The beginnings of sketches: of near-duplicates one word at least is equal, in its column."""
+    return np.ascontiguousarray(sketches[:, :HEAD]).view(np.uint32)
+
+
+def repeated(beginnings: Heads) -> NDArray[np.bool_]:
+    """Which rows have a word in common with another row."""
+    ordered = np.sort(beginnings, axis=0)
+    found = np.zeros(len(beginnings), dtype=np.bool_)
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        for column in range(WORDS):
+            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
+    return found

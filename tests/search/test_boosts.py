@@ -1,0 +1,52 @@
+"""Boosts as a pure function of dates and importance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from mem_search.model import Boost
+from mem_search.search.boosts import HALF_LIFE, IMPORTANCE_WEIGHT, RECENCY_WEIGHT, add
+
+NOW = 100 * HALF_LIFE
+
+
+def added(boost: Boost, values: Sequence[float]) -> list[float]:
+    """What a boost adds for these dates, or this importance."""
+    dates = values if boost == "recency" else [0] * len(values)
+    importance = values if boost == "importance" else [np.nan] * len(values)
+    by = add((boost,), np.array(dates, np.int64), np.array(importance, np.float64), NOW)
+    assert set(by) == {boost}
+    return by[boost].tolist()
+
+
+def test_nothing_is_added_unless_it_is_asked_for() -> None:
+    assert add((), np.array([5]), np.array([1.0]), NOW) == {}
+
+
+@pytest.mark.parametrize("boost", ["recency", "importance"])
+def test_no_candidates_gain_nothing(boost: Boost) -> None:
+    assert added(boost, []) == []
+
+
+def test_recency_halves_from_the_newest_candidate_on() -> None:
+    assert added("recency", [HALF_LIFE * 3, HALF_LIFE * 2, HALF_LIFE]) == pytest.approx(
+        [RECENCY_WEIGHT, RECENCY_WEIGHT / 2, RECENCY_WEIGHT / 4]
+    )
+
+
+def test_a_date_in_the_future_makes_nothing_else_old() -> None:
+    assert added("recency", [NOW * 50, NOW, NOW - HALF_LIFE]) == pytest.approx(
+        [RECENCY_WEIGHT, RECENCY_WEIGHT, RECENCY_WEIGHT / 2]
+    )
+
+
+def test_records_of_one_date_gain_alike() -> None:
+    assert len(set(added("recency", [7, 7, 7]))) == 1
+
+
+def test_importance_adds_and_takes_and_leaves_alone_what_has_none() -> None:
+    half = IMPORTANCE_WEIGHT / 2
+    assert added("importance", [1.0, np.nan, 0.0, 0.5, 7.0]) == [half, 0.0, -half, 0.0, half]

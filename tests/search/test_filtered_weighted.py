@@ -1,0 +1,106 @@
+"""The weighted search within filters is the search of a store that has nothing else."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_query_in_legs import NOW, Restricted
+
+from drafts import draft
+from mem_search.model import DateRange, Draft, Filters, Link
+from mem_search.retrievers.graph import GraphExpansion
+from mem_search.search.weighted import WeightedSearch
+from mem_search.search.weights import Walk, WeightedPage, WeightedQuery
+from mem_search.storage.sqlite import records
+from mem_search.text.query import read
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import fill, small
+
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
+TEXTS = (
+    "alpha gamma is:superseded",
+    "alpha gamma -is:superseded",
+    "beta is:current kind:note",
+    "alpha (is:superseded OR tag:x)",
+    "gamma kind:note,email",
+    "delta -kind:email NOT tag:x",
+    "alpha +beta",
+    "epsilon since:2025-11-16",
+)
+FILTERS = (
+    Filters(),
+    Filters(tags=("x",), created=DateRange(int(NOW.timestamp() * 1000) - 5 * 86_400_000)),
+)
+
+
+def made(count: int) -> list[Draft]:
+    """Records with links among them; every fifth supersedes the one two before it."""
+    return [
+        draft(
+            f"r{n}",
+            " ".join(WORDS[(n * 7 + i * i) % 10] for i in range(2 + n % 9)),
+            kind=("note", "email", "observation")[n % 3],
+            tags=("x",) if n % 4 == 0 else (),
+            created_at=int(NOW.timestamp() * 1000) - (n % 9) * 86_400_000 - n,
+            links=(
+                *((Link(f"r{n - 2}", "supersedes"),) if n % 5 == 2 else ()),
+                *((Link(f"r{n + 3}", "cites"),) if n % 3 else ()),
+            ),
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.fixture
+async def filled(runtime: Runtime) -> Runtime:
+    await fill(runtime, *made(90))
+    return runtime
+
+
+async def passing(runtime: Runtime, query: WeightedQuery) -> tuple[set[str], str]:
+    """Source ids within the query's filters, and what of its text is left to look for."""
+    reading = read(query.text, now=NOW)
+    filters = replace(query.filters, demand=reading.demand)
+    numbers = await runtime.database.read(records.browse, filters, "date_asc", 999, 0)
+    stored = await runtime.database.read(records.fetch, numbers)
+    return {record.source_id for record in stored.values()}, reading.text
+
+
+def ranked(page: WeightedPage) -> dict[str, float]:
+    return {found.result.record.source_id: found.result.score for found in page.found}
+
+
+@pytest.mark.parametrize(
+    "weights", [{"vector": 1.0}, {"keyword": 0.0, "vector": 0.6, "graph": 0.4}], ids=str
+)
+async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
+    filled: Runtime, tmp_path: Path, weights: Mapping[str, float]
+) -> None:
+    """Words are left out: how rare one is, is a matter of the whole store."""
+    walk = Walk(depth=3) if weights.get("graph") else None
+    for place, (text, filters) in enumerate(itertools.product(TEXTS, FILTERS)):
+        query = WeightedQuery(text, filters, weights, limit=100, walk=walk)
+        names, left = await passing(filled, query)
+        async with open_runtime(small(tmp_path / f"{place}")) as other:
+            await fill(other, *(each for each in made(90) if each.source_id in names))
+            alone = await other.weighted.search(replace(query, text=left, filters=Filters()))
+        assert ranked(await filled.weighted.search(query)) == pytest.approx(ranked(alone)), text
+
+
+async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
+    legs = tuple(Restricted(leg, filled.database) for leg in filled.engine._legs)
+    restricted = WeightedSearch(
+        filled.database, legs, GraphExpansion(filled.database), filled.corpus
+    )
+    for text in TEXTS:
+        query = WeightedQuery(
+            text, Filters(), {"keyword": 0.4, "vector": 0.4, "graph": 0.2}, limit=100, walk=Walk()
+        )
+        page, after = await filled.weighted.search(query), await restricted.search(query)
+        # Two of one similarity may change places: the last digits of a sum depend on its order.
+        assert ranked(page) == pytest.approx(ranked(after), abs=0.01), text
+        assert page.found, text
