@@ -14,16 +14,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import filters
 import indexing
 import memory
 import start
 import store
+import under_indexing
 from figures import Bar, show, show_bars
 
 import cli
 import search
 
-STAGES = ("search", "indexing", "start", "cli", "memory")
+STAGES = ("search", "filters", "under-indexing", "indexing", "start", "cli", "memory")
 SMALL = 10_000
 _INDEXED = 2_000
 
@@ -89,6 +91,12 @@ class Bench:
             for count in given.records:
                 home, embedder = self._store(count)
                 yield f"search {count}", search.measure(home, embedder)
+        elif stage in ("filters", "under-indexing"):
+            measure = filters.measure if stage == "filters" else under_indexing.measure
+            for count in given.records:
+                home, embedder = self._store(count)
+                with store.copied(home, self._temporary) as copy:
+                    yield f"{stage} {count}", measure(copy, embedder)
         elif stage in ("start", "cli"):
             count = min(given.records[0], SMALL)
             measure = start.measure if stage == "start" else cli.measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bootstrap import Interval, intervals
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 FIGURES = st.lists(st.floats(0, 1, allow_nan=False, width=32), min_size=1, max_size=40)
@@ -19,11 +19,14 @@ PAIRS = FIGURES.flatmap(
 FEW = 400
 ROUNDING = 1e-9
 
+unhurried = settings(deadline=None)
+
 
 def of(column: list[float], **options: float) -> Interval:
     return intervals({"it": column}, resamples=FEW, **options)["it"]
 
 
+@unhurried
 @given(FIGURES)
 def test_the_interval_contains_the_mean(column: list[float]) -> None:
     mean, low, high = of(column)
@@ -32,6 +35,7 @@ def test_the_interval_contains_the_mean(column: list[float]) -> None:
     assert min(column) - ROUNDING <= low <= high <= max(column) + ROUNDING
 
 
+@unhurried
 @given(FIGURES)
 def test_identical_systems_are_never_told_apart(column: list[float]) -> None:
     difference = of([one - other for one, other in zip(column, column, strict=True)])
@@ -39,6 +43,7 @@ def test_identical_systems_are_never_told_apart(column: list[float]) -> None:
     assert difference.verdict == "open"
 
 
+@unhurried
 @given(PAIRS)
 def test_a_system_that_is_nowhere_worse_has_no_lower_interval(
     pair: tuple[list[float], list[float]],
@@ -53,6 +58,7 @@ def test_a_system_that_is_nowhere_worse_has_no_lower_interval(
     assert found["difference"].low >= -ROUNDING
 
 
+@unhurried
 @given(PAIRS)
 def test_swapping_two_systems_mirrors_their_difference(
     pair: tuple[list[float], list[float]],
@@ -64,6 +70,7 @@ def test_swapping_two_systems_mirrors_their_difference(
     )
 
 
+@unhurried
 @given(FIGURES, st.floats(-5, 5))
 def test_what_all_questions_gain_moves_the_interval_as_a_whole(
     column: list[float], gain: float
@@ -72,12 +79,14 @@ def test_what_all_questions_gain_moves_the_interval_as_a_whole(
     assert after == pytest.approx([bound + gain for bound in before], abs=ROUNDING)
 
 
+@unhurried
 @given(FIGURES)
 def test_who_wants_to_be_surer_gets_a_wider_interval(column: list[float]) -> None:
     narrow, wide = of(column, level=0.8), of(column, level=0.99)
     assert wide.low <= narrow.low <= narrow.high <= wide.high
 
 
+@unhurried
 @given(PAIRS)
 def test_a_column_has_the_same_interval_whoever_it_is_compared_with(
     pair: tuple[list[float], list[float]],
