@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,47 @@ def test_the_manifest_has_the_version_of_the_package() -> None:
     assert found["author"] == {"name": "mem-search maintainers"}
     assert found["description"]
     assert found["keywords"]
+
+
+def started(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """The MCP server as an agent starts it that knows nothing but where the plugin lies."""
+    config = json.loads((PLUGIN / ".mcp.json").read_text("utf-8"))["mcpServers"]
+    assert list(config) == ["mem-search"]
+    server = config["mem-search"]
+    command = [server["command"], *server["args"]]
+    return subprocess.run(
+        [part.replace("${CLAUDE_PLUGIN_ROOT}", str(PLUGIN)) for part in command],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def fake(place: Path) -> Path:
+    """A ``mem-search`` that says where it lies and what it was asked."""
+    place.mkdir(parents=True)
+    command = place / "mem-search"
+    command.write_text('#!/bin/sh\necho "$0" "$@"\n')
+    command.chmod(0o755)
+    return command
+
+
+def test_the_mcp_server_is_the_command_on_the_path_unless_another_is_named(tmp_path: Path) -> None:
+    found, named = fake(tmp_path / "bin"), fake(tmp_path / "elsewhere")
+    environ = {"PATH": f"{found.parent}:{os.defpath}", "HOME": str(tmp_path)}
+    assert started(environ).stdout == f"{found} mcp\n"
+    assert started(environ | {"MEM_SEARCH_COMMAND": str(named)}).stdout == f"{named} mcp\n"
+
+
+def test_the_mcp_server_says_what_is_missing(tmp_path: Path) -> None:
+    if (PLUGIN.parent / ".venv" / "bin" / "mem-search").exists():
+        pytest.skip("this checkout has a mem-search of its own, which is found")
+    done = started({"PATH": os.defpath, "HOME": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (127, "")
+    assert "scripts/quickstart" in done.stderr
+    home = fake(tmp_path / ".local" / "bin")
+    assert started({"PATH": os.defpath, "HOME": str(tmp_path)}).stdout == f"{home} mcp\n"
 
 
 def named_routes() -> list[tuple[str, str]]:

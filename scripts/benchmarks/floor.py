@@ -16,8 +16,6 @@ from typing import TypeVar
 
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
-from mem_search.model import Filters
-from mem_search.retrievers.keyword import ROWS
 from mem_search.retrievers.vector import OVERFETCH
 from mem_search.search.engine import DEPTH
 from mem_search.storage.chroma.connection import Connection
@@ -64,11 +62,12 @@ class Floor:
         """Each part once, with the numbers that the product itself asks for."""
         vector, embed = _timed(lambda: self._embedder.embed([text]))
         expression = words.match_expression(words.read(text))
-        rows, matching = _timed(
-            lambda: fulltext.search(self._db, expression, Filters(), ROWS) if expression else []
+        found, matching = _timed(
+            lambda: fulltext.scores(self._db, expression) if expression else None
         )
         _, chroma = _timed(lambda: self._chroma.query(vector, OVERFETCH * DEPTH))
-        numbers = [self._owner(passage) for passage, _ in rows[:PAGE]]
+        best = found[0][(-found[1]).argsort()[:PAGE]].tolist() if found else []
+        numbers = [self._owner(passage) for passage in best]
         _, hydrate = _timed(lambda: records.fetch(self._db, numbers))
         return Parts(embed, matching, chroma, hydrate)
 

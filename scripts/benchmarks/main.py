@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import filters
 import indexing
+import mcp_calls
 import memory
 import start
 import store
@@ -25,7 +26,9 @@ from figures import Bar, show, show_bars
 import cli
 import search
 
-STAGES = ("search", "filters", "under-indexing", "indexing", "start", "cli", "memory")
+STAGES = (
+    "search", "filters", "under-indexing", "mcp", "indexing", "start", "cli", "memory",
+)  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
 
@@ -87,16 +90,17 @@ class Bench:
     def run(self, stage: str) -> Any:
         """(name, (figures, bars)) of each size that the stage has."""
         given = self._given
-        if stage == "search":
+        if stage in ("search", "mcp"):
+            measured = search.measure if stage == "search" else mcp_calls.measure
             for count in given.records:
                 home, embedder = self._store(count)
-                yield f"search {count}", search.measure(home, embedder)
+                yield f"{stage} {count}", measured(home, embedder)
         elif stage in ("filters", "under-indexing"):
-            measure = filters.measure if stage == "filters" else under_indexing.measure
+            measured = filters.measure if stage == "filters" else under_indexing.measure
             for count in given.records:
                 home, embedder = self._store(count)
                 with store.copied(home, self._temporary) as copy:
-                    yield f"{stage} {count}", measure(copy, embedder)
+                    yield f"{stage} {count}", measured(copy, embedder)
         elif stage in ("start", "cli"):
             count = min(given.records[0], SMALL)
             measure = start.measure if stage == "start" else cli.measure

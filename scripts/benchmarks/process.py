@@ -43,9 +43,14 @@ class Worker:
         data = None if body is None else json.dumps(body).encode()
         return json.loads(self._ask(method, target, data, headers))
 
+    def post(self, path: str, body: bytes, headers: dict[str, str]) -> bytes:
+        """The body of a 200 to JSON. Raises ConnectionError for anything else."""
+        said = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        return self._ask("POST", path, body, said)
+
     def child_port(self) -> int:
         """Where this worker's own Chroma listens."""
-        for line in _ps("-A", "-o", "ppid=,args="):
+        for line in ps("-A", "-o", "ppid=,args="):
             parent, _, arguments = line.strip().partition(" ")
             if parent == str(self.process.pid) and "--port=" in arguments:
                 return int(arguments.split("--port=")[1].split()[0])
@@ -54,7 +59,7 @@ class Worker:
     def pids(self) -> dict[str, int]:
         """The worker and its Chroma."""
         found = {"worker": self.process.pid}
-        for line in _ps("-A", "-o", "pid=,ppid="):
+        for line in ps("-A", "-o", "pid=,ppid="):
             pid, parent = line.split()
             if parent == str(self.process.pid):
                 found["chroma"] = int(pid)
@@ -138,6 +143,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _ps(*arguments: str) -> list[str]:
+def ps(*arguments: str) -> list[str]:
+    """The lines that ``ps`` prints."""
     listed = subprocess.run(["ps", "-ww", *arguments], capture_output=True, text=True, check=True)
     return listed.stdout.splitlines()

@@ -15,6 +15,8 @@ import typer
 from mem_search import records, sources
 from mem_search.cli.app import app
 from mem_search.contracts import Source
+from mem_search.mcp.schemas import input_schema
+from mem_search.mcp.tools import TOOLS
 from mem_search.records.base import BaseKind, Metadata
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
@@ -86,12 +88,32 @@ def all_sources() -> str:
     )
 
 
+def mcp_tools() -> str:
+    """Every MCP tool with its arguments; required ones come without a default."""
+    rows = []
+    for tool in TOOLS:
+        schema = input_schema(tool.takes)
+        taken = [
+            f"**`{name}`**" if name in schema.get("required", ()) else _with_default(name, said)
+            for name, said in schema["properties"].items()
+        ]
+        answered = ", ".join(f"`{name}`" for name in tool.answers["properties"])
+        rows.append((f"`{tool.name}`", tool.description, ", ".join(taken), answered))
+    return _table(("tool", "", "arguments", "answers"), rows)
+
+
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "kinds": kinds,
     "common-metadata": common_metadata,
     "sources": all_sources,
+    "mcp-tools": mcp_tools,
 }
+
+
+def _with_default(name: str, said: Mapping[str, Any]) -> str:
+    default = said.get("default")
+    return f"`{name}`" if default is None else f"`{name}` ({str(default).lower()})"
 
 
 def _reads(source: Source) -> str:

@@ -7,15 +7,15 @@ suites in ``tests/contracts`` run every member through the same tests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Batch, Draft, Filters, Kind, Location, Record
+from mem_search.model import KINDS, Batch, Citation, Draft, Filters, Kind, Location, Record
 from mem_search.text.words import Words, mostly_foreign
 
 Vectors = NDArray[np.float32]
@@ -59,6 +59,10 @@ class RecordKind(Protocol):
 
     def detail(self, record: Record) -> Iterable[tuple[str, str]]:
         """(label, text) of every field that a full listing shows, in order."""
+        ...
+
+    def citation(self, record: Record) -> Citation:
+        """Where the record comes from, as far as it says so itself; never raises."""
         ...
 
 
@@ -116,10 +120,13 @@ class VectorIndex(Protocol):
 
     async def delete(self, entries: Sequence[int]) -> None: ...
 
-    async def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+    async def query(
+        self, vector: Vectors | Callable[[], Vectors], k: int
+    ) -> list[tuple[int, float]]:
         """The ``k`` nearest as (entry, cosine similarity), best first.
 
-        ``vector`` has shape (1, dimensions).
+        ``vector`` has shape (1, dimensions). One that must first be computed is given as the
+        function that does: it runs in the thread that asks, without a turn in between.
         """
         ...
 
@@ -158,19 +165,54 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """All records that match a leg, as columns in the order of their numbers.
+
+    There may be tens of thousands; ``kinds`` are indices into KINDS.
+    """
+
+    records: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, found: Mapping[int, tuple[str, float]]) -> Self:
+        """From record → (kind, score)."""
+        rows = sorted((record, *of) for record, of in found.items())
+        return cls(
+            np.array([record for record, _, _ in rows], dtype=np.int64),
+            np.array([KINDS.index(kind) for _, kind, _ in rows], dtype=np.uint8),
+            np.array([score for _, _, score in rows], dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def scores_of(self, records: Sequence[int]) -> dict[int, float]:
+        """The scores of those of ``records`` that match."""
+        if not len(self):
+            return {}
+        wanted = np.array(records, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.records, wanted), len(self) - 1)
+        found = self.records[places] == wanted
+        return dict(zip(wanted[found].tolist(), self.scores[places[found]].tolist(), strict=True))
+
+
+NO_MATCHES = Matches.of({})
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """What one retriever found: candidates best first, each record once.
 
     ``scores`` has every record whose score the leg knows, also below the candidates.
-    ``otherwise`` is the most that a record in neither can score. ``matched`` has the
-    kind of every record that matches this leg; empty when the leg has no such notion.
+    ``matched`` has every record that matches this leg; empty when the leg has no such notion.
     """
 
     name: str
     candidates: tuple[Candidate, ...] = ()
     scores: Mapping[int, float] = field(default_factory=dict)
-    otherwise: float = 0.0
-    matched: Mapping[int, str] = field(default_factory=dict)
+    matched: Matches = NO_MATCHES
     state: Literal["ok", "degraded"] = "ok"
     detail: str = ""
 

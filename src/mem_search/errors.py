@@ -13,6 +13,7 @@ next step; ``field`` names the input at fault, if one is.
     ├── Forbidden                     403  forbidden               exit 6
     │   ├── Unauthorized              401  unauthorized            exit 6
     │   └── Misdirected               421  misdirected             exit 6
+    ├── LimitReached                  429  limit_reached           exit 8
     ├── SourceError                   422  source_unreadable       exit 7
     └── Unavailable                   503  unavailable             exit 3
         ├── StorageError              503  storage_unavailable     exit 3
@@ -93,6 +94,26 @@ class Misdirected(Forbidden):
 
     status = 421
     code = "misdirected"
+
+
+class LimitReached(MemSearchError):
+    """Too much was asked: ``policies`` names the limits, ``retry_after`` is in seconds."""
+
+    status = 429
+    code = "limit_reached"
+    exit_code = 8
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str | None = None,
+        policies: tuple[str, ...] = (),
+        retry_after: int = 1,
+    ) -> None:
+        super().__init__(message, field=field)
+        self.policies = policies
+        self.retry_after = retry_after
 
 
 class SourceError(MemSearchError):

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, Self
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from mem_search.errors import InputError
 
@@ -41,6 +42,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 
+NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 _REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
 
 
@@ -55,12 +57,12 @@ class Ref:
         return f"{self.kind}:{self.number}"
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``kind:number`` or ``local:kind:number``; raise InputError otherwise."""
+    def parse(cls, text: str, field: str = "ref") -> Self:
+        """Read ``kind:number`` or ``local:kind:number``; else raise InputError naming ``field``."""
         match = _REF.fullmatch(text.strip())
         if match is None or match[1] not in KINDS:
             raise InputError(
-                f"{text!r} is not a ref; write kind:number, such as observation:42", field="ref"
+                f"{text!r} is not a ref; write kind:number, such as observation:42", field=field
             )
         return cls(match[1], int(match[2]))
 
@@ -125,6 +127,26 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a record comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref.
+
+    Only what the record itself says: what it does not know is empty or None. Times are
+    milliseconds; ``accessed_at`` is when somebody last looked at it.
+    """
+
+    source_id: str
+    source_type: Kind
+    source_title: str
+    url: str = ""
+    author: str = ""
+    published_at: int | None = None
+    created_at: int | None = None
+    accessed_at: int | None = None
+    folder: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``."""
 
@@ -152,8 +174,9 @@ class Filters:
 
     Values inside one tuple are alternatives; different fields all have to hold.
     ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
-    and one of ``any_facets``, both as (name, value). ``demand`` is what the text of the query
-    asks for explicitly.
+    and one of ``any_facets``, both as (name, value). ``stored`` is when it came into the store,
+    or changed there. ``demand`` is what the text of the query asks for explicitly. ``without``
+    are numbers of records that are left out whatever they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -166,11 +189,13 @@ class Filters:
     source: str = ""
     created: DateRange = DateRange()
     updated: DateRange = DateRange()
+    stored: DateRange = DateRange()
     importance: float | None = None
     archived: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
     demand: Demand | None = None
+    without: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -229,6 +254,7 @@ class SearchQuery:
     ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
     asking in the caller's time zone: ``before:yesterday`` counts from there.
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
+    ``snippet_length`` is the most characters of a snippet; None is the usual.
     """
 
     text: str = ""
@@ -239,6 +265,7 @@ class SearchQuery:
     offset: int = 0
     asked_at: datetime | None = None
     explain: bool = False
+    snippet_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +278,15 @@ class Snippet:
     page: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A record that matched, with the reason: raw and fused scores by name."""
+class Hit(NamedTuple):
+    """A record that matched, with the reason: raw and fused scores by name.
+
+    A tuple, because a search makes hundreds of them to show twenty.
+    """
 
     number: int
     score: float
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = NO_SCORES
     passage: int | None = None
 
 

@@ -2,8 +2,8 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds everything the product owns:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``config.toml``, ``token``,
-``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the command line
-reads settings before it talks to the worker.
+``webhook.secret``, ``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the
+command line reads settings before it talks to the worker.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Self
 from mem_search.errors import InputError
 
 DEFAULT_PORT = 37777
+MOST_LIMIT = 1_000_000
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
 }  # fmt: skip
@@ -33,6 +34,9 @@ class Settings:
     ``follow``: seconds between looks at followed sources; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``search_log``: whether questions are noted in the store, for popular and vain ones.
+    ``limit_…``: how much everybody but the machine's person may ask, each: searches and steps
+    of deep research an hour, the latter from another machine, and jobs at once; 0 is no limit.
+    ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
     """
 
     home: Path
@@ -47,6 +51,11 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     log_level: str = "INFO"
     search_log: bool = True
+    limit_searches: int = 100
+    limit_research: int = 50
+    limit_research_remote: int = 10
+    limit_jobs: int = 10
+    webhook_allow: tuple[str, ...] = ()
 
     @property
     def database(self) -> Path:
@@ -67,6 +76,10 @@ class Settings:
     @property
     def token_file(self) -> Path:
         return self.home / "token"
+
+    @property
+    def webhook_secret_file(self) -> Path:
+        return self.home / "webhook.secret"
 
     @property
     def worker_file(self) -> Path:
@@ -116,6 +129,11 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= port <= 65535:
                     raise ValueError
                 return port
+            case "limit_searches" | "limit_research" | "limit_research_remote" | "limit_jobs":
+                limit = int(value)
+                if not 0 <= limit <= MOST_LIMIT:
+                    raise ValueError
+                return limit
             case "follow":
                 seconds = float(value)
                 if not 0 <= seconds < float("inf"):
@@ -123,7 +141,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return seconds
             case "search_log":
                 return _SWITCH[str(value).strip().lower()]
-            case "allowed_hosts":
+            case "allowed_hosts" | "webhook_allow":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())

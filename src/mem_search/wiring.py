@@ -27,23 +27,35 @@ from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
-from mem_search.records import kind_called
+from mem_search.records import by_name, kind_called
+from mem_search.research.operations import Research
+from mem_search.research.replay import Replays
+from mem_search.research.saved import SavedSearches
+from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
-from mem_search.retrievers.vector import VectorRetriever
+from mem_search.retrievers.vector import SCAN_LIMIT, VectorRetriever
 from mem_search.search.engine import Engine
 from mem_search.search.front import Front
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
+from mem_search.search.universal_filters import Scratchpad
+from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.exact import ExactIndex
 from mem_search.storage.sqlite import stats, vectors
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
+from mem_search.webhooks.deliveries import Deliveries
+from mem_search.webhooks.secret import webhook_secret
+from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
+Index = ChromaIndex | OffIndex | ExactIndex
 
 SMALL_CORPUS = 5_000
 """Passages up to which the numbers are read again at every change."""
@@ -80,6 +92,19 @@ class CorpusNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model with the threads it runs in; all stores of a worker share one."""
+
+    embedder: Embedder
+    embedding: ThreadPoolExecutor
+    asking: ThreadPoolExecutor
+
+    async def close(self) -> None:
+        for executor in (self.embedding, self.asking):
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Runtime:
     """Everything a surface needs, ready to use."""
 
@@ -89,50 +114,70 @@ class Runtime:
     engine: Engine
     front: Front
     weighted: WeightedSearch
+    universal: UniversalSearch
+    research: Research
+    replays: Replays
+    search_jobs: SearchJobs
+    saved: SavedSearches
+    deliveries: Deliveries
     intake: Intake
     reader: Reader
     indexer: Indexer
-    index: ChromaIndex | OffIndex
+    index: Index
     embedder: Embedder
     jobs: JobQueue
     started_at: int
+    model: Model
 
 
 @asynccontextmanager
-async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncIterator[Runtime]:
+async def open_runtime(
+    settings: Settings, *, background: bool = True, shared: Model | None = None
+) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
     ``background=False`` opens the store and the engine without indexing, jobs or following.
+    ``shared`` is the model of another runtime, which has to stay open longer: for the home of
+    a user, whose vectors are searched in memory as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
     """
     database = await Database.open(settings.database)
-    embedding = ThreadPoolExecutor(1, thread_name_prefix="embed-passages")
-    asking = ThreadPoolExecutor(1, thread_name_prefix="embed-question")
+    space: Model | None = None
     tasks: list[asyncio.Task[None]] = []
-    index: ChromaIndex | OffIndex | None = None
+    index: Index | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
+    deliveries: Deliveries | None = None
     reset = asyncio.Event()
     try:
-        embedder = await asyncio.to_thread(_embedder, settings)
+        space = shared or await _open_model(settings)
+        embedder, embedding, asking = space.embedder, space.embedding, space.asking
         model = await database.write(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
-        index = open_index(
-            settings.chroma_url if embedder.dimensions else "off",
-            chroma_dir=settings.chroma_dir,
-            logs_dir=settings.logs_dir,
-            fingerprint=embedder.fingerprint,
-            dimensions=embedder.dimensions,
-            token=settings.chroma_token,
-            on_reset=reset.set,
+        few = shared is not None and (await database.read(stats.corpus)).size <= SCAN_LIMIT
+        exact = few and embedder.dimensions > 0
+        index = (
+            ExactIndex(database, model, embedder.dimensions)
+            if exact
+            else open_index(
+                settings.chroma_url if embedder.dimensions else "off",
+                chroma_dir=settings.chroma_dir,
+                logs_dir=settings.logs_dir,
+                fingerprint=embedder.fingerprint,
+                dimensions=embedder.dimensions,
+                token=settings.chroma_token,
+                on_reset=reset.set,
+            )
         )
         corpus = CorpusNumbers(database)
-        owners = PassageOwners(database)
+        owners, columns = PassageOwners(database), RecordColumns(database)
+        scratchpad = Scratchpad(database)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
         def stored() -> None:
             corpus.changed()
+            scratchpad.changed()
             indexer.wake()
 
         intake = Intake(database, stored)
@@ -142,18 +187,29 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
         )
         legs: tuple[Retriever, ...] = (
-            KeywordRetriever(database, corpus, owners),
-            VectorRetriever(database, index, embedder, model, asking, corpus, owners),
+            KeywordRetriever(database, corpus, owners, columns),
+            VectorRetriever(database, index, embedder, model, asking, corpus, owners, columns),
         )
-        engine = Engine(database, legs, corpus, kind_called)
+        engine = Engine(database, legs, corpus, columns, kind_called)
         searches = SearchLog(database, on=settings.search_log)
+        front = Front(engine, Suggestions(database), searches)
+        universal = UniversalSearch(front, database, by_name, scratchpad)
+        research = Research(database, universal, corpus, embedder.fingerprint)
+        sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
+        deliveries = Deliveries(database, sender)
         runtime = Runtime(
             settings=settings,
             database=database,
             corpus=corpus,
             engine=engine,
-            front=Front(engine, Suggestions(database), searches),
+            front=front,
             weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
+            universal=universal,
+            research=research,
+            replays=Replays(database, research),
+            search_jobs=SearchJobs(database, research, deliveries),
+            saved=SavedSearches(database, universal, deliveries),
+            deliveries=deliveries,
             intake=intake,
             reader=reader,
             indexer=indexer,
@@ -161,6 +217,7 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
             embedder=embedder,
             jobs=jobs,
             started_at=int(time.time() * 1000),
+            model=space,
         )
         index.start()
         if background:
@@ -170,7 +227,10 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
                 _run("search log", searches.run()),
-                _run("warm up", _warm_up(embedder, asking)),
+                _run("search jobs", runtime.search_jobs.run()),
+                _run("saved searches", runtime.saved.run()),
+                _run("webhooks", deliveries.run()),
+                *(() if shared else (_run("warm up", _warm_up(embedder, asking)),)),
             )
             tasks += [asyncio.create_task(work) for work in background_work]
         yield runtime
@@ -182,13 +242,23 @@ async def open_runtime(settings: Settings, *, background: bool = True) -> AsyncI
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+        if deliveries is not None:
+            await deliveries.close()
         if searches is not None:
             await searches.flush()
-        for executor in (embedding, asking):
-            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+        if space is not None and shared is None:
+            await space.close()
         if index is not None:
             await index.close()
         await database.close()
+
+
+async def _open_model(settings: Settings) -> Model:
+    return Model(
+        embedder=await asyncio.to_thread(_embedder, settings),
+        embedding=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
+        asking=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+    )
 
 
 def _embedder(settings: Settings) -> Embedder:

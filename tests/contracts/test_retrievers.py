@@ -47,7 +47,9 @@ async def test_candidates_are_records_best_first_each_once(leg: Retriever) -> No
     assert order == sorted(order)
     assert len({candidate.record for candidate in ranking.candidates}) == len(order) == 63
     assert ranking.name == leg.name
-    assert all(ranking.scores[c.record] == c.score for c in ranking.candidates)
+    records = [c.record for c in ranking.candidates]
+    known = ranking.matched.scores_of(records) | dict(ranking.scores)
+    assert all(known[c.record] == c.score for c in ranking.candidates)
 
 
 async def test_a_deeper_ranking_begins_like_a_shallow_one(leg: Retriever) -> None:
@@ -67,7 +69,7 @@ async def test_a_filter_keeps_the_order_and_the_scores(leg: Retriever, filters: 
     kept = {candidate.record for candidate in filtered.candidates}
     assert kept
     assert list(filtered.candidates) == [c for c in everything.candidates if c.record in kept]
-    assert set(filtered.matched) == set(everything.matched) & kept
+    assert set(filtered.matched.records) == set(everything.matched.records) & kept
 
 
 async def test_a_score_asked_for_later_is_the_score_of_the_ranking(leg: Retriever) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client
+from http_worker import AUTHORIZED, TOKEN, Client, opening_of
 
 from mem_search.errors import StorageError
 from mem_search.http.app import build_app
 from mem_search.http.guard import allowed, is_open
 from mem_search.http.routes import ROUTES
+from mem_search.http.routing import Route
 from mem_search.http.token import matches, read_or_create
 from mem_search.settings import Settings
 
@@ -96,17 +97,59 @@ async def test_requests_from_other_sites_are_refused_by_the_api(
 
 async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> None:
     for route in ROUTES:
-        path = route.path.format(ref="note:1", number=1, id="x") if "{" in route.path else "/"
-        path = path if "{" in route.path else route.path
-        for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic x"}):
-            reply = await empty.request(route.method, path, headers=header, allow_redirects=False)
-            assert (reply.status == 401) == route.write, route
-            if route.write:
-                assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+        reply = await empty.request(route.method, path_of(route), allow_redirects=False)
+        assert (reply.status == 401) == route.write, route
+        if route.write:
+            assert reply.headers["WWW-Authenticate"].startswith("Bearer")
     assert (await empty.get("/api/jobs", headers=AUTHORIZED)).status == 200
 
 
-READING_POSTS = ("/batch", "/search/hybrid", "/search/vector")
+@pytest.mark.parametrize("wrong", ["Bearer wrong", "Basic x", "Bearer", "a-token-for-tests"])
+async def test_a_wrong_credential_is_never_answered_out_of_the_store(
+    empty: Client, wrong: str
+) -> None:
+    for route in ROUTES:
+        reply = await empty.request(
+            route.method, path_of(route), headers={"Authorization": wrong}, allow_redirects=False
+        )
+        assert (reply.status == 401) == (not route.early), route
+
+
+async def test_two_credentials_are_none(empty: Client) -> None:
+    both = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", "Bearer wrong")]
+    assert (await empty.get("/api/stats", headers=both)).status == 401
+
+
+def path_of(route: Route) -> str:
+    return route.path.format(ref="note:1", number=1, id="x", name="x")
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"]
+)
+async def test_what_comes_by_way_of_a_proxy_needs_a_token_to_read(
+    empty: Client, header: str
+) -> None:
+    name, value = header.split(": ")
+    assert (await empty.get("/api/stats", headers={name: value})).status == 401
+    assert (await empty.get("/api/stats", headers={name: value, **AUTHORIZED})).status == 200
+    assert (await empty.get("/health", headers={name: value})).status == 200
+
+
+async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings: Settings) -> None:
+    named = replace(settings, allowed_hosts=("box.lan",))
+    async with TestClient(TestServer(build_app(named))) as client:
+        await opening_of(client).ready()
+        assert (await client.get("/api/stats", headers={"Host": "box.lan"})).status == 401
+        allowed = await client.get("/api/stats", headers={"Host": "box.lan", **AUTHORIZED})
+        assert allowed.status == 200
+        assert (await client.get("/api/stats")).status == 200
+
+
+READING_POSTS = (
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
+    "/replay", "/mcp",
+)  # fmt: skip
 """What asks with a body and changes nothing."""
 
 
@@ -117,7 +160,14 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         for route in ROUTES
         if route.method != "GET" and not route.path.endswith(READING_POSTS)
     }
-    assert written == changing | {"GET /api/export", "GET /api/jobs", "GET /api/jobs/{id}"}
+    assert written == changing | {
+        "GET /api/export",
+        "GET /api/jobs",
+        "GET /api/jobs/{id}",
+        "GET /api/v1/tokens",
+        "GET /api/v1/users",
+        "GET /api/v1/webhooks/secret",
+    }
 
 
 async def test_a_worker_open_to_other_machines_wants_the_token_for_reads(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from http_worker import AUTHORIZED, Client, Get
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import AUTHORIZED, Client, Get, opening_of
+
+from mem_search.http.app import build_app
+from mem_search.model import Draft
+from mem_search.settings import Settings
+from runtimes import fill
 
 
 async def test_completions_name_their_sort_and_how_many_records_have_them(get: Get) -> None:
@@ -75,6 +84,42 @@ async def test_what_was_asked_is_told_until_it_is_forgotten(client: Client, get:
     reply = await client.delete("/api/search/log", headers=AUTHORIZED)
     assert await reply.json() == {"deleted": 4}
     assert (await get("/api/search/popular"))["queries"] == []
+
+
+async def test_searches_of_every_version_are_noted(client: Client, get: Get) -> None:
+    asked = (
+        ("/api/v1/search", {"query": "auth one"}),
+        ("/api/v1/search", {"query": "auth one", "offset": 1}),
+        ("/api/v1/mcp/search", {"query": "auth two"}),
+        ("/api/v2/search/hybrid", {"query": "auth three", "limit": 2}),
+        ("/api/v2/search/vector", {"query": "auth four", "filters": {"memory_types": ["email"]}}),
+    )
+    for path, body in asked:
+        assert (await client.post(path, json=body)).status == 200
+    noted = {each["query"]: each for each in (await get("/api/search/slow"))["searches"]}
+    assert {query: (each["mode"], each["surface"]) for query, each in noted.items()} == {
+        "auth one": ("keyword", "http"),
+        "auth two": ("hybrid", "mcp"),
+        "auth three": ("weighted", "http"),
+        "auth four": ("vector", "http"),
+    }
+    assert noted["auth three"]["total"] == 2
+    assert [q["query"] for q in (await get("/api/search/zero-results"))["queries"]] == ["auth four"]
+
+
+async def test_words_for_dates_count_from_the_worker_s_zone_in_weighted_searches(
+    settings: Settings,
+) -> None:
+    far = replace(settings, timezone="Pacific/Kiritimati")  # fourteen hours before UTC
+    async with TestClient(TestServer(build_app(far))) as client:
+        runtime = await opening_of(client).ready()
+        zone = ZoneInfo("Pacific/Kiritimati")
+        midnight = datetime.now(zone).replace(hour=0, minute=0, second=1)
+        at = int(midnight.timestamp() * 1000)
+        await fill(runtime, Draft("note", "jsonl", "n", "Something today.", created_at=at))
+        for path in ("/api/v2/search/hybrid", "/api/v2/search/vector"):
+            reply = await client.post(path, json={"query": "something in:today"})
+            assert len((await reply.json())["data"]["items"]) == 1
 
 
 LISTINGS: tuple[tuple[str, dict[str, Any]], ...] = (

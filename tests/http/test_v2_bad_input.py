@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from http_worker import Client
+from http_worker import AUTHORIZED, Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -96,7 +96,7 @@ async def test_what_is_no_json_or_of_another_type_is_refused(client: Client, pat
 
 
 async def test_searches_need_no_token_on_loopback_and_bear_one(client: Client) -> None:
-    for headers in ({}, {"Authorization": "Bearer whatever"}):
+    for headers in ({}, AUTHORIZED):
         reply = await client.post(HYBRID, json={"query": "auth"}, headers=headers)
         assert reply.status == 200
 

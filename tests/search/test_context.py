@@ -1,41 +1,58 @@
-from mem_search.search.context import Place, add_context
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from mem_search.model import KINDS, Kind
+from mem_search.search.context import Places, add_context
 
 
-def turn(position: int, session: str = "s1") -> Place:
-    return Place("user_prompt", ("project", session), position)
+class Turn(NamedTuple):
+    position: int
+    conversation: int = 1
+    kind: Kind = "user_prompt"
+
+
+def added(scores: list[float], *turns: Turn) -> dict[str, list[float]]:
+    places = Places(
+        kinds=np.array([KINDS.index(turn.kind) for turn in turns], dtype=np.uint8),
+        conversations=np.array([turn.conversation for turn in turns], dtype=np.int64),
+        positions=np.array([turn.position for turn in turns], dtype=np.int32),
+    )
+    found = add_context(np.array(scores, dtype=np.float64), places)
+    return {name: values.tolist() for name, values in found.items()}
 
 
 def test_a_turn_gains_from_its_neighbours_by_distance() -> None:
-    places = {1: turn(1), 2: turn(2), 3: turn(3)}
-    added = add_context({1: 0.0, 2: 2.0, 3: 0.0}, places)["neighbours"]
-    assert added[3] == 0.4 * 2.0
-    assert added[1] == 0.3 * 2.0
+    found = added([0.0, 2.0, 0.0], Turn(1), Turn(2), Turn(3))["neighbours"]
+    assert found == [0.3 * 2.0, 0.0, 0.4 * 2.0]
 
 
 def test_negative_neighbours_do_no_harm() -> None:
-    added = add_context({1: 1.0, 2: -3.0}, {1: turn(1), 2: turn(2)})["neighbours"]
-    assert added.get(1, 0.0) == 0.0
+    assert added([1.0, -3.0], Turn(1), Turn(2))["neighbours"][0] == 0.0
 
 
 def test_other_sessions_are_not_neighbours() -> None:
-    added = add_context({1: 1.0, 2: 2.0}, {1: turn(1), 2: turn(2, "s2")})["neighbours"]
-    assert not any(added.values())
+    assert not any(added([1.0, 2.0], Turn(1), Turn(2, conversation=2))["neighbours"])
 
 
 def test_a_session_with_several_matches_is_raised_by_its_best_three() -> None:
-    places = {n: turn(n * 10) for n in range(1, 5)}
-    added = add_context({1: 3.0, 2: 2.0, 3: 1.0, 4: 1.0}, places)["session"]
-    assert added[4] == 0.5 * (3.0 + 2.0 + 1.0) / 3
+    turns = [Turn(n * 10) for n in range(1, 5)]
+    found = added([3.0, 2.0, 1.0, 1.0, 9.0], *turns, Turn(1, conversation=2))["session"]
+    assert found[:4] == [pytest.approx(0.5 * (3.0 + 2.0 + 1.0) / 3)] * 4
+    assert found[4] == pytest.approx(0.5 * 9.0 / 3)
 
 
 def test_records_without_a_session_have_no_context() -> None:
-    place = Place("user_prompt", ("project", ""), 0)
-    added = add_context({1: 3.0, 2: 2.0}, {1: place, 2: place})
-    assert added == {"neighbours": {}, "session": {}}
+    found = added([3.0, 2.0], Turn(0, conversation=0), Turn(0, conversation=0))
+    assert found == {"neighbours": [0.0, 0.0], "session": [0.0, 0.0]}
 
 
 def test_in_a_mixed_page_neighbours_are_left_out() -> None:
-    places = {1: turn(1), 2: turn(2), 3: Place("observation", ("project", "s1"), 1)}
-    added = add_context({1: 1.0, 2: 2.0, 3: 1.0}, places)
-    assert added["neighbours"] == {}
-    assert added["session"][1] > 0
+    found = added([1.0, 2.0, 1.0], Turn(1), Turn(2), Turn(1, kind="observation"))
+    assert found["neighbours"] == [0.0, 0.0, 0.0]
+    assert found["session"][0] > 0
+
+
+def test_nothing_found_has_no_context() -> None:
+    assert added([]) == {"neighbours": [], "session": []}

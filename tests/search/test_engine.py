@@ -14,6 +14,7 @@ from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, 
 from mem_search.model import Batch, DateRange, Draft, Filters, Mode, Order, Page, SearchQuery
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import THERE, fill, pages
@@ -223,7 +224,7 @@ class Leg:
 
 def with_vector_leg(runtime: Runtime, leg: Leg) -> Engine:
     keyword = runtime.engine._legs[0]
-    return Engine(runtime.database, (keyword, leg), runtime.corpus)
+    return Engine(runtime.database, (keyword, leg), runtime.corpus, RecordColumns(runtime.database))
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("no model"), IndexUnavailable("no index")])
@@ -245,7 +246,9 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
 ) -> None:
     legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
     with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
-        await Engine(runtime.database, legs, runtime.corpus).search(SearchQuery("words"))
+        await Engine(
+            runtime.database, legs, runtime.corpus, RecordColumns(runtime.database)
+        ).search(SearchQuery("words"))
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:
@@ -263,7 +266,12 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
         async def rank(self, question: Question, depth: int) -> Ranking:
             return ranking
 
-    engine = Engine(runtime.database, (Stale("keyword"), Deleting("vector")), runtime.corpus)
+    engine = Engine(
+        runtime.database,
+        (Stale("keyword"), Deleting("vector")),
+        runtime.corpus,
+        RecordColumns(runtime.database),
+    )
     page = await engine.search(SearchQuery("shared"))
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}
 

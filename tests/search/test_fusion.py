@@ -10,7 +10,7 @@ scores = st.dictionaries(st.integers(1, 30), st.floats(-5, 50), min_size=2)
 
 
 def test_unknown_scores_neither_help_nor_harm() -> None:
-    assert z_scores([1.0, None, 3.0]).tolist() == [-1.0, 0.0, 1.0]
+    assert z_scores([1.0, math.nan, 3.0]).tolist() == [-1.0, 0.0, 1.0]
 
 
 def test_a_leg_without_spread_says_nothing() -> None:

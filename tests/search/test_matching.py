@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.contracts import Candidate, Ranking
+from mem_search.contracts import Candidate, Matches, Ranking
 from mem_search.model import Hit
 from mem_search.search import matching
 from mem_search.search.fusion import LegScores
@@ -13,7 +13,7 @@ def ranking(name: str, *records: int, kind: str = "note", matched: bool = True) 
         name,
         candidates,
         {c.record: c.score for c in candidates},
-        matched=dict.fromkeys(records, kind) if matched else {},
+        matched=Matches.of({c.record: (kind, c.score) for c in candidates if matched}),
     )
 
 
@@ -33,8 +33,7 @@ def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
     floor = matching.COSINE_FLOOR
     scores = {"vector": LegScores({1: floor + 0.01, 2: floor - 0.01, 3: floor - 0.01}, [1, 2, 3])}
     legs = [ranking("keyword", 3)]
-    matches = {n for n in (1, 2, 3) if matching.is_match(n, scores, legs, floor)}
-    assert matches == {1, 3}
+    assert matching.matches([1, 2, 3], scores, legs, floor) == {1, 3}
 
 
 def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> None:

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from drafts import draft
-from mem_search.contracts import Question, Ranking, Retriever
+from mem_search.contracts import Matches, Question, Ranking, Retriever
 from mem_search.model import Demand, Draft, Filters, Mode, Page, SearchQuery
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.text.query import read
 from mem_search.wiring import Runtime
@@ -71,13 +73,18 @@ class Restricted:
             everything,
             candidates=tuple(c for c in everything.candidates if c.record in allowed),
             scores={r: s for r, s in everything.scores.items() if r in allowed},
-            matched={r: kind for r, kind in everything.matched.items() if r in allowed},
+            matched=only(everything.matched, allowed),
         )
 
     async def score(
         self, question: Question, ranking: Ranking, wanted: Sequence[int]
     ) -> Mapping[int, float]:
         return await self._inner.score(_undemanding(question), ranking, wanted)
+
+
+def only(matches: Matches, allowed: set[int]) -> Matches:
+    kept = np.isin(matches.records, list(allowed))
+    return Matches(matches.records[kept], matches.kinds[kept], matches.scores[kept])
 
 
 def _undemanding(question: Question) -> Question:
@@ -99,7 +106,7 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
 ) -> None:
     await fill(runtime, *mixed(120))
     legs = tuple(Restricted(leg, runtime.database) for leg in runtime.engine._legs)
-    restricted = Engine(runtime.database, legs, runtime.corpus)
+    restricted = Engine(runtime.database, legs, runtime.corpus, RecordColumns(runtime.database))
     for text in QUERIES:
         query = SearchQuery(text, mode=mode, limit=100, asked_at=NOW)
         page = await runtime.engine.search(query)

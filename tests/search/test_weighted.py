@@ -14,6 +14,7 @@ from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.search.weighted import WeightedSearch
 from mem_search.search.weights import Walk, WeightedQuery
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.owners import PassageOwners
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -68,7 +69,10 @@ def search(
 
 
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
-    words = KeywordRetriever(runtime.database, runtime.corpus, PassageOwners(runtime.database))
+    database = runtime.database
+    words = KeywordRetriever(
+        database, runtime.corpus, PassageOwners(database), RecordColumns(database)
+    )
     page = await search(runtime, words, Away("vector")).search(QUERY)
     assert [(leg.name, leg.state) for leg in page.legs] == [
         ("keyword", "ok"),
@@ -81,7 +85,10 @@ async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime
 
 
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
-    words = KeywordRetriever(runtime.database, runtime.corpus, PassageOwners(runtime.database))
+    database = runtime.database
+    words = KeywordRetriever(
+        database, runtime.corpus, PassageOwners(database), RecordColumns(database)
+    )
     page = await search(runtime, words, graph=GraphAway(runtime.database)).search(QUERY)
     assert {found.result.record.source_id for found in page.found} == {"a", "b"}
     assert page.graph is None

@@ -108,6 +108,7 @@ FILTERS = st.builds(
     importance=st.sampled_from([None, 0.0, 0.5]),
     archived=st.sampled_from([None, True, False]),
     facets=NAMES.map(lambda name: (("branch", name),) if name else ()),
+    without=st.lists(st.integers(1, 12), max_size=3).map(tuple),
 )
 
 
@@ -136,6 +137,7 @@ def _passes(record: Record, filters: Filters) -> bool:
     return all(
         (
             not filters.kinds or record.kind in filters.kinds,
+            record.number not in filters.without,
             not filters.project or record.project.lower() == filters.project.lower(),
             not filters.session or record.session == filters.session,
             created.start is None or record.created_at >= created.start,

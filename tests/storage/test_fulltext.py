@@ -1,32 +1,29 @@
-"""Matches of the full-text index, and that they equal those of a filtered store."""
+"""Matches of the full-text index and their scores."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import drafts
 from drafts import store
-from mem_search.model import Filters
-from mem_search.storage.sqlite import fulltext, records
+from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text import words
 
 
-def found(connection: Connection, question: str, filters: Filters = Filters()) -> list[str]:  # noqa: B008
+def found(connection: Connection, question: str) -> list[str]:
+    """Source ids, best first."""
     expression = words.match_expression(words.read(question))
-    matches = fulltext.search(connection, expression, filters, 99)
+    passages, scores = fulltext.scores(connection, expression)
     names = dict(
         connection.execute(
             "select p.id, r.source_id from passages p join records r on r.id = p.record_id"
         ).fetchall()
     )
-    assert {passage for passage, _ in matches} == set(
-        fulltext.matched(connection, expression, filters)
-    )
-    assert all(score >= 0 for _, score in matches)
-    return [names[passage] for passage, _ in matches]
+    assert passages.tolist() == fulltext.matched(connection, expression).tolist()
+    assert (scores >= 0).all()
+    return [names[passages[place]] for place in np.lexsort((passages, -scores))]
 
 
 @pytest.mark.parametrize(
@@ -71,36 +68,24 @@ def test_a_title_counts_more_than_the_text(connection: Connection) -> None:
     assert found(connection, "login") == ["title", "text"]
 
 
-ONE = st.tuples(
-    st.lists(st.sampled_from("alpha beta gamma delta".split()), min_size=1, max_size=6),
-    st.sampled_from(["note", "memory"]),
-    st.sampled_from(["p", "q"]),
-)
-
-
-@given(
-    st.lists(ONE, max_size=15), st.sampled_from([Filters(kinds=("note",)), Filters(project="P")])
-)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_a_filtered_search_is_the_search_filtered(
-    connection: Connection, made: list[tuple[list[str], str, str]], filters: Filters
-) -> None:
-    connection.execute("savepoint example")
-    store(
-        connection,
-        *(
-            drafts.draft(f"{n}", " ".join(text), kind=kind, project=project)
-            for n, (text, kind, project) in enumerate(made)
-        ),
+def test_scores_are_those_of_the_index(connection: Connection) -> None:
+    store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
+    passages, scores = fulltext.scores(connection, '"login"')
+    exact = dict(
+        connection.execute(
+            "select rowid, -bm25(passages_fts, 3.0, 1.0, 1.0) from passages_fts"
+            " where passages_fts match 'login'"
+        ).fetchall()
     )
-    passing = {
-        record.source_id
-        for record in records.fetch(
-            connection, records.browse(connection, filters, "relevance", 99, 0)
-        ).values()
-    }
-    everything = found(connection, "alpha gamma")
-    assert found(connection, "alpha gamma", filters) == [n for n in everything if n in passing]
-    connection.execute("rollback to example")
+    assert dict(zip(passages.tolist(), scores.tolist(), strict=True)) == pytest.approx(exact)
+
+
+def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(
+    connection: Connection,
+) -> None:
+    store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
+    passages, scores = fulltext.scores(connection, '"login"')
+    some, their_scores = fulltext.among(connection, '"login"', np.append(passages[::2], 999))
+    assert some.tolist() == passages[::2].tolist()
+    assert their_scores.tolist() == scores[::2].tolist()
+    assert len(fulltext.among(connection, '"login"', passages[:0])[0]) == 0

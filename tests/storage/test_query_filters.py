@@ -235,5 +235,5 @@ def test_any_text_whatever_can_be_asked(texts: list[str]) -> None:
         found(connection, text)
         reading = read(text, now=NOW)
         if expression := match_expression(reading.words):
-            fulltext.search(connection, expression, Filters(demand=reading.demand), 10)
+            fulltext.scores(connection, expression)
     connection.close()

@@ -267,7 +267,7 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
     }
     return {
         places[passage]: round(score, 9)
-        for passage, score in fulltext.search(connection, word, Filters(), 1000)
+        for passage, score in zip(*fulltext.scores(connection, word), strict=True)
     }
 
 

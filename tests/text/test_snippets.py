@@ -22,12 +22,28 @@ def test_without_matching_words_it_shows_the_beginning() -> None:
     st.lists(st.text(max_size=8), max_size=4),
     st.integers(0, 900),
     st.integers(0, 900),
+    st.integers(1, LENGTH),
 )
 def test_a_snippet_is_an_exact_span_within_its_passage(
-    text: str, words: list[str], a: int, b: int
+    text: str, words: list[str], a: int, b: int, length: int
 ) -> None:
     start, end = sorted((min(a, len(text)), min(b, len(text))))
-    found = snippet(text, start, end, words)
+    found = snippet(text, start, end, words, length=length)
     assert found.text == text[found.start : found.end]
     assert start <= found.start <= found.end <= end
-    assert len(found.text) <= 3 * LENGTH
+    assert len(found.text) <= length
+
+
+def test_a_snippet_begins_and_ends_with_whole_words() -> None:
+    found = snippet(TEXT, 0, len(TEXT), ["middleware"], length=60)
+    around = f" {TEXT} "[found.start : found.end + 2]
+    assert not around[0].isalnum()
+    assert not (around[-1].isalnum() and around[-2].isalnum())
+    assert "middleware" in found.text
+
+
+def test_a_text_without_spaces_is_cut_where_it_must_be() -> None:
+    found = snippet("x" * 5000, 0, 5000, ["y"], length=100)
+    assert (found.start, found.end) == (0, 100)
+    run = "検索を改善する" * 100
+    assert len(snippet(run, 0, len(run), ["検索"], length=90).text) == 90

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.text import tokens
 from mem_search.text.tokens import count, cut
 
 TEXTS = st.text() | st.lists(
@@ -110,3 +111,10 @@ def test_a_larger_limit_never_leaves_less(text: str, one: int, two: int) -> None
 def test_a_limit_of_the_whole_count_cuts_nothing(text: str) -> None:
     if text:
         assert cut(text, max(1, count(text))) == text
+
+
+@given(st.text(alphabet="abcé 　\n\t12_.,—漢かабв🙂\u0301\u00a0", max_size=80))
+def test_counting_keeps_to_the_rule_for_each_run(text: str) -> None:
+    assert tokens.count(text) == sum(
+        tokens._cost(kind, end - start) for kind, start, end in tokens._runs(text)
+    )

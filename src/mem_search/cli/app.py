@@ -10,7 +10,21 @@ import sys
 import typer
 
 from mem_search import __version__
-from mem_search.cli import doctor, filling, index, records, searching, standing, suggesting, worker
+from mem_search.cli import (
+    access,
+    citing,
+    doctor,
+    filling,
+    index,
+    mcp,
+    records,
+    research,
+    saved,
+    searching,
+    standing,
+    suggesting,
+    worker,
+)
 from mem_search.cli.session import note, report
 from mem_search.errors import MemSearchError
 
@@ -45,10 +59,16 @@ def top(
 
 
 searching.add_to(app)
-for _module in (records, filling, standing, suggesting, doctor):
+for _module in (records, citing, filling, standing, suggesting, mcp, doctor):
     _module.add_to(app)
 app.add_typer(index.app, name="index")
 app.add_typer(worker.app, name="worker")
+app.add_typer(access.token_app, name="token")
+app.add_typer(access.user_app, name="user")
+app.add_typer(research.app, name="research")
+app.add_typer(saved.app, name="saved")
+app.add_typer(saved.scope_app, name="scope")
+app.add_typer(saved.webhook_app, name="webhook")
 
 
 def main(argv: list[str]) -> int:

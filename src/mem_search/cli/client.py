@@ -71,6 +71,11 @@ class Client:
         with self._ask("GET", path, pairs) as reply:
             return reply.read()
 
+    def file(self, path: str, pairs: Pairs = ()) -> tuple[bytes, http.client.HTTPMessage]:
+        """``GET`` what is to be kept as it is, and its headers."""
+        with self._ask("GET", path, pairs, accept="*/*") as reply:
+            return reply.read(), reply.headers
+
     def stream(self, path: str, pairs: Pairs = ()) -> Iterator[bytes]:
         """``GET`` in pieces, as they come. Raises Unavailable when it breaks off."""
         with self._ask("GET", path, pairs, accept=NDJSON) as reply:
@@ -96,7 +101,8 @@ class Client:
         body: bytes | IO[bytes] | Iterable[bytes] | None = None,
     ) -> http.client.HTTPResponse:
         headers = {"Accept": accept, "User-Agent": "mem-search"}
-        headers["Authorization"] = f"Bearer {self.token}"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = content
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path

@@ -13,7 +13,7 @@ from mem_search.cli.client import Client
 from mem_search.cli.output import write
 from mem_search.cli.session import local, note, open_client
 from mem_search.cli.waiting import wait
-from mem_search.errors import InputError, SourceError
+from mem_search.errors import Forbidden, InputError, SourceError
 
 _COUNTS = (("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"))
 
@@ -55,25 +55,38 @@ def import_file(
     file: Annotated[str, typer.Argument(help="A file; - reads records from standard input.")],
 ) -> None:
     """Read one file whole; returns when its records are stored and can be found by their words."""
+    named = "standard input"
     if file == "-":
         if source != "jsonl":
             raise InputError("only jsonl can be read from standard input", field="path")
         client = open_client()
         job = client.upload("/api/import/jsonl", sys.stdin.buffer)["job"]
     else:
-        path = absolute(file)
+        path = named = absolute(file)
         if not Path(path).exists():
             raise InputError(f"{path} does not exist", field="path")
         client = open_client()
-        job = client.json("POST", "/api/import", body={"source": source, "path": path})["job"]
+        job = _handed_over(client, source, path)
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}\n" for line in summary(result, "standard input" if file == "-" else "")))
+    write("".join(f"{line}\n" for line in summary(result, named)))
     failed = sum(int(place.get("failed", 0)) for place in result["locations"])
     if failed:
         problem = f"{failed} record(s) could not be used; see: mem-search ledger"
         if not any(place.get(name) for place in result["locations"] for name in _STORED):
             raise SourceError(problem)
         note(f"mem-search: {problem}")
+
+
+def _handed_over(client: Client, source: str, path: str) -> str:
+    """The job that reads the file. A user may not have the worker read files, but send them."""
+    try:
+        job = client.json("POST", "/api/import", body={"source": source, "path": path})["job"]
+    except Forbidden:
+        if source != "jsonl":
+            raise
+        with Path(path).open("rb") as file:
+            job = client.upload("/api/import/jsonl", file)["job"]
+    return str(job)
 
 
 _STORED = ("new", "changed", "unchanged")

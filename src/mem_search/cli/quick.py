@@ -10,7 +10,15 @@ and the standard HTTP client each cost as much as the interpreter itself.
 # ruff: noqa: PTH115
 import os
 
-from mem_search.cli.table import COMMANDS, NO_START, NOTHING_FOUND, Command, Option, collect
+from mem_search.cli.table import (
+    COMMANDS,
+    NO_START,
+    NOTHING_FOUND,
+    Command,
+    Option,
+    collect,
+    exported,
+)
 from mem_search.daemon.address import address, home_of
 
 _CONNECT_SECONDS = 5.0
@@ -25,11 +33,15 @@ def quick(argv: list[str]) -> int | None:
 
         print(f"mem-search {__version__}")
         return 0
+    if argv == ["mcp"]:
+        from mem_search.cli.relay import main as relay
+
+        return relay()
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
     command = next((each for each in COMMANDS if each.name == argv[0]), None)
     pairs = read_arguments(command, argv[1:]) if command else None
-    if command is None or pairs is None:
+    if command is None or pairs is None or exported(pairs):
         return None
     place = address(home_of(os.environ.get("MEM_SEARCH_HOME")))
     if place is None or ":" in place[0]:
@@ -111,10 +123,15 @@ def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
     # The C part alone: the module around it costs as much as the whole interpreter.
     import _socket
 
+    token = os.environ.get("MEM_SEARCH_TOKEN", "")
+    if not (token.isascii() and token.isprintable()):
+        return None
+    # Reading needs none; but whose token it is, that one's records are searched.
+    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     request = (
         # 1.0: the answer comes in one piece and ends with the connection.
         f"GET {target} HTTP/1.0\r\nHost: {place[0]}:{place[1]}\r\n"
-        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n\r\n"
+        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
     )
     pieces: list[bytes] = []
     connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from mem_search.cli.citing import save
 from mem_search.cli.output import show_listing
 from mem_search.cli.quick import is_empty
 from mem_search.cli.session import local, open_client
-from mem_search.cli.table import COMMANDS, NO_START, Command, Option, collect
+from mem_search.cli.table import COMMANDS, NO_START, Command, Option, collect, exported
 
 
 def add_to(app: typer.Typer) -> None:
@@ -53,6 +54,9 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
         elif value is not None:
             given.append((option, value))
     pairs = collect(list(values["words"] or ()), given)
+    if exported(pairs):
+        save(command, pairs, may_start=not values["no_start"])
+        return
     as_json = ("format", "json") in pairs
     client = open_client(may_start=not values["no_start"])
     answer = client.raw if as_json else client.text

@@ -71,7 +71,12 @@ COMMANDS = (
 )
 
 OPTIONS = (
-    Option("--format", "format", "How to print results; the default is index.", "index|full|json"),
+    Option(
+        "--format",
+        "format",
+        "How to print results: index if not given; the others from csv on are files.",
+        "index|full|json|csv|markdown|bibtex|ris|csl-json|apa|mla|chicago",
+    ),
     Option("--json", "format", "Same as --format json.", fixed="json"),
     Option("--project", "project", "Only this project."),
     Option("--kind", "types", "Only this kind of record; may be repeated.", "KIND", repeats=True),
@@ -91,6 +96,9 @@ OPTIONS = (
     Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
 )
 
+EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
+"""Formats that make a file of the results instead of a listing."""
+
 NO_START = "--no-start"
 NOTHING_FOUND = "No results found"
 """What every listing without a single match begins with."""
@@ -102,6 +110,11 @@ def flag_of(param: str) -> str:
         if option.param == param and not option.fixed:
             return option.flag
     return param
+
+
+def exported(pairs: list[tuple[str, str]]) -> str:
+    """The format of the file that is asked for; empty for a listing."""
+    return next((value for name, value in pairs if name == "format" and value in EXPORTS), "")
 
 
 def collect(words: list[str], given: list[tuple[Option, str]]) -> list[tuple[str, str]]:

@@ -78,7 +78,7 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
         root.addHandler(handler)
     root.setLevel(level)
     # Libraries report their requests at INFO, and a request names what somebody looked for.
-    for noisy in ("httpx", "httpcore", "chromadb", "asyncio"):
+    for noisy in ("httpx", "httpcore", "chromadb", "asyncio", "mcp"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
 
 

@@ -41,7 +41,7 @@ class HashingEmbedder:
         return vectors
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4_096)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     return tuple(_place(feature, weight) for feature, weight in _named_features(word))
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from mem_search.http.dispatch import TOKEN, bound
+from mem_search.access.limits import Meters
+from mem_search.http.deprecation import SUCCESSORS
+from mem_search.http.dispatch import bound
+from mem_search.http.limits import METERS
+from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.middleware import add_headers, answer
 from mem_search.http.opening import OPENING, Opening, hold_open
 from mem_search.http.routes import ROUTES
-from mem_search.http.token import read_or_create
+from mem_search.http.token import TOKEN, read_or_create
+from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
 LARGEST_BODY = 32 * 1024 * 1024
@@ -18,12 +23,15 @@ def build_app(settings: Settings) -> web.Application:
     """An app that opens its runtime in the background once it runs.
 
     ``app[OPENING].ready()`` waits for that, or raises why it failed. Raises StorageError when
-    the token cannot be kept.
+    the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[OPENING] = Opening(settings)
     app[TOKEN] = read_or_create(settings)
-    app.cleanup_ctx.append(hold_open)
+    app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
+    app[METERS] = Meters()
+    app[ENDPOINT] = Endpoint()
+    app.cleanup_ctx.extend((hold_open, hold_endpoint))
     app.on_response_prepare.append(add_headers)
     for route in ROUTES:
         app.router.add_route(route.method, route.path, bound(route))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from html import escape
 from typing import Any
+
+from mem_search.http import html
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -24,11 +24,7 @@ td { border-top: 1px solid #d0d7de; padding: .25rem .5rem; vertical-align: top }
   .note { color: #9198a1 }
 }
 """
-_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'"
-)
+POLICY = html.policy(_STYLE)
 
 
 def render(described: dict[str, Any]) -> str:
@@ -41,20 +37,21 @@ def render(described: dict[str, Any]) -> str:
             )
     info = described["info"]
     body = "".join(f"<h2>{escape(tag)}</h2>\n{''.join(items)}" for tag, items in groups.items())
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>mem-search API</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+    top = (
         f"<h1>mem-search API <small>{escape(info['version'])}</small></h1>\n"
         f"<p>{escape(info['description'])} Machines read"
         ' <a href="/openapi.json">/openapi.json</a>; agents read'
         ' <a href="/api/search/help">/api/search/help</a>.</p>\n'
-        f"{body}</body>\n</html>\n"
     )
+    return html.document("mem-search API", _STYLE, top + body)
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
-    token = ' <span class="note">needs the token</span>' if "security" in operation else ""
+    notes = [
+        *(["needs the token"] if "security" in operation else []),
+        *(["deprecated"] if operation.get("deprecated") else []),
+    ]
+    noted = f' <span class="note">{", ".join(notes)}</span>' if notes else ""
     rows = "".join(_parameter(parameter) for parameter in operation.get("parameters", ()))
     body = "".join(
         f"<p>Body: <code>{escape(kind)}</code></p>"
@@ -63,7 +60,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
     inside = (f"<table>{rows}</table>" if rows else "") + body or "<p>No parameters.</p>"
     return (
         f'<details><summary><span class="method">{method}</span><code>{escape(path)}</code>'
-        f" {escape(operation['summary'])}{token}</summary>{inside}</details>\n"
+        f" {escape(operation['summary'])}{noted}</summary>{inside}</details>\n"
     )
 
 

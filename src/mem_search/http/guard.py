@@ -1,4 +1,4 @@
-"""Who may ask: Host and Origin on every request, the token where something changes.
+"""From where one may ask: Host and Origin on every request; ``callers`` is about who.
 
 A web page that a person visits can send requests to loopback. It cannot send our Host name
 unless it is ours (DNS rebinding), cannot hide its Origin, and cannot read the token file.
@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from mem_search.errors import Forbidden, Misdirected, Unauthorized
-from mem_search.http.token import matches
+from mem_search.errors import Forbidden, Misdirected
 from mem_search.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
+"""Headers that proxies and tunnels add."""
 
 
 def check_place(request: web.Request, settings: Settings) -> None:
@@ -35,14 +36,15 @@ def check_place(request: web.Request, settings: Settings) -> None:
         raise Forbidden("pages of other sites may not ask this worker")
 
 
-def check_token(request: web.Request, token: str) -> None:
-    """Raises Unauthorized unless the request carries the token."""
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not matches(given.strip(), token):
-        raise Unauthorized(
-            "this needs the token: send 'Authorization: Bearer TOKEN' with what is in the file"
-            " 'token' of the worker's home, or in MEM_SEARCH_TOKEN"
-        )
+def is_remote(request: web.Request, settings: Settings) -> bool:
+    """Whether the request may come from another machine: then reading needs a token, too.
+
+    The worker is bound elsewhere than to loopback, or the request came by way of a proxy or
+    tunnel: it says so, or asks for another name than loopback has.
+    """
+    if is_open(settings) or any(header in request.headers for header in _FORWARDED):
+        return True
+    return not _is_own(request.headers.get("Host", "").lower(), _port(request), settings)
 
 
 def allowed(authority: str, port: int, settings: Settings) -> bool:
@@ -50,18 +52,24 @@ def allowed(authority: str, port: int, settings: Settings) -> bool:
     authority = authority.lower()
     try:
         parts = urlsplit(f"//{authority}")
-        named = parts.port or 80
+        parts.port  # noqa: B018 - raises for what is no port
     except ValueError:
         return False
     if parts.netloc != authority or "@" in authority or not parts.hostname:
         return False
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     also = {name.lower() for name in settings.allowed_hosts}
-    if authority in also or host in also:
-        return True
+    return authority in also or host in also or _is_own(authority, port, settings)
+
+
+def _is_own(authority: str, port: int, settings: Settings) -> bool:
+    """Whether ``host[:port]``, well formed and in lower case, is a loopback name of ours."""
+    host, _, named = authority.rpartition(":")
+    if not named.isdecimal():
+        host, named = authority, "80"
     # The address that means "all addresses" is nobody's name, yet browsers connect to it.
     own = () if settings.host in ("0.0.0.0", "::") else (settings.host.lower(),)  # noqa: S104
-    return named == port and host in (*LOOPBACK, *own, *(f"[{name}]" for name in own))
+    return int(named) == port and host in (*LOOPBACK, *own, *(f"[{name}]" for name in own))
 
 
 def is_open(settings: Settings) -> bool:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mem_search import sources
 from mem_search.errors import InputError, MissingField
 from mem_search.http import spool
+from mem_search.http.limits import check_jobs
 from mem_search.http.parameters import Parameters
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call, Handler
@@ -75,7 +76,8 @@ async def import_upload(call: Call) -> web.StreamResponse:
     """Read the records in the body, however many, one a line."""
     if not call.request.can_read_body:
         raise MissingField("send the records as the body, one JSON object a line", field="body")
-    path = await spool.keep(call.opening.settings.home, _chunks(call.request))
+    await check_jobs(call.request, call.runtime)  # before it is kept, not only after
+    path = await spool.keep(call.runtime.settings.home, _chunks(call.request))
     return await _submit(call, "import", {"source": "jsonl", "path": str(path), "spooled": True})
 
 
@@ -105,6 +107,7 @@ def submit(name: str) -> Handler:
 
 
 async def _submit(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
+    await check_jobs(call.request, call.runtime)
     job = await call.runtime.jobs.submit(name, params)
     reply = json_reply({"job": job}, status=202)
     reply.headers["Location"] = f"/api/jobs/{job}"

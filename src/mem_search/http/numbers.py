@@ -88,7 +88,7 @@ async def ledger(call: Call) -> web.StreamResponse:
 
 
 def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
-    if runtime.settings.chroma_url == "off":
+    if runtime.index.state == "off":
         return {"state": "off", "detail": "exact search over the stored vectors"}
     if runtime.indexer.error:
         return {"state": "degraded", "detail": runtime.indexer.error}

@@ -19,26 +19,29 @@ import mem_search
 from mem_search.http.problems import CONTENT_TYPE, Problem
 from mem_search.http.reading import spellings
 from mem_search.http.routing import Route
+from mem_search.http.values import REF_PATTERN
 
 _REFS = "#/components/schemas/{model}"
 _IN_PATH = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
-    "ref": {"type": "string", "examples": ["observation:42"]},
+    "ref": {"type": "string", "pattern": REF_PATTERN, "examples": ["observation:42"]},
     "id": {"type": "string"},
+    "name": {"type": "string"},
 }
 _LISTED_AS_TEXT = ("search", "timeline")
 
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
     """The document as plain values."""
-    models: set[type[BaseModel]] = {Problem, *(route.body for route in routes if route.body)}
+    named = (model for route in routes for model in (route.body, route.answers))
+    models: set[type[BaseModel]] = {Problem, *(model for model in named if model)}
     in_order = sorted(models, key=lambda model: model.__name__)
     _, schemas = models_json_schema(
         [(model, "validation") for model in in_order], ref_template=_REFS
     )
     paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
+    for route in filter(lambda route: route.is_rest, routes):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
@@ -76,6 +79,9 @@ def _operation(route: Route) -> dict[str, Any]:
         said["parameters"] = parameters
     if route.write:
         said["security"] = [{"token": []}]
+    if route.successor:
+        said["deprecated"] = True
+        said["description"] = f"Use {route.successor} instead."
     if route.body is not None:
         schema = {"$ref": _REFS.format(model=route.body.__name__)}
         required = any(field.is_required() for field in route.body.model_fields.values())
@@ -91,7 +97,10 @@ def _operation(route: Route) -> dict[str, Any]:
 def _reply(route: Route) -> dict[str, Any]:
     reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
     if route.reply:
-        reply["content"] = {route.reply: {}}
+        reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
+        if route.answers is not None:
+            schema = {"$ref": _REFS.format(model=route.answers.__name__)}
+            reply["content"][route.reply] = {"schema": schema}
         if route.tag in _LISTED_AS_TEXT:
             reply["content"]["text/plain"] = {"schema": {"type": "string"}}
     return reply

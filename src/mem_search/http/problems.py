@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -11,7 +11,14 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
-from mem_search.errors import InputError, MemSearchError, MissingField, Unauthorized, Unavailable
+from mem_search.errors import (
+    InputError,
+    LimitReached,
+    MemSearchError,
+    MissingField,
+    Unauthorized,
+    Unavailable,
+)
 from mem_search.http.replies import dumps
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
@@ -91,12 +98,30 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         headers["WWW-Authenticate"] = 'Bearer realm="mem-search"'
     if isinstance(error, Unavailable):
         headers["Retry-After"] = "1" if error.code == "starting" else "5"
+    beside: dict[str, Any] = {}
+    if isinstance(error, LimitReached):
+        headers["Retry-After"] = str(error.retry_after)
+        beside["violated-policies"] = list(error.policies)
     faults = error.faults if isinstance(error, Invalid) else ()
     if not faults and error.field is not None:
-        faults = (Fault(error.message, parameter=error.field),)
+        faults = (_fault_at(request, error.field, error.message),)
     return _reply(
-        request, error.status, error.code, error.message, faults, field=error.field, headers=headers
+        request,
+        error.status,
+        error.code,
+        error.message,
+        faults,
+        field=error.field,
+        headers=headers,
+        beside=beside,
     )
+
+
+def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
+    """A fault that was found further down; fields of a request with a JSON body are in it."""
+    if request.body_exists and request.content_type == "application/json":
+        return Fault(detail, pointer=f"/{field}")
+    return Fault(detail, parameter=field)
 
 
 def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
@@ -122,6 +147,7 @@ def _reply(
     *,
     field: str | None = None,
     headers: dict[str, str] | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> web.Response:
     body: dict[str, Any] = {
         "type": f"urn:mem-search:problem:{code}",
@@ -131,6 +157,7 @@ def _reply(
         "instance": request.path,
         "code": code,
         "request_id": REQUEST_ID.get(),
+        **(beside or {}),
     }
     if field:
         body["field"] = field

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from aiohttp import web
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mem_search import records as kinds
-from mem_search.errors import InputError, NotFound
+from mem_search.errors import NotFound
 from mem_search.http.budgets import cost, first_that_fit, record_within
 from mem_search.http.parameters import Listed, Opened, budget
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply, prefers_text, text_reply
 from mem_search.http.routing import Call, Handler
-from mem_search.http.values import refused
+from mem_search.http.values import RefName
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.renderers import record_json, render_record
 from mem_search.renderers.budget import fitted_text
+from mem_search.search.opening import open_record
 from mem_search.storage.sqlite import whole
 from mem_search.storage.sqlite.whole import Whole
 
@@ -30,13 +30,6 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, str):
         return [word for word in value.strip().strip("[]").replace(" ", "").split(",") if word]
     return value
-
-
-def _ref(text: str) -> str:
-    try:
-        return str(Ref.parse(text))
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 class NumbersBody(BaseModel):
@@ -59,7 +52,7 @@ class RefsBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    refs: list[Annotated[str, AfterValidator(_ref)]] = Field(max_length=MOST)
+    refs: list[RefName] = Field(max_length=MOST)
     max_tokens: int | None = budget()
 
 
@@ -156,19 +149,8 @@ async def forget_ref(call: Call) -> web.StreamResponse:
 
 
 async def find(call: Call, ref: Ref, field: str = "ref") -> Whole:
-    """Raises NotFound naming ``field``; says so when the number belongs to another kind."""
-    found = await call.runtime.database.read(whole.fetch, [ref.number])
-    if not found:
-        raise NotFound(f"no record has the number {ref.number}", field=field)
-    record, links = found[0]
-    if record.kind != ref.kind:
-        label = kinds.by_name(record.kind).label
-        raise NotFound(
-            f"number {ref.number} is no {ref.kind} but a record of the kind {label};"
-            f" open it with GET /api/records/{record.ref}",
-            field=field,
-        )
-    return record, links
+    """The record among those the caller may see. Raises NotFound naming ``field``."""
+    return await open_record(call.runtime.database, ref, field)
 
 
 async def _opened(call: Call, found: Whole) -> web.StreamResponse:

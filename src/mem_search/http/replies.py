@@ -38,8 +38,9 @@ def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
         return web.Response(
             body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
         )
-    said = {"content": [{"type": "text", "text": text}], "tokens_used": tokens.count(text)}
-    return json_reply({**said, **beside})
+    if "tokens_used" not in beside:
+        beside = {"tokens_used": tokens.count(text), **beside}
+    return json_reply({"content": [{"type": "text", "text": text}], **beside})
 
 
 def page_reply(
@@ -64,11 +65,16 @@ def page_reply(
 
 def prefers_text(accept: str) -> bool:
     """Whether an Accept header names plain text before JSON; wildcards prefer JSON."""
+    return prefers(accept, TEXT, JSON)
+
+
+def prefers(accept: str, media: str, other: str) -> bool:
+    """Whether an Accept header names ``media`` before ``other``; wildcards name neither."""
     weights: dict[str, float] = {}
     for item in accept.split(","):
-        media, *parameters = (part.strip().lower() for part in item.split(";"))
-        weights[media] = max(weights.get(media, 0.0), _weight(parameters))
-    return weights.get(TEXT, 0.0) > weights.get(JSON, 0.0)
+        named, *parameters = (part.strip().lower() for part in item.split(";"))
+        weights[named] = max(weights.get(named, 0.0), _weight(parameters))
+    return weights.get(media, 0.0) > weights.get(other, 0.0)
 
 
 def _weight(parameters: list[str]) -> float:

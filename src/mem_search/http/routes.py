@@ -7,16 +7,21 @@ from functools import partial
 
 from mem_search.http import (
     about,
+    access,
+    citations,
     context,
     export,
     graph,
     jobs,
+    mcp,
     numbers,
     records,
     search,
+    search_export,
     suggest,
     timeline,
     topics,
+    viewer,
 )
 from mem_search.http.parameters import (
     ByConcept,
@@ -28,19 +33,32 @@ from mem_search.http.parameters import (
     SearchParameters,
 )
 from mem_search.http.routing import Route
+from mem_search.http.v1 import mcp as v1_mcp
+from mem_search.http.v1 import search as v1_search
+from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+from mem_search.http.v1.routes import REMEMBERED
+from mem_search.http.v1.shapes import (
+    McpFetchResponse,
+    McpSearchResponse,
+    UniversalSearchResponse,
+)
 from mem_search.http.v2 import hybrid, vector
 from mem_search.http.v2.models import HybridBody, VectorBody
 from mem_search.http.v2.stats import search_stats
+from mem_search.model import Kind
 from mem_search.records import KINDS
 
 GET, POST, DELETE = (partial(Route, method) for method in ("GET", "POST", "DELETE"))
 ACCEPTED = 202
+UNIVERSAL_PATH = "/api/v1/search"
+CODING: tuple[Kind, ...] = ("observation", "session_summary", "user_prompt")
+"""Their routes are claude-mem's and take what the universal search does not (type, file, …)."""
 
 # fmt: off
 SEARCH = (
     GET("/api/search/unified", search.unified, "Search everything, newest first", "search", SearchParameters),
     GET("/api/search", search.everything, "Search everything, best first", "search", SearchParameters),
-    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters) for kind in KINDS),
+    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, successor="" if kind.name in CODING else UNIVERSAL_PATH) for kind in KINDS),
     GET("/api/search/by-concept", search.filtered, "What has a concept", "search", ByConcept),
     GET("/api/search/by-file", search.filtered, "What touched a file", "search", ByFile),
     GET("/api/search/by-type", search.filtered, "Observations of a type", "search", ByType),
@@ -54,6 +72,12 @@ SEARCH = (
     DELETE("/api/search/log", suggest.forget, "Forget what was asked", "suggest", write=True),
     GET("/api/suggest", suggest.suggest, "How what is being typed may go on", "suggest", suggest.SuggestParameters),
     GET("/api/search/help", about.search_help, "Routes and parameters as a text", "search", early=True),
+)
+UNIVERSAL = (
+    POST(UNIVERSAL_PATH, v1_search.search, "Search everything, with citations", "universal", body=UniversalSearchRequest, answers=UniversalSearchResponse),
+    POST("/api/v1/mcp/search", v1_mcp.search, "Search as research agents do", "universal", body=McpSearchRequest, answers=McpSearchResponse),
+    POST("/api/v1/mcp/fetch", v1_mcp.fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse),
+    GET("/v/{ref}", viewer.view, "A record as a page to read", "universal", reply="text/html"),
 )
 WEIGHTED = (
     POST("/api/v2/search/hybrid", hybrid.search, "Search by words, meaning and links with your own weights", "weighted", body=HybridBody),
@@ -84,15 +108,22 @@ RECORDS = (
     DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Forget a prompt", "records", write=True),
 )
 INTAKE = (
-    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, status=ACCEPTED),
-    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, status=ACCEPTED),
+    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED),
+    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED),
     POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", body_type=jobs.NDJSON, write=True, status=ACCEPTED),
     GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),
     GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
     GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True),
-    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, status=ACCEPTED),
-    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, status=ACCEPTED),
+    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, only="person", status=ACCEPTED),
+    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, only="person", status=ACCEPTED),
+)
+ACCESS = (
+    POST("/api/v1/tokens", access.create_token, "Make a token", "access", body=access.TokenBody, write=True, only="home", status=201),
+    GET("/api/v1/tokens", access.tokens, "The tokens given out", "access", write=True, only="home"),
+    DELETE("/api/v1/tokens/{name}", access.revoke_token, "Revoke a token", "access", write=True, only="home"),
+    GET("/api/v1/users", access.users, "Users with a store of their own", "access", write=True, only="home"),
+    DELETE("/api/v1/users/{name}", access.remove_user, "Remove a user and all that they stored", "access", write=True, only="home"),
 )
 ABOUT = (
     GET("/health", about.health, "Alive", "about", early=True),
@@ -104,7 +135,24 @@ ABOUT = (
     GET("/api/ledger", numbers.ledger, "What became of each item a source saw", "about", numbers.LedgerParameters),
     GET("/openapi.json", about.openapi_json, "This API as OpenAPI 3.1", "about", early=True),
     GET("/docs", about.docs, "The operations on one page", "about", early=True, reply="text/html"),
+    POST("/mcp", mcp.answer, "MCP, streamable HTTP", "mcp", waits=True, is_rest=False),
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
+CITATIONS = (
+    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, reply="text/plain", replies=citations.CONTENT_TYPES),
+    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, reply="text/plain", replies=citations.CONTENT_TYPES),
+    GET("/api/search/export", search_export.export, "Results of a search as a file", "citations", search_export.SearchExportParameters, reply="text/csv", replies=search_export.CONTENT_TYPES),
+)
 # fmt: on
-ROUTES: tuple[Route, ...] = (*SEARCH, *WEIGHTED, *TIMELINE, *RECORDS, *INTAKE, *ABOUT)
+ROUTES: tuple[Route, ...] = (
+    *SEARCH,
+    *UNIVERSAL,
+    *REMEMBERED,
+    *WEIGHTED,
+    *TIMELINE,
+    *RECORDS,
+    *INTAKE,
+    *CITATIONS,
+    *ACCESS,
+    *ABOUT,
+)

@@ -67,6 +67,7 @@ async def related(call: Call) -> web.StreamResponse:
     page = await call.runtime.engine.search(
         SearchQuery(text=asked.query, filters=asked.filters(), mode="keyword")
     )
+    await call.runtime.front.log.flush()  # what was asked a moment ago counts
     found = await call.runtime.front.suggestions.related(page, asked.limit)
     return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})
 

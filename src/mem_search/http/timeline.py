@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.errors import InputError, MissingField, NotFound
+from mem_search.errors import InputError, MissingField
 from mem_search.http import budgets
 from mem_search.http.parameters import Format, Narrowed, also, budget
-from mem_search.http.records import find
 from mem_search.http.replies import dumps, json_reply, page_reply, text_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Kinds, Text
-from mem_search.model import Kind, Page, Record, Ref, SearchQuery
+from mem_search.model import Page, Record, SearchQuery
 from mem_search.renderers import record_json, render_record, render_timeline
 from mem_search.renderers.full import RULE
-from mem_search.storage.sqlite import records
-from mem_search.text import dates
-
-_NUMBER = re.compile(r"(?P<kind>[#SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
-_KINDS: dict[str, Kind] = {"S": "session_summary", "P": "user_prompt"}
+from mem_search.search.around import Anchor, around, find_anchor
 
 
 class AroundParameters(Narrowed):
@@ -71,19 +65,9 @@ async def timeline(call: Call) -> web.StreamResponse:
         raise InputError("give an anchor or a query, not both", field="anchor")
     if query:
         return await _around_best(call, asked, query)
-    record = await _anchor(call, anchor)
-    if record is not None:
-        return await _around(call, asked, record, (record.created_at, record.number))
     view = call.view(asked.tz)
-    try:
-        at = dates.parse_bound(anchor, end=False, now=view.now, tz=view.tz, field="anchor")
-    except InputError:
-        raise InputError(
-            f"{anchor[:60]!r} is no anchor; write a number, a ref such as observation:12,"
-            " S12, P12, or a date such as 2025-10-03T17:45",
-            field="anchor",
-        ) from None
-    return await _around(call, asked, None, (at, 0), dates.iso(at))
+    found = await find_anchor(call.runtime.database, anchor, now=view.now, tz=view.tz)
+    return await _around(call, asked, found)
 
 
 async def by_query(call: Call) -> web.StreamResponse:
@@ -110,8 +94,7 @@ async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.S
     page = await _best(call, asked, query, 1)
     if not page.results:
         return page_reply(call.request, page, asked.format, call.view(asked.tz))
-    record = page.results[0].record
-    return await _around(call, asked, record, (record.created_at, record.number))
+    return await _around(call, asked, Anchor.of(page.results[0].record))
 
 
 async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> Page:
@@ -120,40 +103,14 @@ async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> 
     )
 
 
-async def _anchor(call: Call, text: str) -> Record | None:
-    """The record that ``text`` names, None when it may be a date. Raises NotFound."""
-    if match := _NUMBER.fullmatch(text):
-        number = int(match["number"])
-        if kind := _KINDS.get(match["kind"].upper()):
-            return (await find(call, Ref(kind, number), "anchor"))[0]
-        found = await call.runtime.database.read(records.fetch, [number])
-        if number not in found:
-            raise NotFound(f"no record has the number {number}", field="anchor")
-        return found[number]
-    try:
-        ref = Ref.parse(text)
-    except InputError:
-        return None
-    return (await find(call, ref, "anchor"))[0]
-
-
-async def _around(
-    call: Call,
-    asked: AroundParameters,
-    anchor: Record | None,
-    place: tuple[int, int],
-    moment: str = "",
-) -> web.StreamResponse:
-    filters = asked.filters(asked.types)
-    database = call.runtime.database
-    before, after = await database.read(
-        records.around, place, asked.depth_before, asked.depth_after, filters
+async def _around(call: Call, asked: AroundParameters, anchor: Anchor) -> web.StreamResponse:
+    found = await around(
+        call.runtime.database,
+        anchor,
+        asked.depth_before,
+        asked.depth_after,
+        asked.filters(asked.types),
     )
-    found = await database.read(records.fetch, [*before, *after])
-    if anchor is not None:
-        found[anchor.number] = anchor
-    middle = [anchor.number] if anchor is not None else []
-    shown = [found[number] for number in (*before, *middle, *after) if number in found]
     view = call.view(asked.tz)
 
     def written(some: Sequence[Record]) -> str:
@@ -161,13 +118,12 @@ async def _around(
             return dumps([record_json(record) for record in some]).decode()
         if asked.format == "full":
             return RULE.join(render_record(record, view) for record in some)
-        return render_timeline(some, anchor, view)
+        return render_timeline(some, anchor.record, view)
 
-    seen = budgets.around(shown, len(before), written, asked.max_tokens)
-    beside = {
-        "anchor": str(anchor.ref) if anchor is not None else moment,
-        "total": len(shown),
-    } | ({"note": seen.note} if seen.note else {})
+    seen = budgets.around(found.records, found.place, written, asked.max_tokens)
+    beside = {"anchor": str(anchor), "total": len(found.records)} | (
+        {"note": seen.note} if seen.note else {}
+    )
     if asked.format == "json":
         said = [record_json(record) for record in seen.records]
         return json_reply({**beside, "records": said, "tokens_used": budgets.cost(said)})

@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field, ValidationInfo
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.http.timezones import zone
+from mem_search.model import Ref
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
+REF_PATTERN = rf"^(local:)?({'|'.join(kind.name for kind in records.KINDS)}):[0-9]{{1,18}}$"
 kind_of = records.kind_called
 
 
@@ -65,6 +67,31 @@ def refused(message: str) -> PydanticCustomError:
     return PydanticCustomError("value", "{message}", {"message": message})
 
 
+def _ref(text: str) -> str:
+    try:
+        return str(Ref.parse(text))
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
+    """A fault of the field ``name``, for rules over several fields."""
+    return InitErrorDetails(type=refused(message), loc=(name,), input=given)
+
+
+def faults_of(error: ValidationError) -> list[InitErrorDetails]:
+    """The faults that were found, to be told again together with others."""
+    # The message goes in as a value: braces in it are not ours to interpret.
+    return [
+        InitErrorDetails(
+            type=PydanticCustomError(item["type"], "{message}", {"message": item["msg"]}),
+            loc=item["loc"],
+            input=item["input"],
+        )
+        for item in error.errors(include_url=False, include_context=False)
+    ]
+
+
 def _start(value: Any, info: ValidationInfo) -> Any:
     return _moment(value, info, end=False)
 
@@ -79,5 +106,7 @@ Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_typ
 Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
 End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]
 """Moments are milliseconds; an end is the last millisecond of what it names."""
+RefName = Annotated[str, AfterValidator(_ref)]
+"""``kind:number``, however it was written."""
 TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 """A tzinfo, or None for the worker's own."""

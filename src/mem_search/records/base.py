@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import InputError
-from mem_search.model import Draft, Kind, Link, Record
+from mem_search.model import Citation, Draft, Kind, Link, Record
+from mem_search.records import _citing
 from mem_search.records._canonical import (
     Canonical,
     Section,
@@ -127,6 +128,19 @@ class BaseKind(Generic[M]):
         for key, value in (known.model_extra or {}).items():
             if text := shown(value):
                 yield key.replace("_", " ").capitalize(), text
+
+    def citation(self, record: Record) -> Citation:
+        said = record.metadata
+        return Citation(
+            source_id=str(record.ref),
+            source_type=record.kind,
+            source_title=record.title or self.title(record),
+            url=record.url,
+            author=_citing.words(said, *_citing.AUTHORS),
+            published_at=_citing.moment(said, *_citing.PUBLISHED),
+            created_at=record.created_at,
+            accessed_at=_citing.moment(said, *_citing.ACCESSED),
+        )
 
     def known(self, metadata: Mapping[str, Any]) -> M:
         """The typed view of ``metadata``; raises InputError naming ``metadata.<key>``."""

@@ -8,8 +8,9 @@ from email.utils import getaddresses
 
 from pydantic import Field
 
-from mem_search.model import Draft, Kind
+from mem_search.model import Citation, Draft, Kind, Record
 from mem_search.records._canonical import listed
+from mem_search.records._citing import moment
 from mem_search.records.base import BaseKind, Metadata
 
 
@@ -45,6 +46,17 @@ class Email(BaseKind[EmailMetadata]):
             *(("to", who) for who in [*_people(known.to), *_people(known.cc)]),
         ]
         return [*super().facets(draft), *dict.fromkeys(people)]
+
+    def citation(self, record: Record) -> Citation:
+        """A letter is published by sending it, and written by who sent it."""
+        senders = getaddresses(listed(record.metadata.get("from")))
+        names = [name or address for name, address in senders if name or address]
+        cited = super().citation(record)
+        return replace(
+            cited,
+            author="; ".join(names) or cited.author,
+            published_at=moment(record.metadata, "date") or cited.published_at,
+        )
 
 
 def _people(header: str | list[str] | None) -> list[str]:

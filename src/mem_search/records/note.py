@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mem_search.model import Kind
+from dataclasses import replace
+
+from mem_search.model import Citation, Kind, Record
+from mem_search.records._citing import words
 from mem_search.records.base import BaseKind, Metadata
 
 
@@ -21,3 +24,6 @@ class Note(BaseKind[NoteMetadata]):
     sign = "📝"
     model = NoteMetadata
     filterable = (("folder", "folder"),)
+
+    def citation(self, record: Record) -> Citation:
+        return replace(super().citation(record), folder=words(record.metadata, "folder"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from mem_search.model import Draft, Kind
+from mem_search.model import Citation, Draft, Kind, Record
+from mem_search.records._citing import words
 from mem_search.records.base import BaseKind, Metadata
 
 
@@ -27,6 +29,10 @@ class Website(BaseKind[WebsiteMetadata]):
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
         domain = (self.known(draft.metadata).domain or "").strip().lower() or _domain(draft.url)
         return [*super().facets(draft), *([("domain", domain)] if domain else [])]
+
+    def citation(self, record: Record) -> Citation:
+        domain = words(record.metadata, "domain").lower() or _domain(record.url)
+        return replace(super().citation(record), domain=domain)
 
 
 def _domain(url: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from mem_search.model import Analyzed, Link, Page, Record, Result, SearchReport
+from mem_search.model import Analyzed, Link, Page, Record, Result, SearchReport, Snippet
 from mem_search.renderers.words import cut
 from mem_search.text import dates
 
@@ -24,7 +24,7 @@ def to_json(page: Page) -> dict[str, Any]:
         "limit": page.query.limit,
         "offset": page.query.offset,
         "order": page.query.order,
-        "search": _report(page.report),
+        "search": report_json(page.report),
     }
 
 
@@ -44,14 +44,18 @@ def _result(result: Result) -> dict[str, Any]:
     return {
         **_named(result.record),
         "snippet": snippet.text,
-        # Enough to prove the citation: text[start:end] of the record hashes to this.
-        "snippet_span": {
-            "start": snippet.start,
-            "end": snippet.end,
-            "sha256": sha256(snippet.text.encode()).hexdigest(),
-        },
+        "snippet_span": snippet_span(snippet),
         "score": result.score,
         "scores": dict(result.scores),
+    }
+
+
+def snippet_span(snippet: Snippet) -> dict[str, Any]:
+    """Enough to prove the citation: ``text[start:end]`` of the record hashes to this."""
+    return {
+        "start": snippet.start,
+        "end": snippet.end,
+        "sha256": sha256(snippet.text.encode()).hexdigest(),
     }
 
 
@@ -74,7 +78,8 @@ def _named(record: Record) -> dict[str, Any]:
     }
 
 
-def _report(report: SearchReport) -> dict[str, Any]:
+def report_json(report: SearchReport) -> dict[str, Any]:
+    """How the search was really done."""
     return {
         "requested": report.requested,
         "realised": report.realised,

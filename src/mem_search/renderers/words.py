@@ -15,7 +15,10 @@ def harmless(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Whitespace folded, harmless."""
-    return harmless(" ".join(text.split()))
+    folded = " ".join(text.split())
+    shown = harmless(folded)
+    # What was taken out may have stood between two spaces.
+    return folded if shown == folded else " ".join(shown.split())
 
 
 def cut(text: str, length: int) -> str:

@@ -1,40 +1,43 @@
 """The vector leg: nearest passages by meaning, a record by its best passage.
 
-The index is asked without a filter and its hits are grouped by kind afterwards; filters are
-applied in SQLite to more hits than needed. Where that cannot fill the ranking (selective
-filters, a kind that is rare, an index that is away) the stored vectors are scored exactly
-instead, so that no filter ever loses a match.
+The index is asked without a filter and its hits are grouped by kind afterwards; a filter is
+applied to more hits than needed, the more the fewer records it lets pass. Where that cannot
+fill the ranking (few records pass, a kind is rare, the index is away) the stored vectors are
+scored exactly instead, so that no filter ever loses a match.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from mem_search.contracts import Candidate, Embedder, Question, Ranking, VectorIndex, Vectors
-from mem_search.errors import IndexUnavailable, MemSearchError
+from mem_search.contracts import Embedder, Question, Ranking, VectorIndex
+from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
+from mem_search.retrievers.questions import QuestionVectors
 from mem_search.storage.sqlite import vectors
+from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.owners import PassageOwners
+from mem_search.storage.sqlite.owners import Best, Owners, PassageOwners
+from mem_search.storage.sqlite.passing import every
 from mem_search.storage.sqlite.stats import Corpus
-from mem_search.storage.sqlite.vectors import Scored
 
 OVERFETCH = 2
 """Entries asked of the index for each record wanted: passages and halves share records."""
 
-FILTERED_FETCH = 1000
-"""Entries asked for when a filter will drop some of them."""
+MOST_FETCHED = 3000
+"""Entries asked of the index at most; a filter that needs more is answered by a scan."""
+
+FEW = 1500
+"""So few passages are scored exactly in less time than the index takes."""
 
 SCAN_LIMIT = 25_000
 """Up to so many passages an exact scan is as fast as the index, and exact."""
-
-REMEMBERED = 64
-"""Questions whose vectors are kept."""
 
 RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
@@ -55,146 +58,141 @@ class VectorRetriever:
         executor: Executor,
         corpus: Callable[[], Awaitable[Corpus]],
         owners: PassageOwners,
+        columns: RecordColumns,
     ) -> None:
         self._database = database
         self._owners = owners
+        self._columns = columns
         self._index = index
         self._embedder = embedder
         self._model = model
         self._executor = executor
         self._corpus = corpus
-        self._recent: dict[str, asyncio.Future[Vectors]] = {}
+        self._questions = QuestionVectors(embedder)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
-        query = await self._embed(question.text)
-        filters = question.filters
-        ranking = await (self._filtered if filters else self._unfiltered)(query, filters, depth)
-        return await self._with_rare_kinds(query, ranking, filters, depth)
+        text, filters = question.text, question.filters
+        if filters:
+            return await self._filtered(text, filters, depth)
+        return await self._unfiltered(text, depth)
 
     async def score(
         self, question: Question, ranking: Ranking, records: Sequence[int]
     ) -> Mapping[int, float]:
         """Exact, from the stored vectors; a record that has none yet is left out."""
-        if not records:
-            return {}
-        query = await self._embed(question.text)
-        dimensions = self._embedder.dimensions
-        owners, _, rows = await self._database.read(
-            vectors.of_records, self._model, dimensions, records
+        return await self._database.read(self._score, question.text, records) if records else {}
+
+    def _score(
+        self, connection: sqlite3.Connection, text: str, records: Sequence[int]
+    ) -> dict[int, float]:
+        owners, _, rows = vectors.of_records(
+            connection, self._model, self._embedder.dimensions, records
         )
         best: dict[int, float] = {}
+        query = self._questions.vector(text)
         for record, score in zip(owners, (rows @ query[0]).tolist(), strict=True):
             best[record] = max(score, best.get(record, -1.0))
         return best
 
-    async def _filtered(self, query: Vectors, filters: Filters, depth: int) -> Ranking:
-        passing = await self._database.read(vectors.count_passages, filters, SCAN_LIMIT + 1)
-        if passing > SCAN_LIMIT:
-            ranking = await self._from_index(query, FILTERED_FETCH, filters)
-            if ranking is not None and len(ranking.candidates) >= depth:
-                return ranking
-        return await self._scan(query, filters, depth, state="ok", detail="exact")
-
-    async def _unfiltered(self, query: Vectors, filters: Filters, depth: int) -> Ranking:
-        ranking = await self._from_index(query, OVERFETCH * depth, filters)
+    async def _unfiltered(self, text: str, depth: int) -> Ranking:
+        found = await self._from_index(text, OVERFETCH * depth)
         corpus = await self._corpus()
-        why = ""
-        if ranking is None:
-            why = "index away: exact scan"
+        few = len(found.records) < depth if found is not None else True
+        if found is None:
+            state, why = "degraded", "index away: exact scan"
         elif corpus.waiting and corpus.size <= SCAN_LIMIT:
-            why = "index filling: exact scan"
-        if why:
-            return await self._scan(query, filters, depth, state="degraded", detail=why)
-        assert ranking is not None
-        if len(ranking.candidates) < depth and corpus.size <= SCAN_LIMIT:
+            state, why = "degraded", "index filling: exact scan"
+        elif few and corpus.size <= SCAN_LIMIT:
             # Long records, by their many passages, crowd others out of what the index returned.
-            return await self._scan(query, filters, depth, state="ok", detail="exact")
-        return ranking
+            state, why = "ok", "exact"
+        else:
+            return await self._ranking(text, found, Filters(), depth)
+        passages = await self._passages(Filters())
+        return await self._scanned(text, passages, depth, state=state, detail=why)
 
-    async def _with_rare_kinds(
-        self, query: Vectors, ranking: Ranking, filters: Filters, depth: int
-    ) -> Ranking:
-        """A rare kind of which nothing was near enough is scanned: a frequent one hides it."""
-        if len(ranking.candidates) < depth:
-            return ranking
-        found = {candidate.kind for candidate in ranking.candidates}
-        passages = (await self._corpus()).passages
-        rare = tuple(
-            kind
-            for kind in filters.kinds or KINDS
-            if kind not in found and 0 < passages.get(kind, 0) <= RARE
-        )
-        if not rare:
-            return ranking
-        extra = await self._database.read(
-            vectors.scan, self._model, query, replace(filters, kinds=rare), depth
-        )
-        rows = [*_rows(ranking), *extra]
-        return _ranking(rows, state=ranking.state, detail=ranking.detail)
+    async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
+        passages = await self._passages(filters)
+        size = (await self._corpus()).size
+        wanted = OVERFETCH * depth * size // max(1, len(passages))
+        if len(passages) > FEW and wanted <= MOST_FETCHED:
+            found = await self._from_index(text, wanted, passages)
+            if found is not None and len(found.records) >= depth:
+                return await self._ranking(text, found, filters, depth)
+        return await self._scanned(text, passages, depth, state="ok", detail="exact")
 
-    async def _from_index(self, query: Vectors, k: int, filters: Filters) -> Ranking | None:
-        """None when the index is away or has nothing at all."""
+    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> Best | None:
+        """The nearest among ``passing``; None when the index is away or has nothing at all."""
         try:
-            entries = await self._index.query(query, k)
+            entries = await self._index.query(partial(self._questions.vector, text), k)
         except IndexUnavailable:
             return None
         if not entries:
             return None
-        best: dict[int, float] = {}
-        for entry, score in entries:
-            best[entry >> 1] = max(score, best.get(entry >> 1, -1.0))
-        if filters:
-            passing = await self._database.read(vectors.passing, best, filters)
-            best = {passage: score for passage, score in best.items() if passage in passing}
-        passages = np.array(list(best), dtype=np.int64)
+        numbers, scores = zip(*entries, strict=True)
+        passages = np.array(numbers, dtype=np.int64) >> 1
+        near = np.array(scores, dtype=np.float64)
+        if passing is not None:
+            inside = np.isin(passages, passing)
+            passages, near = passages[inside], near[inside]
         owners = await self._owners.up_to(int(passages.max(initial=0)))
-        return _ranked(owners.candidates(passages, np.array(list(best.values()))))
+        return owners.best(passages, near)
 
-    async def _scan(
-        self, query: Vectors, filters: Filters, depth: int, *, state: str, detail: str
-    ) -> Ranking:
-        rows = await self._database.read(vectors.scan, self._model, query, filters, depth)
-        return _ranking(rows, state=state, detail=detail)
-
-    async def _embed(self, text: str) -> Vectors:
-        # One question is ranked and then scored, and often asked again for the next page.
-        vector = self._recent.get(text)
-        if vector is None:
-            vector = asyncio.ensure_future(
-                asyncio.get_running_loop().run_in_executor(
-                    self._executor, self._embedder.embed, [text]
-                )
+    async def _ranking(self, text: str, found: Best, filters: Filters, depth: int) -> Ranking:
+        """What was found, and the nearest of rare kinds: a frequent one hides them."""
+        owners = await self._owners.up_to(int(found.passages.max(initial=0)))
+        shown = set(owners.kinds[found.passages].tolist())
+        sizes = (await self._corpus()).passages
+        rare = [
+            KINDS.index(kind)
+            for kind in filters.kinds or KINDS
+            if KINDS.index(kind) not in shown and 0 < sizes.get(kind, 0) <= RARE
+        ]
+        if rare:
+            passages = await self._passages(filters)
+            owners = await self._owners.up_to(int(passages.max(initial=0)))
+            hidden = passages[np.isin(owners.kinds[passages], rare)]
+            more, scores = await self._scan(text, hidden)
+            found = owners.best(
+                np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
             )
-            self._recent[text] = vector
-            while len(self._recent) > REMEMBERED:
-                self._recent.pop(next(iter(self._recent)), None)
-        try:
-            # Shielded: a search that gives up must not take the vector from another one.
-            return await asyncio.shield(vector)
-        except MemSearchError:
-            self._recent.pop(text, None)
-            raise
+        return _ranked(found, owners, depth)
+
+    async def _scanned(
+        self, text: str, passages: Numbers, depth: int, *, state: str, detail: str
+    ) -> Ranking:
+        found, scores = await self._scan(text, passages)
+        owners = await self._owners.up_to(int(found.max(initial=0)))
+        best = owners.best(found, scores)
+        return _ranked(best, owners, depth, state=state, detail=detail)
+
+    async def _scan(self, text: str, passages: Numbers) -> tuple[Numbers, vectors.Scores]:
+        """Exact cosines of those of ``passages`` that have a vector."""
+        query = await asyncio.get_running_loop().run_in_executor(
+            self._executor, self._questions.vector, text
+        )
+        return await self._database.read(vectors.scan, self._model, query, passages)
+
+    async def _passages(self, filters: Filters) -> Numbers:
+        """The passages of all records within ``filters``."""
+        columns = await self._columns.fresh()
+        return await self._database.read(self._passing, filters, columns)
+
+    def _passing(
+        self, connection: sqlite3.Connection, filters: Filters, columns: Columns
+    ) -> Numbers:
+        (last,) = connection.execute("select coalesce(max(id), 0) from passages").fetchone()
+        records = self._owners.within(connection, last).records
+        known = np.where(records < columns.size, records, 0)
+        return np.flatnonzero(every(connection, columns, filters)[known])
 
 
-def _ranking(rows: Iterable[Scored], *, state: str = "ok", detail: str = "") -> Ranking:
-    best: dict[int, Candidate] = {}
-    for passage, record, kind, field, score in rows:
-        known = best.get(record)
-        if known is None or score > known.score:
-            best[record] = Candidate(record, kind, field, passage, score)
-    candidates = sorted(best.values(), key=lambda c: (-c.score, c.record))
-    return _ranked(candidates, state=state, detail=detail)
-
-
-def _ranked(candidates: Sequence[Candidate], *, state: str = "ok", detail: str = "") -> Ranking:
+def _ranked(
+    best: Best, owners: Owners, depth: int, *, state: str = "ok", detail: str = ""
+) -> Ranking:
     return Ranking(
         VectorRetriever.name,
-        candidates=tuple(candidates),
-        scores={candidate.record: candidate.score for candidate in candidates},
+        candidates=tuple(owners.candidates(best, depth)),
+        scores=best.by_record(),
         state="degraded" if state == "degraded" else "ok",
         detail=detail,
     )
-
-
-def _rows(ranking: Ranking) -> list[Scored]:
-    return [(c.passage, c.record, c.kind, c.field, c.score) for c in ranking.candidates]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from mem_search.contracts import Question, Ranking, Retriever
 from mem_search.errors import MemSearchError
 from mem_search.model import LegReport
+from mem_search.search import matching
 from mem_search.search.fusion import LegScores
 
 LEG_SECONDS = 10.0
@@ -65,7 +66,9 @@ async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> 
     """
     asked = [asyncio.create_task(ask(leg, question, depth)) for leg in legs]
     early = [
-        asyncio.create_task(_score_early(leg, question, [a for a in asked if a is not own], depth))
+        asyncio.create_task(
+            _score_early(leg, question, own, [a for a in asked if a is not own], depth)
+        )
         for leg, own in zip(legs, asked, strict=True)
     ]
     answers = await asyncio.gather(*asked)
@@ -74,7 +77,11 @@ async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> 
 
 
 async def _score_early(
-    leg: Retriever, question: Question, others: Sequence[asyncio.Task[Answer]], depth: int
+    leg: Retriever,
+    question: Question,
+    own: asyncio.Task[Answer],
+    others: Sequence[asyncio.Task[Answer]],
+    depth: int,
 ) -> Mapping[int, float]:
     if not leg.scores_early:
         return {}
@@ -82,7 +89,12 @@ async def _score_early(
     for other in asyncio.as_completed(others):
         ranking = (await other).ranking
         if ranking is not None:
-            records = [candidate.record for candidate in ranking.candidates[:depth]]
+            done = own.result().ranking if own.done() else None
+            records = [
+                record
+                for record in matching.union([ranking], depth)
+                if done is None or record not in done.scores
+            ]
             try:
                 known |= await leg.score(question, Ranking(leg.name), records)
             except MemSearchError:

@@ -7,10 +7,13 @@ speaks for a record is passed on: negative scores count as nothing.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import KINDS
 from mem_search.retrievers.keyword import CHAT_KINDS
 
 NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
@@ -20,56 +23,66 @@ SESSION_WEIGHT = 0.5
 SESSION_DEPTH = 3
 SESSION_KINDS = CHAT_KINDS | {"observation"}
 
+Scores = NDArray[np.float64]
+_CHAT = [place for place, kind in enumerate(KINDS) if kind in CHAT_KINDS]
+_SESSION = [place for place, kind in enumerate(KINDS) if kind in SESSION_KINDS]
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record stands: its conversation and its position among its kind there."""
+class Places:
+    """Where records stand, as columns in the order of the union.
 
-    kind: str
-    conversation: tuple[str, str]
-    position: int
+    ``conversations`` are numbers, 0 for none; ``positions`` count a kind in its conversation.
+    """
+
+    kinds: NDArray[np.uint8]
+    conversations: NDArray[np.int64]
+    positions: NDArray[np.int32]
 
 
-def add_context(
-    fused: Mapping[int, float], places: Mapping[int, Place]
-) -> dict[str, dict[int, float]]:
+def add_context(fused: Scores, places: Places) -> dict[str, Scores]:
     """What context adds to each record, by reason: ``neighbours`` and ``session``."""
-    support = {record: max(0.0, score) for record, score in fused.items()}
-    mixed = len({places[record].kind for record in fused if record in places}) > 1
+    support = np.maximum(fused, 0.0)
+    chats = np.isin(places.kinds, _CHAT)
+    mixed = bool(len(places.kinds)) and bool((places.kinds != places.kinds[0]).any())
+    nothing = np.zeros(len(fused))
     return {
-        "neighbours": {} if mixed else _neighbours(support, places),
+        "neighbours": nothing if mixed or not chats.any() else _neighbours(support, places, chats),
         "session": _session(support, places, mixed=mixed),
     }
 
 
-def _neighbours(support: Mapping[int, float], places: Mapping[int, Place]) -> dict[int, float]:
-    at = {
-        (place.conversation, place.kind, place.position): record
-        for record, place in places.items()
-        if place.conversation[1] and place.kind in CHAT_KINDS
-    }
-    added: dict[int, float] = defaultdict(float)
-    for (conversation, kind, position), record in at.items():
+def _neighbours(support: Scores, places: Places, chats: NDArray[np.bool_]) -> Scores:
+    rows = np.flatnonzero(chats & (places.conversations > 0)).tolist()
+    stands = list(
+        zip(places.conversations.tolist(), places.kinds.tolist(), places.positions.tolist(),
+            strict=True)
+    )  # fmt: skip
+    at = {stands[row]: row for row in rows}
+    added = np.zeros(len(support))
+    for row in rows:
+        conversation, kind, position = stands[row]
         for distance, weight in NEIGHBOURS.items():
             neighbour = at.get((conversation, kind, position + distance))
             if neighbour is not None:
-                added[record] += weight * support.get(neighbour, 0.0)
-    return dict(added)
+                added[row] += weight * support[neighbour]
+    return added
 
 
-def _session(
-    support: Mapping[int, float], places: Mapping[int, Place], *, mixed: bool
-) -> dict[int, float]:
-    members: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for record, place in places.items():
-        if place.conversation[1] and (mixed or place.kind in SESSION_KINDS):
-            members[place.conversation].append(record)
-    return {
-        record: SESSION_WEIGHT * _mean_of_best([support.get(member, 0.0) for member in group])
-        for group in members.values()
-        for record in group
-    }
-
-
-def _mean_of_best(scores: Sequence[float]) -> float:
-    return sum(sorted(scores, reverse=True)[:SESSION_DEPTH]) / SESSION_DEPTH
+def _session(support: Scores, places: Places, *, mixed: bool) -> Scores:
+    """Half the mean of the best three of a conversation, for each of its members."""
+    counts = places.conversations > 0
+    if not mixed:
+        counts = counts & np.isin(places.kinds, _SESSION)
+    added = np.zeros(len(support))
+    rows = np.flatnonzero(counts)
+    if not len(rows):
+        return added
+    _, group = np.unique(places.conversations[rows], return_inverse=True)
+    order = np.lexsort((-support[rows], group))
+    first = np.searchsorted(group[order], np.arange(group.max() + 1))
+    place_in_group = np.arange(len(rows)) - first[group[order]]
+    best = order[place_in_group < SESSION_DEPTH]
+    sums = np.bincount(group[best], weights=support[rows][best])
+    added[rows] = SESSION_WEIGHT * sums[group] / SESSION_DEPTH
+    return added

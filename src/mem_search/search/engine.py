@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from mem_search.contracts import Question, Ranking, Retriever
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import Candidate, Question, Ranking, Retriever
 from mem_search.errors import MissingField, Unavailable
 from mem_search.model import (
     Hit,
@@ -24,11 +27,12 @@ from mem_search.model import (
 )
 from mem_search.search import matching
 from mem_search.search.asking import Answer, ask_all, exact_scores, ms
-from mem_search.search.context import Place, add_context
+from mem_search.search.context import Places, add_context
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
-from mem_search.storage.sqlite import places, records
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -60,11 +64,13 @@ class Engine:
         database: Database,
         legs: Sequence[Retriever],
         corpus: Callable[[], Awaitable[Corpus]],
+        columns: RecordColumns,
         kind_of: KindOf = plain_kind,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
+        self._columns = columns
         self._kind_of = kind_of
 
     async def search(self, query: SearchQuery) -> Page:
@@ -117,24 +123,18 @@ class Engine:
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
 
-        union = matching.union(rankings, depth)
-        scores, places_of = await asyncio.gather(
-            exact_scores(question, union, answers, DEPTH), self._places(list(union))
-        )
+        columns = await self._columns.fresh()
+        union = _alive(matching.union(rankings, depth), columns)
+        scores = await exact_scores(question, union, answers, DEPTH)
         fields = {record: candidate.field for record, candidate in union.items()}
-        fused = fuse(fields, scores, foreign=question.foreign)
-        context = add_context(fused, places_of)
         kinds = {record: candidate.kind for record, candidate in union.items()}
-        floor = matching.floor(question.text, rankings)
+        fused = fuse(fields, scores, foreign=question.foreign)
+        base = np.fromiter(fused.values(), np.float64)
+        context = add_context(base, _places(columns, list(union)))
+        total = dict(zip(union, sum(context.values(), base).tolist(), strict=True))
+        matches = matching.matches(union, scores, rankings, matching.floor(question.text, rankings))
         hits = matching.order(
-            Hit(
-                number=record,
-                score=fused[record] + sum(added.get(record, 0.0) for added in context.values()),
-                passage=candidate.passage,
-            )
-            for record, candidate in union.items()
-            # What was deleted a moment ago may still be in the index, but stands nowhere.
-            if record in places_of and matching.is_match(record, scores, rankings, floor)
+            Hit(record, total[record], passage=union[record].passage) for record in matches
         )
         page = matching.tail(
             matching.represent(hits, kinds, query.limit, scores),
@@ -142,7 +142,7 @@ class Engine:
             query.offset + query.limit,
         )
         shown = [
-            replace(hit, scores=_breakdown(hit.number, scores, fused, context))
+            hit._replace(scores=_breakdown(hit.number, scores, fused, context))
             if hit.number in fused
             else hit
             for hit in page[query.offset : query.offset + query.limit]
@@ -176,19 +176,14 @@ class Engine:
         if reach <= depth:
             return [ranking for _, ranking in given]
         return await asyncio.gather(
-            *(leg.rank(question, reach) for leg, ranking in given if ranking.matched)
+            *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
         )
-
-    async def _places(self, numbers: Sequence[int]) -> dict[int, Place]:
-        rows = await self._database.read(places.of_records, numbers)
-        return {
-            number: Place(kind, (project, session), position)
-            for number, kind, project, session, position in rows
-        }
 
     async def _hydrate(self, query: SearchQuery, ranked: _Ranked) -> tuple[Result, ...]:
         """Records and snippets of the page's hits; then, and only then, the asked order."""
-        results = list(await hydrate(self._database, ranked.hits, ranked.words))
+        results = list(
+            await hydrate(self._database, ranked.hits, ranked.words, length=query.snippet_length)
+        )
         if query.order != "relevance":
             results.sort(
                 key=lambda result: (result.record.created_at, result.record.number),
@@ -197,16 +192,33 @@ class Engine:
         return tuple(results)
 
 
+def _alive(union: dict[int, Candidate], columns: Columns) -> dict[int, Candidate]:
+    """Without what was deleted a moment ago: it may still be in the index."""
+    numbers = np.fromiter(union, np.int64)
+    alive = columns.exist(numbers)
+    if alive.all():
+        return union
+    return {number: union[number] for number in numbers[alive].tolist()}
+
+
+def _places(columns: Columns, records: Sequence[int]) -> Places:
+    numbers = np.array(records, dtype=np.int64)
+    return Places(
+        columns.kinds[numbers], columns.conversations(numbers), columns.positions[numbers]
+    )
+
+
 def _breakdown(
     record: int,
     scores: Mapping[str, LegScores],
     fused: Mapping[int, float],
-    context: Mapping[str, Mapping[int, float]],
+    context: Mapping[str, NDArray[np.float64]],
 ) -> dict[str, float]:
+    place = list(fused).index(record)
     raw = {name: leg.scores[record] for name, leg in scores.items() if record in leg.scores}
-    added = {name: value for name, by in context.items() if (value := by.get(record, 0.0))}
+    added = {name: float(by[place]) for name, by in context.items() if by[place]}
     return {**raw, "fused": fused[record], **added}
 
 
 def _explained(hits: Sequence[Hit], parts: Mapping[int, Mapping[str, float]]) -> list[Hit]:
-    return [replace(hit, scores={**hit.scores, **parts.get(hit.number, {})}) for hit in hits]
+    return [hit._replace(scores={**hit.scores, **parts.get(hit.number, {})}) for hit in hits]

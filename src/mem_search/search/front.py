@@ -20,7 +20,11 @@ class Front:
         self.log = log
 
     async def search(self, query: SearchQuery, surface: str) -> Page:
-        """As ``Engine.search``; ``surface`` is the word for who asked: http, cli, mcp."""
+        """As ``Engine.search``; ``surface`` is the word for who asked: http, cli, mcp.
+
+        Empty is nobody, as for what is done again or by the clock: that is not noted.
+        """
         page = await self._engine.search(query)
-        self.log.note(page, surface)
+        if surface:
+            self.log.note(page, surface)
         return await self.suggestions.spelled(page)

@@ -75,17 +75,19 @@ def _part(
     name: str, leg: LegScores, fields: Mapping[int, str], *, foreign: bool
 ) -> dict[str, NDArray[np.float64]]:
     """``z``, ``bonus`` and ``weight`` of one leg for every record of ``fields``, in its order."""
-    rank = {record: place for place, record in enumerate(leg.ranked, start=1)}
+    bonus = {record: RANK_BONUS / rank for rank, record in enumerate(leg.ranked, start=1)}
+    weight = {field: _weight(name, field, foreign=foreign) for field in set(fields.values())}
+    unknown = float("nan")
     return {
-        "z": z_scores([leg.scores.get(record) for record in fields]),
-        "bonus": np.array([RANK_BONUS / rank[r] if r in rank else 0.0 for r in fields]),
-        "weight": np.array([_weight(name, field, foreign=foreign) for field in fields.values()]),
+        "z": z_scores([leg.scores.get(record, unknown) for record in fields]),
+        "bonus": np.array([bonus.get(record, 0.0) for record in fields]),
+        "weight": np.array([weight[field] for field in fields.values()]),
     }
 
 
-def z_scores(values: Sequence[float | None]) -> NDArray[np.float64]:
-    """Standard scores; unknown ones (None) and those of a leg without spread are 0."""
-    array = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def z_scores(values: Sequence[float]) -> NDArray[np.float64]:
+    """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
+    array = np.array(values, dtype=np.float64)
     known = array[~np.isnan(array)]
     if known.size < 2 or known.std() < _LEAST_SPREAD:
         return np.zeros(len(array))

@@ -1,11 +1,11 @@
 """Hydration: hits become results, each with its record and the span that shows why.
 
-Two reads whatever the number of hits; the order is that of the hits.
+One read whatever the number of hits; the order is that of the hits.
 """
 
 from __future__ import annotations
 
-import asyncio
+import sqlite3
 from collections.abc import Sequence
 
 from mem_search.model import Hit, Result, Snippet
@@ -19,24 +19,30 @@ async def hydrate(
     hits: Sequence[Hit],
     words: Sequence[str],
     *,
-    length: int = snippets.LENGTH,
+    length: int | None = None,
 ) -> tuple[Result, ...]:
     """The results of ``hits``; a record deleted since it was ranked is left out.
 
-    Snippets are about ``length`` characters around ``words``, out of the passage that matched.
+    Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
-    passages = [hit.passage for hit in hits if hit.passage is not None]
-    found, spans = await asyncio.gather(
-        database.read(records.fetch, [hit.number for hit in hits]),
-        database.read(places.spans, passages),
-    )
+    return await database.read(_results, hits, words, length) if hits else ()
+
+
+def _results(
+    connection: sqlite3.Connection, hits: Sequence[Hit], words: Sequence[str], length: int | None
+) -> tuple[Result, ...]:
+    found = records.fetch(connection, [hit.number for hit in hits])
+    spans = places.spans(connection, [hit.passage for hit in hits if hit.passage is not None])
     results = []
     for hit in hits:
         record = found.get(hit.number)
         if record is None:
             continue
         start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
-        cut = snippets.snippet(record.text, start, end, words, length=length)
+        # The passage may be gone since it was ranked, and its number be another record's.
+        end = min(end, len(record.text))
+        start = min(start, end)
+        cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)
         results.append(
             Result(record, hit.score, Snippet(cut.text, cut.start, cut.end, page), hit.scores)
         )

@@ -6,12 +6,14 @@ text is *somewhere* near every question, so without a floor a nonsense question 
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from mem_search.contracts import Candidate, Ranking
-from mem_search.model import Hit
+from mem_search.model import KINDS, Hit
 from mem_search.search.fusion import LegScores
 from mem_search.text import wordpieces
 
@@ -42,20 +44,25 @@ def union(rankings: Sequence[Ranking], depth: int) -> dict[int, Candidate]:
 
 def floor(text: str, rankings: Sequence[Ranking]) -> float:
     """The cosine from which on meaning alone makes a match for the question ``text``."""
-    if any(ranking.matched for ranking in rankings):
+    if any(len(ranking.matched) for ranking in rankings):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
     readable = letters >= READABLE * wordpieces.count(text)
     return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
 
 
-def is_match(
-    record: int, scores: Mapping[str, LegScores], rankings: Sequence[Ranking], floor: float
-) -> bool:
-    """Whether a leg stands for the record: its words match, or its meaning is near enough."""
-    if any(record in ranking.matched for ranking in rankings):
-        return True
-    return "vector" in scores and scores["vector"].scores.get(record, -1.0) >= floor
+def matches(
+    union: Collection[int],
+    scores: Mapping[str, LegScores],
+    rankings: Sequence[Ranking],
+    floor: float,
+) -> set[int]:
+    """Those that a leg stands for: their words match, or their meaning is near enough."""
+    found = {record for ranking in rankings for record in ranking.matched.scores_of(list(union))}
+    if "vector" in scores:
+        near = scores["vector"].scores
+        found.update(record for record in union if near.get(record, -1.0) >= floor)
+    return found
 
 
 def order(hits: Iterable[Hit]) -> list[Hit]:
@@ -67,11 +74,18 @@ def counts(
     hits: Sequence[Hit], kinds: Mapping[int, str], rankings: Sequence[Ranking]
 ) -> dict[str, int]:
     """How many records match, by kind: all word matches, and what only meaning found."""
-    worded = [ranking.matched for ranking in rankings if ranking.matched]
-    # Tens of thousands may match by their words: a single such leg is counted where it is.
-    matched = worded[0] if len(worded) == 1 else dict(ChainMap(*map(dict, worded)))
-    found = Counter(matched.values())
-    found.update(kinds[hit.number] for hit in hits if hit.number not in matched)
+    numbers = [hit.number for hit in hits]
+    worded = [ranking.matched for ranking in rankings if len(ranking.matched)]
+    records = np.concatenate([np.zeros(0, np.int64), *(leg.records for leg in worded)])
+    places = np.concatenate([np.zeros(0, np.uint8), *(leg.kinds for leg in worded)])
+    if len(worded) > 1:
+        records, first = np.unique(records, return_index=True)
+        places = places[first]
+    found: Counter[str] = Counter(
+        {KINDS[kind]: count for kind, count in enumerate(np.bincount(places).tolist()) if count}
+    )
+    known = {record for leg in worded for record in leg.scores_of(numbers)}
+    found.update(kinds[number] for number in numbers if number not in known)
     return dict(sorted(found.items()))
 
 
@@ -95,13 +109,13 @@ def represent(
         kind = kinds[hit.number]
         if shown[kind]:
             continue
-        if not best:
-            best = {
+        if hit.score <= 0:
+            best = best or {
                 name: max((leg.scores.get(hit.number, 0.0) for hit in hits), default=0.0)
                 for name, leg in legs.items()
             }
-        if hit.score <= 0 and not _is_near(hit, legs, best):
-            continue
+            if not _is_near(hit, legs, best):
+                continue
         for place in range(len(page) - 1, -1, -1):
             crowded = kinds[page[place].number]
             if shown[crowded] > 1:
@@ -128,10 +142,15 @@ def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[H
     if len(hits) >= reach:
         return [*hits]
     seen = {hit.number for hit in hits}
+    worded = {
+        record
+        for ranking in rankings
+        for record in ranking.matched.scores_of([c.record for c in ranking.candidates])
+    }
     last = hits[-1].score if hits else 0.0
     return [*hits] + [
         Hit(candidate.record, last, {ranking.name: candidate.score}, candidate.passage)
         for ranking in rankings
         for candidate in ranking.candidates
-        if candidate.record in ranking.matched and candidate.record not in seen
+        if candidate.record in worded and candidate.record not in seen
     ]

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from mem_search.contracts import Question
 from mem_search.model import AllOf, Analyzed, Demand, SearchQuery
+from mem_search.search.scopes import named
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import wild_words
 from mem_search.storage.sqlite.database import Database
@@ -28,7 +29,8 @@ async def understand(
     now = asked.asked_at or datetime.now().astimezone()
     if now.tzinfo is None:
         now = now.astimezone()
-    reading = language.read(asked.text, now=now, kind_of=kind_of)
+    scopes = await named(database, asked.text, now, kind_of)
+    reading = language.read(asked.text, now=now, kind_of=kind_of, scopes=scopes)
     near = await database.read(wild_words.expand, reading.wild) if reading.wild else {}
     nowhere = [
         term
@@ -40,7 +42,12 @@ async def understand(
     ]
     if near or nowhere:
         reading = language.read(
-            asked.text, now=now, kind_of=kind_of, near=near, demand_quotes=not nowhere
+            asked.text,
+            now=now,
+            kind_of=kind_of,
+            near=near,
+            demand_quotes=not nowhere,
+            scopes=scopes,
         )
     analyzed = reading.analyzed
     if nowhere:

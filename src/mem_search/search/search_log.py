@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from mem_search.errors import StorageError
 from mem_search.model import Filters, Page
+from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_log import Search
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING = 1_000
 """Entries kept for a writer that is busy; further ones are not noted."""
+
+PAUSE = 2.0
+"""Seconds until what was asked is stored; whoever reads the log has it stored at once."""
 
 LONGEST_QUERY = 500
 """Characters; a pasted page is no question that is asked again."""
@@ -43,27 +47,32 @@ class SearchLog:
     def note(self, page: Page, surface: str) -> None:
         """Remember a search by its answer. Not for later pages, nor without a question."""
         query = page.query
-        if not self.on or not query.text.strip() or query.offset:
-            return
-        if len(self._waiting) >= MOST_WAITING:
-            return
-        self._waiting.append(
-            Search(
-                at=int(time.time() * 1000),
-                query=query.text,
-                filters=digest(query.filters),
-                mode=query.mode,
-                total=page.total,
-                took_ms=page.report.took_ms,
-                surface=surface,
+        if not query.offset:
+            self._note(
+                query.text, query.filters, query.mode, page.total, page.report.took_ms, surface
             )
-        )
+
+    def note_weighted(self, query: WeightedQuery, page: WeightedPage, surface: str) -> None:
+        """As ``note``; such a search has no total, so it is what was returned."""
+        legs = [name for name, weight in query.weights.items() if weight]
+        mode = legs[0] if len(legs) == 1 else "weighted"
+        self._note(query.text, query.filters, mode, len(page.found), page.took_ms, surface)
+
+    def _note(
+        self, text: str, filters: Filters, mode: str, total: int, took_ms: float, surface: str
+    ) -> None:
+        if not self.on or not text.strip() or len(self._waiting) >= MOST_WAITING:
+            return
+        now = int(time.time() * 1000)
+        self._waiting.append(Search(now, text, digest(filters), mode, total, took_ms, surface))
         self._work.set()
 
     async def run(self) -> None:
         """Store what is noted until cancelled."""
         while True:
             await self._work.wait()
+            # Several at once, and not in the moment when an answer is written.
+            await asyncio.sleep(PAUSE)
             await self.flush()
 
     async def flush(self) -> None:
@@ -86,7 +95,11 @@ class SearchLog:
 
 
 def digest(filters: Filters) -> str:
-    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    """Equal for equal filters, and nothing else can be read from it; "" for none.
+
+    What is left out without having been asked for is no filter of the question.
+    """
+    filters = replace(filters, without=())
     if not filters:
         return ""
     return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()
@@ -95,6 +108,11 @@ def digest(filters: Filters) -> str:
 def _clean(entries: Sequence[Search]) -> list[Search]:
     """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
     return [
-        replace(entry, query=" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY])
+        replace(entry, query=_storable(" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY]))
         for entry in entries
     ]
+
+
+def _storable(text: str) -> str:
+    """Without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()

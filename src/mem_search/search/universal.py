@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mem_search.model import Citation as Citation
 from mem_search.model import DateRange, Kind, Record, SearchReport
 
 SearchMode = Literal["basic", "deep_research"]
@@ -25,7 +26,8 @@ class UniversalQuery:
     """One universal search. ``kinds`` empty is all; ``snippet_length`` None is no snippets.
 
     ``session_id`` and ``parent_operation_id`` place it in a research chain of at most
-    ``max_operations`` steps; they mean something in ``deep_research`` only.
+    ``max_operations`` steps; they mean something in ``deep_research`` only. ``scope`` is the name
+    of a saved filter; ``stored`` is when a record came into the store, or changed there.
     """
 
     text: str
@@ -44,22 +46,8 @@ class UniversalQuery:
     session_id: str = ""
     parent_operation_id: str = ""
     max_operations: int = MOST_OPERATIONS
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """Where a result comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref."""
-
-    source_id: str
-    source_type: Kind
-    source_title: str
-    url: str = ""
-    author: str = ""
-    published_at: int | None = None
-    created_at: int | None = None
-    accessed_at: int | None = None
-    folder: str = ""
-    domain: str = ""
+    scope: str = ""
+    stored: DateRange = ANY_TIME
 
 
 @dataclass(frozen=True, slots=True)

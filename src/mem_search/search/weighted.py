@@ -70,7 +70,7 @@ class WeightedSearch:
         A text that only filters (``type:bugfix``) is answered by the newest that pass, score 0.
         """
         started = time.perf_counter()
-        asked = SearchQuery(query.text, query.filters)
+        asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
         question, analyzed = await understand(self._database, asked, self._kind_of)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         coverage, graph, found = await asyncio.gather(
@@ -107,7 +107,7 @@ class WeightedSearch:
         union = matching.union(rankings, DEPTH)
         scores = await exact_scores(question, union, answers, DEPTH)
         floor = matching.floor(question.text, rankings)
-        matches = {r for r in union if matching.is_match(r, scores, rankings, floor)}
+        matches = matching.matches(union, scores, rankings, floor)
         lists = {
             ranking.name: [c.record for c in ranking.candidates if c.record in matches][:DEPTH]
             for ranking in rankings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from mem_search.model import Analyzed, Filters, LegReport, Result
 from mem_search.retrievers.graph import KnowledgeCloud
@@ -25,7 +26,8 @@ class WeightedQuery:
     """``weights`` is leg → weight (keyword, vector, graph); 0, or not there, leaves a leg out.
 
     ``least`` is the lowest final score that is still returned. ``reach`` is how many passages
-    on either side of the one that matched are given with it.
+    on either side of the one that matched are given with it. ``asked_at`` is the moment of
+    asking in the caller's time zone, from which words for dates count.
     """
 
     text: str
@@ -37,6 +39,7 @@ class WeightedQuery:
     walk: Walk | None = None
     reach: int = 0
     snippet: int = 200
+    asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,7 @@ _SHAPES: Final = tuple(
         ("databricks-token", "dapi", "[a-f0-9]{32}(?![A-Za-z0-9])"),
         ("vault-token", "hvs.", rf"{_WORD}{{20,}}+"),
         ("groq-key", "gsk_", "[A-Za-z0-9]{30,}+"),
+        ("mem-search-token", "mst_", rf"{_WORD}{{40,}}+"),
         ("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{40,}+"),
         # Three base64url parts. Nothing base64 before it, or a long run would be tried again
         # and again from each "eyJ" inside it.

@@ -2,66 +2,61 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from mem_search.model import Snippet
+from mem_search.text.lit import lit
 
 LENGTH = 240
-_WORD = re.compile(r"\w+")
+_LONG_WORD = 40
+"""Characters; a longer one may be cut: scripts without spaces and encoded data have no others."""
 
 
 def snippet(
     text: str, start: int, end: int, words: Iterable[str], *, length: int = LENGTH
 ) -> Snippet:
-    """The window of about ``length`` characters in ``text[start:end]`` with most of ``words``.
+    """The window of at most ``length`` characters in ``text[start:end]`` with most of ``words``.
 
-    ``words`` are lower-case; a text word counts when one begins with the other's stem, as the
-    index stems too. The span is cut at word ends: ``result.text == text[result.start:result.end]``.
+    ``words`` are lower-case; which words of the text are those is ``lit``'s to say. The span is
+    cut at word ends: ``result.text == text[result.start:result.end]``.
     """
     if end - start <= length:
-        return _cut(text, start, end, start, end)
-    stems = {stem(word) for word in words}
-    hits = [
-        (match.start() + start, root)
-        for match in _WORD.finditer(text[start:end])
-        if (root := stem(match[0].lower())) in stems
-    ]
+        return _trimmed(text, start, end)
+    hits = list(lit(tuple(words)).places(text, start, end))
     if not hits:
-        return _cut(text, start, min(end, start + length), start, end)
+        return _window(text, start, length, start, end)
     lead = length // 6
     best_at, best = start, -1
     for at, _ in hits:
         inside = {root for other, root in hits if at <= other < at + length - lead}
         if len(inside) > best:
             best_at, best = at, len(inside)
-    first = max(start, best_at - lead)
-    return _cut(text, first, min(end, first + length), start, end)
+    return _window(text, max(start, best_at - lead), length, start, end)
 
 
-def _cut(text: str, first: int, last: int, start: int, end: int) -> Snippet:
-    """Move both ends outward-safe to word ends and away from white space."""
-    while first > start and text[first - 1].isalnum() and text[first].isalnum():
-        first -= 1
-    while (
-        last < end
-        and text[last - 1].isalnum()
-        and text[last].isalnum()
-        and last - first < 2 * LENGTH
-    ):
-        last += 1
+def _window(text: str, first: int, length: int, start: int, end: int) -> Snippet:
+    """At most ``length`` characters from about ``first`` on, with both ends at word ends."""
+    reach = min(_LONG_WORD, length // 4)
+    first = _beginning(text, first, max(start, first - reach))
+    last = min(end, first + length)
+    if last < end:
+        last = _beginning(text, last, max(first + 1, last - reach))
+    return _trimmed(text, first, last)
+
+
+def _beginning(text: str, at: int, least: int) -> int:
+    """Where the word begins that goes on at ``at``; ``at`` when that is before ``least``."""
+    place = at
+    while place > least and text[place - 1].isalnum() and text[place].isalnum():
+        place -= 1
+    cuts_a_word = place > 0 and text[place - 1].isalnum() and text[place].isalnum()
+    return at if cuts_a_word else place
+
+
+def _trimmed(text: str, first: int, last: int) -> Snippet:
+    """Without white space at the ends."""
     while first < last and text[first].isspace():
         first += 1
     while last > first and text[last - 1].isspace():
         last -= 1
     return Snippet(text=text[first:last], start=first, end=last)
-
-
-@lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
-    """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
-    for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word

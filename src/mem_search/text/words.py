@@ -132,6 +132,11 @@ def pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
+def is_cjk(word: str) -> bool:
+    """Whether ``word`` is a run of Chinese, Japanese or Korean."""
+    return bool(_IS_CJK.match(word))
+
+
 def is_phrase(runs: tuple[str, ...]) -> bool:
     """Several words, or a CJK run that the index holds as several pairs."""
     return len(runs) > 1 or any(_IS_CJK.match(run) and len(run) > 2 for run in runs)

@@ -8,8 +8,8 @@ from aiohttp import web
 
 from mem_search.http.routing import Call
 from mem_search.http.v2 import filters
+from mem_search.http.v2.asking import ask
 from mem_search.http.v2.envelope import success
-from mem_search.http.v2.highlight import highlight
 from mem_search.http.v2.items import LEGS, SNIPPET, item, memory_type, mode, reading
 from mem_search.http.v2.models import HybridBody
 from mem_search.model import DateRange
@@ -17,6 +17,7 @@ from mem_search.retrievers.graph import KnowledgeCloud
 from mem_search.search.weights import Found, Share, Walk, WeightedPage, WeightedQuery
 from mem_search.storage.sqlite.graph import Relationship
 from mem_search.text import dates
+from mem_search.text.highlight import highlight
 
 METHOD = "hybrid"
 TIES = 10
@@ -31,7 +32,7 @@ _NOTHING = Share()
 async def search(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
     asked = call.sent(HybridBody)
-    page = await call.runtime.weighted.search(_query(asked))
+    page = await ask(call, _query(asked))
     return success(
         {
             "items": [_item(found, page) for found in page.found],

@@ -6,7 +6,7 @@ from typing import Any
 
 from mem_search.http.v2.source_types import word_for
 from mem_search.model import Record
-from mem_search.renderers.json import analyzed_json
+from mem_search.renderers.json import analyzed_json, snippet_span
 from mem_search.search.weights import Found, WeightedPage
 from mem_search.text import dates
 
@@ -27,7 +27,7 @@ def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[s
         "title": record.title,
         "content": record.text,
         "snippet": snippet.text,
-        "snippet_span": {"start": snippet.start, "end": snippet.end},
+        "snippet_span": snippet_span(snippet),
         "score": score,
         "score_breakdown": breakdown,
         "metadata": metadata,

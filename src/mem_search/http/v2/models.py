@@ -21,7 +21,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
 from mem_search.http.v2.source_types import SourceType
-from mem_search.http.values import LONGEST_VALUE, Text, refused, split
+from mem_search.http.values import LONGEST_VALUE, Text, fault_at, faults_of, refused, split
 from mem_search.text import dates
 
 WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
@@ -127,7 +127,7 @@ class HybridBody(Tagged):
         try:
             body = handler(value)
         except ValidationError as error:
-            lines = [*_lines(error), *lines]
+            lines = [*faults_of(error), *lines]
         else:
             lines += _contradictions(body)
             if not lines:
@@ -167,29 +167,13 @@ def _sum_of_weights(value: Any) -> Iterator[InitErrorDetails]:
     if all(0 <= weight <= 1 for weight in weights) and abs(total - 1) > ROUNDING:
         message = f"the three weights must sum to 1.0; these sum to {total:.6g}"
         for name in WEIGHTS:
-            yield _line(name, message, value.get(name))
+            yield fault_at(name, message, value.get(name))
 
 
 def _contradictions(body: HybridBody) -> Iterator[InitErrorDetails]:
     start, end = body.start_date, body.end_date
     if start is not None and end is not None and start > end:
-        yield _line("end_date", "is before start_date", end)
+        yield fault_at("end_date", "is before start_date", end)
     if not body.enable_graph_expansion and not body.bm25_weight + body.vector_weight:
         message = "graph_weight is all the weight there is, so the links have to be followed"
-        yield _line("enable_graph_expansion", message, False)
-
-
-def _line(name: str, message: str, given: Any) -> InitErrorDetails:
-    return InitErrorDetails(type=refused(message), loc=(name,), input=given)
-
-
-def _lines(error: ValidationError) -> list[InitErrorDetails]:
-    # The message goes in as a value: braces in it are not ours to interpret.
-    return [
-        InitErrorDetails(
-            type=PydanticCustomError(item["type"], "{message}", {"message": item["msg"]}),
-            loc=item["loc"],
-            input=item["input"],
-        )
-        for item in error.errors(include_url=False, include_context=False)
-    ]
+        yield fault_at("enable_graph_expansion", message, False)

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from mem_search.http.routing import Call
 from mem_search.http.v2 import filters
+from mem_search.http.v2.asking import ask
 from mem_search.http.v2.envelope import success
 from mem_search.http.v2.items import SNIPPET, item, memory_type, mode, reading, source_type
 from mem_search.http.v2.models import VectorBody, VectorFilters
@@ -21,7 +22,7 @@ async def search(call: Call) -> web.StreamResponse:
     """Answer one search by meaning. Raises Unavailable while there is no model to read it."""
     asked = call.sent(VectorBody)
     query = _query(asked)
-    page = await call.runtime.weighted.search(query)
+    page = await ask(call, query)
     return success(
         {
             "items": [_item(found) for found in page.found],

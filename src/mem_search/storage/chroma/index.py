@@ -93,17 +93,20 @@ class ChromaIndex:
         numbers = list(dict.fromkeys(entries))
         await self._worked(lambda work: work.delete(numbers))
 
-    async def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+    async def query(
+        self, vector: Vectors | Callable[[], Vectors], k: int
+    ) -> list[tuple[int, float]]:
         """As the contract says; approximate."""
-        if vector.shape != (1, self._dimensions):
-            raise ValueError(f"a query needs one vector, not {vector.shape}")
-        if k < 1:
-            return []
+
+        def ask(connection: Connection) -> list[tuple[int, float]]:
+            rows = vector() if callable(vector) else vector
+            if rows.shape != (1, self._dimensions):
+                raise ValueError(f"a query needs one vector, not {rows.shape}")
+            return connection.query(rows, k) if k > 0 else []
+
         try:
             async with asyncio.timeout(self._patience):
-                return await self._call(
-                    self._query_threads, lambda: self._queries, lambda found: found.query(vector, k)
-                )
+                return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
             raise Unreachable("Chroma did not answer in time while searching") from None
 

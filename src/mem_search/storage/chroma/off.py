@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 from mem_search.contracts import VectorEntry, Vectors
@@ -35,7 +35,7 @@ class OffIndex:
     async def delete(self, entries: Sequence[int]) -> None:
         """Nothing was kept."""
 
-    async def query(self, vector: Vectors, k: int) -> NoReturn:
+    async def query(self, vector: Vectors | Callable[[], Vectors], k: int) -> NoReturn:
         raise IndexUnavailable(DETAIL)
 
     async def entries(self) -> NoReturn:

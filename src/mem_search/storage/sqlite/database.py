@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import StorageError
+from mem_search.storage.sqlite.changes import Changes
 from mem_search.storage.sqlite.migrations import migrate
 
 Connection = sqlite3.Connection
@@ -31,7 +32,7 @@ pragma foreign_keys = on;
 pragma synchronous = normal;
 pragma temp_store = memory;
 pragma cache_size = -8192;
-pragma mmap_size = 268435456;
+pragma mmap_size = 2147418112;
 pragma journal_size_limit = 67108864;
 """
 
@@ -47,6 +48,7 @@ class Database:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self.changes = Changes()
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
@@ -93,7 +95,9 @@ class Database:
                     connection.commit()
                 except BaseException:
                     connection.rollback()
+                    self.changes.ended(committed=False)
                     raise
+                self.changes.ended(committed=True)
                 return result
 
         return await self._run(self._writer, call)
@@ -118,6 +122,7 @@ class Database:
             migrate(connection)
             self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
             connection.execute("pragma journal_mode = wal")
+            self.changes.watch(connection)
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

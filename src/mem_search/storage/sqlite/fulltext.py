@@ -1,71 +1,71 @@
-"""The full-text index: ranked passages for a match expression, and all passages that match.
+"""The full-text index: which passages match an expression, and how well.
 
 BM25 is FTS5's own (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function) with the
 title column weighted 3. Scores are returned positive, higher is better. Whose a passage is, the
-caller knows (``owners``): without a filter nothing is joined here.
+caller knows (``owners``), and which of them pass a filter as well (``passing``): nothing is
+joined here. Every statement has one row, because Python queues for its lock at each row it
+takes, and there may be tens of thousands.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
 
-from mem_search.model import Filters
-from mem_search.storage.sqlite import filters as sql_filters
+import numpy as np
+from numpy.typing import NDArray
 
 _BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0)"
-_JOINED = (
-    " join passages p on p.id = passages_fts.rowid join records r on r.id = p.record_id"
-    " where passages_fts match ? and "
-)
 
-Match = tuple[int, float]
-"""(passage, BM25 score)."""
+_UNIT = 1e12
+"""Scores leave SQLite as integers, which are written and read faster; no two of them tie by it."""
 
-
-def search_sql(filters: Filters) -> tuple[str, list[object]]:
-    """The ranking statement and its parameters after the expression, before the limit."""
-    condition, values = sql_filters.where(filters)
-    matching = " where passages_fts match ?" if condition == "1" else _JOINED + condition
-    return (
-        f"select passages_fts.rowid as id, -{_BM25} as score from passages_fts{matching}"
-        " order by score desc, id limit ?",
-        values,
-    )
+Passages = NDArray[np.int64]
+Scores = NDArray[np.float64]
 
 
-def search(
-    connection: sqlite3.Connection, expression: str, filters: Filters, limit: int
-) -> list[Match]:
-    """The best ``limit`` passages for an FTS5 ``expression`` within ``filters``, best first."""
-    statement, values = search_sql(filters)
-    return connection.execute(statement, (expression, *values, limit)).fetchall()
+def scores(connection: sqlite3.Connection, expression: str) -> tuple[Passages, Scores]:
+    """Every passage that matches an FTS5 ``expression``, with its score.
+
+    All are scored: asking for the best thousand costs the same, since BM25 is the cost.
+    """
+    return _scored(connection, "", (expression,))
 
 
 def among(
-    connection: sqlite3.Connection, expression: str, passages: Iterable[int], limit: int
-) -> list[Match]:
-    """The best ``limit`` of ``passages`` that match, best first.
+    connection: sqlite3.Connection, expression: str, passages: Passages
+) -> tuple[Passages, Scores]:
+    """The same for those of ``passages`` that match.
 
-    BM25 is the cost of a search: here only the wanted rows are scored. The plus keeps SQLite
-    from asking the full-text index anew for each of them.
+    The plus keeps SQLite from asking the full-text index anew for each of them.
     """
-    return connection.execute(
-        f"select rowid as id, -{_BM25} as score from passages_fts where passages_fts match ?"
-        " and +rowid in (select value from json_each(?)) order by score desc, id limit ?",
-        (expression, json.dumps(list(passages)), limit),
-    ).fetchall()
+    return _scored(
+        connection,
+        " and +rowid in (select value from json_each(?))",
+        (expression, json.dumps(passages.tolist())),
+    )
 
 
-def matched(connection: sqlite3.Connection, expression: str, filters: Filters) -> list[int]:
-    """Every passage that matches: totals are counted, never guessed."""
-    condition, values = sql_filters.where(filters)
-    matching = " where passages_fts match ?" if condition == "1" else _JOINED + condition
-    # One row: each that Python takes costs a turn at its lock, and there may be tens of
-    # thousands while the ranking waits for its own.
-    (passages,) = connection.execute(
-        f"select json_group_array(passages_fts.rowid) from passages_fts{matching}",
-        (expression, *values),
+def _scored(
+    connection: sqlite3.Connection, condition: str, values: tuple[str, ...]
+) -> tuple[Passages, Scores]:
+    # The limit keeps the inner statement apart: bm25() is not to be had inside an aggregate.
+    ids, scored = connection.execute(
+        "select json_group_array(id), json_group_array(score) from (select rowid as id,"
+        f" cast(-{_BM25} * {_UNIT:.0f} as integer) as score from passages_fts"
+        f" where passages_fts match ?{condition} limit -1)",
+        values,
     ).fetchone()
-    return list(json.loads(passages))
+    return (
+        np.array(json.loads(ids), dtype=np.int64),
+        np.array(json.loads(scored), dtype=np.float64) / _UNIT,
+    )
+
+
+def matched(connection: sqlite3.Connection, expression: str) -> Passages:
+    """Every passage that matches: totals are counted, never guessed."""
+    (passages,) = connection.execute(
+        "select json_group_array(rowid) from passages_fts where passages_fts match ?",
+        (expression,),
+    ).fetchone()
+    return np.array(json.loads(passages), dtype=np.int64)

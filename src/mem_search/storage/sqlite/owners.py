@@ -8,9 +8,9 @@ About 14 bytes a passage.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -24,6 +24,18 @@ from mem_search.storage.sqlite.database import Database
 
 Numbers = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Records with their best passage and its score: columns in order of the record number."""
+
+    records: Numbers
+    passages: Numbers
+    scores: NDArray[np.float64]
+
+    def by_record(self) -> dict[int, float]:
+        return dict(zip(self.records.tolist(), self.scores.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +53,47 @@ class Owners:
         """One more than the highest passage number known."""
         return len(self.records)
 
-    def candidates(self, passages: Numbers, scores: NDArray[np.float64]) -> list[Candidate]:
-        """One candidate a record, by its best passage; best first, ties by number.
+    def best(self, passages: Numbers, scores: NDArray[np.float64]) -> Best:
+        """One row a record, that of its best passage (the first of equal ones).
 
         A passage that is gone and was never known here has no owner and is left out.
         """
         records = self.records[passages]
-        order = np.lexsort((passages, records, -scores))
-        owner, first = np.unique(records[order], return_index=True)
-        order = order[np.sort(first[owner > 0])]
-        chosen = passages[order]
+        owned = np.flatnonzero(records > 0)
+        # Passages come in order of their number, and mostly that is the order of their records.
+        order = owned[np.argsort(records[owned], kind="stable")]
+        records, scores = records[order], scores[order]
+        starts = np.flatnonzero(np.r_[True, records[1:] != records[:-1]][: len(records)])
+        if len(starts) == len(records):
+            return Best(records, passages[order], scores)
+        most = np.maximum.reduceat(scores, starts)
+        sizes = np.diff(np.append(starts, len(records)))
+        is_most = np.flatnonzero(scores == np.repeat(most, sizes))
+        _, first = np.unique(records[is_most], return_index=True)
+        chosen = is_most[first]
+        return Best(records[chosen], passages[order[chosen]], scores[chosen])
+
+    def candidates(self, best: Best, depth: int) -> list[Candidate]:
+        """The first ``depth`` of ``best``, and a tenth as many of each kind that is rarer."""
+        rows = [_first(best, np.arange(len(best.records)), depth)]
+        kinds = self.kinds[best.passages]
+        if len(best.records) > depth:
+            among = np.bincount(kinds[rows[0]], minlength=len(KINDS))
+            rows += [
+                _first(best, np.flatnonzero(kinds == kind), depth // 10)
+                for kind in np.flatnonzero(among < depth // 10)
+            ]
+        wanted = np.unique(np.concatenate(rows))
+        wanted = wanted[np.lexsort((best.records[wanted], -best.scores[wanted]))]
+        chosen = best.passages[wanted]
         return list(
             map(
                 Candidate,
-                records[order].tolist(),
+                best.records[wanted].tolist(),
                 self.kind_names(chosen),
                 self.names_of_fields(chosen),
                 chosen.tolist(),
-                scores[order].tolist(),
+                best.scores[wanted].tolist(),
             )
         )
 
@@ -67,6 +102,17 @@ class Owners:
 
     def names_of_fields(self, passages: Numbers) -> list[str]:
         return [self.field_names[name] for name in self.fields[passages].tolist()]
+
+
+def _first(best: Best, rows: Numbers, count: int) -> Numbers:
+    """The ``count`` of ``rows`` with the best scores, ties by record number; in no order."""
+    if len(rows) <= count or not count:
+        return rows[:count]
+    # Whole columns are not sorted for the sake of their beginning.
+    last = np.partition(-best.scores[rows], count - 1)[count - 1]
+    near = rows[-best.scores[rows] <= last]
+    best_first: Numbers = near[np.argsort(-best.scores[near], kind="stable")]
+    return best_first[:count]
 
 
 @dataclass(slots=True)
@@ -82,14 +128,20 @@ class PassageOwners:
             np.zeros(0, np.int32),
         )
     )
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     async def up_to(self, passage: int) -> Owners:
         """Owners that include ``passage``, if it exists."""
         if passage >= self._known.size:
-            async with self._reading:
+            return await self.database.read(self.within, passage)
+        return self._known
+
+    def within(self, connection: sqlite3.Connection, passage: int) -> Owners:
+        """The same inside a read that has seen ``passage``."""
+        if passage >= self._known.size:
+            with self._reading:
                 if passage >= self._known.size:
-                    rows = await self.database.read(_after, self._known.size)
+                    rows = _after(connection, self._known.size)
                     self._known = _extended(self._known, rows, passage)
         return self._known
 

@@ -10,17 +10,6 @@ from mem_search.model import Filters
 from mem_search.storage.sqlite import filters as sql_filters
 
 
-def of_records(
-    connection: sqlite3.Connection, records: Sequence[int]
-) -> list[tuple[int, str, str, str, int]]:
-    """(record, kind, project, session, position)."""
-    return connection.execute(
-        "select id, kind, project, session, position from records"
-        " where id in (select value from json_each(?))",
-        (json.dumps(list(records)),),
-    ).fetchall()
-
-
 def spans(
     connection: sqlite3.Connection, passages: Sequence[int]
 ) -> dict[int, tuple[int, int, int | None]]:
@@ -58,3 +47,21 @@ def passing(connection: sqlite3.Connection, records: Collection[int], filters: F
         (json.dumps(list(records)), *values),
     )
     return {number for (number,) in rows}
+
+
+PassageSpan = tuple[int, int, int | None]
+"""(start, end, page) in the record's text."""
+
+
+def passages_of(
+    connection: sqlite3.Connection, records: Sequence[int]
+) -> dict[int, list[PassageSpan]]:
+    """record → its passages in order."""
+    found: dict[int, list[PassageSpan]] = {}
+    for record, start, end, page in connection.execute(
+        "select record_id, start, end, page from passages"
+        " where record_id in (select value from json_each(?)) order by record_id, ordinal",
+        (json.dumps(list(records)),),
+    ):
+        found.setdefault(record, []).append((start, end, page))
+    return found

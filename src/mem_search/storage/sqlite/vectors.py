@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.contracts import VectorEntry, Vectors
-from mem_search.model import Filters
-from mem_search.storage.sqlite import filters as sql_filters
 
 _CHUNK = 4096
 
-Scored = tuple[int, int, str, str, float]
-"""(passage, record, kind, field, cosine)."""
+Numbers = NDArray[np.int64]
+Scores = NDArray[np.float64]
 
 
 def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimensions: int) -> int:
@@ -78,66 +77,25 @@ def of_records(
 
 
 def scan(
-    connection: sqlite3.Connection,
-    model: int,
-    query: Vectors,
-    filters: Filters,
-    k: int,
-) -> list[Scored]:
-    """Exact search: the best ``k`` records within ``filters``, each by its best passage.
+    connection: sqlite3.Connection, model: int, query: Vectors, passages: Numbers
+) -> tuple[Numbers, Scores]:
+    """Exact search: (passage, cosine) of each vector of ``passages``, in no order.
 
     ``query`` has shape (1, dimensions). Reads in chunks, so memory does not grow with the store.
     """
     dimensions = query.shape[1]
-    condition, values = sql_filters.where(filters)
-    tables = "passages p"
-    if condition != "1":
-        tables = "records r cross join passages p on p.record_id = r.id"
-    # Cross joins keep this order: SQLite would read every vector and then drop most.
+    # The cross join keeps this order: SQLite would read every vector and then drop most.
     cursor = connection.execute(
-        f"select p.id, p.record_id, p.kind, p.field, v.vector from {tables}"
-        " cross join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
-        f" where {condition}",
-        (model, *values),
+        "select j.value, v.vector from json_each(?) j"
+        " cross join vectors v on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
+        (json.dumps(passages.tolist()), model),
     )
-    best: dict[int, Scored] = {}
+    found: list[int] = []
+    scores: list[Scores] = [np.zeros(0)]
     while rows := cursor.fetchmany(_CHUNK):
-        scores = unpack([row[4] for row in rows], dimensions) @ query[0]
-        seen: set[int] = set()
-        for i in np.argsort(-scores, kind="stable").tolist():
-            passage, record, kind, field, _ = rows[i]
-            if record in seen:
-                continue
-            if len(seen) == k:
-                break
-            seen.add(record)
-            if record not in best or scores[i] > best[record][4]:
-                best[record] = (passage, record, kind, field, float(scores[i]))
-        ordered = sorted(best.values(), key=lambda item: (-item[4], item[1]))
-        best = {item[1]: item for item in ordered[:k]}
-    return list(best.values())
-
-
-def count_passages(connection: sqlite3.Connection, filters: Filters, cap: int) -> int:
-    """How many passages pass the filters, counted up to ``cap``."""
-    condition, values = sql_filters.where(filters)
-    (count,) = connection.execute(
-        "select count(*) from (select 1 from records r join passages p on p.record_id = r.id"
-        f" where {condition} limit ?)",
-        (*values, cap),
-    ).fetchone()
-    return int(count)
-
-
-def passing(connection: sqlite3.Connection, passages: Iterable[int], filters: Filters) -> set[int]:
-    """Those of ``passages`` whose record passes ``filters``."""
-    condition, values = sql_filters.where(filters)
-    rows = connection.execute(
-        "select p.id from passages p join records r on r.id = p.record_id"
-        f" where p.id in (select value from json_each(?)) and {condition}",
-        (json.dumps(list(passages)), *values),
-    )
-    return {passage for (passage,) in rows}
+        found += [passage for passage, _ in rows]
+        scores.append(unpack([blob for _, blob in rows], dimensions) @ query[0])
+    return np.array(found, dtype=np.int64), np.concatenate(scores)
 
 
 def entries(connection: sqlite3.Connection, model: int) -> set[int]:
@@ -168,6 +126,18 @@ def read(
         (model, json.dumps(list(passages))),
     ).fetchall()
     return [VectorEntry(*row[:5]) for row in rows], unpack([row[5] for row in rows], dimensions)
+
+
+def page(
+    connection: sqlite3.Connection, model: int, dimensions: int, after: int, limit: int
+) -> tuple[list[int], Vectors]:
+    """(entries, their vectors): the next ``limit`` behind the entry ``after``, in order."""
+    rows = connection.execute(
+        "select entry_id, vector from vectors where model_id = ? and entry_id > ?"
+        " order by entry_id limit ?",
+        (model, after, limit),
+    ).fetchall()
+    return [row[0] for row in rows], unpack([row[1] for row in rows], dimensions)
 
 
 def of_equal_content(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Final
 
 from mem_search.errors import InputError
-from mem_search.model import KINDS, Condition, Filters, Kind
+from mem_search.model import KINDS, Condition, Demand, Filters, Kind
 from mem_search.text import dates
 
 KindOf = Callable[[str], Kind | None]
@@ -26,7 +26,8 @@ _DATES: Final = {
     "in": "",
 }
 NAMES: Final = (
-    "type", "kind", "project", "tag", "file", "concept", "source", "session", "is", *_DATES,
+    "type", "kind", "project", "tag", "file", "concept", "source", "session", "is", "scope",
+    *_DATES,
 )  # fmt: skip
 _ALSO: Final = {f"{name}s": name for name in NAMES[:8]}
 _FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
@@ -45,11 +46,15 @@ def plain_kind(word: str) -> Kind | None:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Reads fields for one caller: its kinds of record, its clock."""
+    """Reads fields for one caller: its kinds of record, its clock, its scopes.
+
+    ``scopes`` is lower-case name → what a record in it has to be.
+    """
 
     kind_of: KindOf
     now: datetime
     tz: tzinfo
+    scopes: Mapping[str, Demand] = field(default_factory=dict)
 
     def read(self, text: str, at: int, inside: bool) -> tuple[Condition, int] | str | None:
         """The condition that begins ``at`` and its end; a warning; None where no field is.
@@ -95,6 +100,8 @@ class Fields:
                 return Filters(tags=(value,))
             case "concept":
                 return Filters(concepts=(value,))
+            case "scope":
+                return self._scope(value)
             case _:
                 return Filters(files=(value,))
 
@@ -112,6 +119,13 @@ class Fields:
                 known = ", ".join(("archived", "active", *sorted(TYPES)))
                 return f"is:{_clip(value)} means nothing, known are {known} and kinds; read as text"
         return Filters(types=(value,))
+
+    def _scope(self, name: str) -> Filters | str:
+        demand = self.scopes.get(name.lower())
+        if demand is None:
+            known = ", ".join(self.scopes) or "none yet"
+            return f"no scope is called {_clip(name)}, known are {known}; it is read as text"
+        return Filters(demand=demand)
 
     def _date(self, name: str, text: str, at: int, inside: bool) -> tuple[Condition, int] | str:
         quoted = _QUOTED.match(text, at)

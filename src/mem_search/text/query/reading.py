@@ -6,7 +6,7 @@ without operators, fields and what is negated; what is demanded holds for every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import cast
@@ -50,12 +50,16 @@ def read(
     kind_of: KindOf = plain_kind,
     near: Near | None = None,
     demand_quotes: bool = True,
+    scopes: Mapping[str, Demand] | None = None,
 ) -> Reading:
-    """Read any text whatever; nothing raises. ``now`` is aware, in the asker's time zone."""
+    """Read any text whatever; nothing raises. ``now`` is aware, in the asker's time zone.
+
+    ``scopes`` is lower-case name → demand, for ``scope:name``.
+    """
     tz = cast(tzinfo, now.tzinfo)
     # Halves of characters can neither be stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
-    lexer = Lexer(clean, Fields(kind_of, now, tz).read)
+    lexer = Lexer(clean, Fields(kind_of, now, tz, scopes or {}).read)
     parser = Parser(lexer.tokens, clean)
     explicit = [item for item in parser.items if demands.is_explicit(item)]
     wanted = _wanted(parser.items)

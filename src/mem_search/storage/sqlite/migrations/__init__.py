@@ -13,6 +13,9 @@ from mem_search.errors import StorageError
 from mem_search.storage.sqlite.migrations.m001_store import m001_store
 from mem_search.storage.sqlite.migrations.m002_graph import m002_graph
 from mem_search.storage.sqlite.migrations.m003_search_log import m003_search_log
+from mem_search.storage.sqlite.migrations.m004_research import m004_research
+from mem_search.storage.sqlite.migrations.m005_saved_searches import m005_saved_searches
+from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -20,7 +23,14 @@ _FOREIGN = (
 )
 
 
-MIGRATIONS = (m001_store, m002_graph, m003_search_log)
+MIGRATIONS = (
+    m001_store,
+    m002_graph,
+    m003_search_log,
+    m004_research,
+    m005_saved_searches,
+    m006_tokens,
+)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

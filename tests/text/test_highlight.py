@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mem_search.http.v2.highlight import highlight
+from mem_search.text.highlight import highlight
 
 
 def test_words_and_their_inflections_are_set_off() -> None:

@@ -1,0 +1,27 @@
+"""Words of a question that somebody may have meant as an attack: seed 000's list, in any case.
+
+What is found is told, never refused: nothing here runs a question as code or hands it to a
+model, and whoever looks for "drop table" in their notes means just that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PATTERNS: Final = (
+    ("prompt_injection", re.compile(r"ignore\s+(?:previous|all|above)", re.IGNORECASE)),
+    ("prompt_leaking", re.compile(r"system\s+prompt", re.IGNORECASE)),
+    ("script_injection", re.compile(r"<script|javascript:|onclick=", re.IGNORECASE)),
+    # The first ${ of a line with the last } behind it: no second one has to be tried.
+    ("template_injection", re.compile(r"^(?:[^$\n]|\$(?!\{))*+\$\{.*\}", re.MULTILINE)),
+    ("sql_injection", re.compile(r"union\s+select|drop\s+table", re.IGNORECASE)),
+)
+MOST: Final = 10_000
+"""Characters of a question that are looked at: more than a question may have."""
+
+
+def flags(text: str) -> tuple[str, ...]:
+    """The names of the patterns that ``text`` has, in the order of the list."""
+    text = text[:MOST]
+    return tuple(name for name, pattern in _PATTERNS if pattern.search(text))

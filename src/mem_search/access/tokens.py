@@ -1,0 +1,170 @@
+"""Tokens beside the home's own: made, recognised, revoked.
+
+A secret is 32 random bytes, shown once; kept is its SHA-256. A slow, salted hash is for secrets
+that people choose: 256 random bits can be neither guessed nor looked up in a table, and every
+request pays for the hash. The digest is found in a dictionary: how long that takes tells of a
+digest, which nobody can steer, and nothing of a secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from mem_search.access.callers import Caller, check_user
+from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
+from mem_search.storage.sqlite import tokens
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.tokens import Token
+from mem_search.text import dates
+
+PREFIX: Final = "mst_"
+"""Begins every secret, so that redaction and scanners of secrets know one when they see it."""
+
+_BYTES: Final = 32
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_EXPIRES: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+
+
+class Tokens:
+    """All tokens of a worker, in memory: recognising one asks no database.
+
+    The worker is the only process that writes them. When one was last used is stored by
+    ``flush``, so that no request waits for a writer. ``now`` is milliseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        known: list[Token],
+        now: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self._database = database
+        self._by_digest = {token.digest: token for token in known}
+        self._now = now
+        self._used: dict[str, int] = {}
+
+    @classmethod
+    async def load(cls, database: Database) -> Tokens:
+        """Those that the store has. Raises StorageError."""
+        return cls(database, await database.read(tokens.every))
+
+    def caller(self, secret: str) -> Caller | None:
+        """Whose token this is; None for one that nobody has. Raises Unauthorized if expired."""
+        token = self._by_digest.get(digest(secret))
+        if token is None:
+            return None
+        now = self._now()
+        if token.expires_at is not None and token.expires_at <= now:
+            raise Unauthorized(
+                f"the token {token.name} has expired at {dates.iso(token.expires_at)};"
+                " ask for a new one: mem-search token create"
+            )
+        self._used[token.name] = now
+        return Caller(
+            user=token.user, token=token.name, is_known=True, may_change=not token.read_only
+        )
+
+    async def create(
+        self, name: str, *, user: str = "", read_only: bool = False, expires: str = ""
+    ) -> tuple[Token, str]:
+        """A new token and its secret, which is not kept. ``expires`` is such as ``90d``.
+
+        Raises InputError naming the field, or Conflict when the name is taken.
+        """
+        now = self._now()
+        secret = PREFIX + secrets.token_urlsafe(_BYTES)
+        token = Token(
+            name=_named(name),
+            user=check_user(user) if user else "",
+            digest=digest(secret),
+            read_only=read_only,
+            created_at=now,
+            expires_at=_expiry(expires, now) if expires else None,
+        )
+        if not await self._database.write(tokens.add, token):
+            raise Conflict(
+                f"there is a token {name} already; revoke it first, or choose another name",
+                field="name",
+            )
+        self._by_digest[token.digest] = token
+        return token, secret
+
+    async def revoke(self, name: str) -> Token:
+        """Nobody gets in with it from now on. Raises NotFound."""
+        for token in self._by_digest.values():
+            if token.name == name:
+                await self._forget([token])
+                return token
+        raise NotFound(
+            f"there is no token {name[:100]!r}; see: mem-search token list", field="name"
+        )
+
+    async def revoke_all(self, user: str) -> list[Token]:
+        """Every token of one user."""
+        theirs = [token for token in self._by_digest.values() if token.user == user]
+        await self._forget(theirs)
+        return theirs
+
+    def listed(self) -> list[Token]:
+        """By name, with the last use that is known."""
+        return sorted(
+            (
+                replace(token, last_used_at=self._used.get(token.name, token.last_used_at))
+                for token in self._by_digest.values()
+            ),
+            key=lambda token: token.name,
+        )
+
+    async def flush(self) -> None:
+        """Store when tokens were last used. Raises StorageError; what it had is tried again."""
+        used, self._used = self._used, {}
+        if not used:
+            return
+        try:
+            await self._database.write(tokens.used, used)
+        except BaseException:
+            self._used = used | self._used
+            raise
+        self._by_digest = {
+            key: replace(token, last_used_at=used.get(token.name, token.last_used_at))
+            for key, token in self._by_digest.items()
+        }
+
+    async def _forget(self, gone: list[Token]) -> None:
+        # Before the store knows: a request under way must not get in meanwhile.
+        for token in gone:
+            del self._by_digest[token.digest]
+            self._used.pop(token.name, None)
+        await self._database.write(tokens.remove, [token.name for token in gone])
+
+
+def digest(secret: str) -> bytes:
+    """What is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
+
+
+def _named(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{name[:80]!r} cannot name a token; write 1 to 64 letters, digits, . _ and -,"
+            " a letter or digit first",
+            field="name",
+        )
+    return name
+
+
+def _expiry(text: str, now: int) -> int:
+    match = _EXPIRES.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"{text[:40]!r} is no time to expire; write hours, days or weeks: 12h, 90d, 4w",
+            field="expires",
+        )
+    return now + int(match[1]) * _UNIT_MS[match[2]]

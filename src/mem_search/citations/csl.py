@@ -1,0 +1,120 @@
+"""A citation as an item of CSL-JSON, the form that every style and export starts from.
+
+Nothing is made up: what the citation and its record do not say is left out, and a style says
+"n.d." or "no author" in its own way. Source of the names and types: the CSL 1.0.2 specification,
+appendices III and IV, and its JSON schema (csl-data.json). Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from email.utils import getaddresses
+from typing import Any
+
+from mem_search.citations.authors import Name, name, names
+from mem_search.model import Citation, Record
+from mem_search.renderers.words import one_line
+
+Item = Mapping[str, Any]
+"""One item of CSL-JSON: ``id``, ``type`` and the variables that are known."""
+
+ARCHIVE = "mem-search"
+
+# kind → (type of CSL, what a reader is told that it is)
+_TYPES: Mapping[str, tuple[str, str]] = {
+    "observation": ("document", "Observation"),
+    "session_summary": ("document", "Session summary"),
+    "user_prompt": ("personal_communication", "Prompt"),
+    "note": ("document", "Note"),
+    "website": ("webpage", ""),
+    "file": ("document", "File"),
+    "conversation": ("personal_communication", "Conversation"),
+    "memory": ("document", "Memory"),
+    "email": ("personal_communication", "Email"),
+    "report": ("report", "Research report"),
+}
+_WEB = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
+_DAY = 86_400_000
+"""Milliseconds."""
+
+
+def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
+    """``record`` as its ``citation`` names it; days are those of ``tz``."""
+    form, genre = _TYPES.get(record.kind, ("document", ""))
+    url = one_line(citation.url)
+    on_web = bool(_WEB.match(url))
+    said: dict[str, Any] = {
+        "id": str(record.ref),
+        "type": form,
+        "title": _title(citation, record),
+        "author": names(citation.author),
+        "recipient": _recipients(record),
+        "issued": _day(_issued(citation), tz),
+        "accessed": _day(_accessed(citation) if on_web else None, tz),
+        "container-title": one_line(citation.domain) if form == "webpage" else "",
+        "genre": genre,
+        "URL": url if on_web else "",
+        "keyword": ", ".join(one_line(tag) for tag in record.tags),
+        "call-number": str(record.ref),
+        # Whoever reads the citation can follow an address; anything else is found here alone.
+        "archive": "" if on_web else ARCHIVE,
+        "archive_location": "" if on_web else str(record.ref),
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+def day_of(date_variable: Mapping[str, Any] | None) -> tuple[int, ...]:
+    """(year, month, day) of a date variable; empty when there is none."""
+    return tuple(date_variable["date-parts"][0]) if date_variable else ()
+
+
+def _title(citation: Citation, record: Record) -> str:
+    title = one_line(citation.source_title)
+    # Listings show a prompt in quotes to tell it from a title; a style adds its own.
+    if record.kind == "user_prompt" and len(title) > 2 and title[0] == title[-1] == '"':
+        title = title[1:-1].strip()
+    return title
+
+
+def _issued(citation: Citation) -> int | None:
+    """When it appeared. A page was written by others: when we kept it says nothing about it."""
+    if citation.published_at is not None or citation.source_type == "website":
+        return citation.published_at
+    return citation.created_at
+
+
+def _accessed(citation: Citation) -> int | None:
+    """When it was last looked at. A page is kept as it read at that moment."""
+    if citation.accessed_at is None and citation.source_type == "website":
+        return citation.created_at
+    return citation.accessed_at
+
+
+def _day(at: int | None, tz: tzinfo) -> dict[str, Any] | None:
+    if at is None:
+        return None
+    day = _date(at, tz)
+    return {"date-parts": [[day.year, day.month, day.day]]}
+
+
+def _date(at: int, tz: tzinfo) -> date:
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=at)
+    # Midnight sharp in UTC is a day without a time, as pages and headers give it: west of
+    # Greenwich it would become the day before.
+    if at % _DAY == 0:
+        return moment.date()
+    try:
+        return moment.astimezone(tz).date()
+    except OverflowError:  # the first or the last day that a date can have
+        return moment.date()
+
+
+def _recipients(record: Record) -> list[Name]:
+    header = record.metadata.get("to") if record.kind == "email" else None
+    lines = [header] if isinstance(header, str) else header
+    if not isinstance(lines, list):
+        return []
+    people = getaddresses([each for each in lines if isinstance(each, str)])
+    return [name(display or address) for display, address in people if display or address]

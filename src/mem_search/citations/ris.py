@@ -1,0 +1,62 @@
+"""Citations as RIS, which reference programs such as Zotero and EndNote read.
+
+Lines are ``TAG  - value``, ended by CR LF; ``TY`` begins an entry and ``ER`` ends it. UTF-8.
+Source: the RIS format specification of Research Information Systems (2011 tags).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mem_search.citations.authors import Name
+from mem_search.citations.csl import Item, day_of
+from mem_search.renderers.words import one_line
+
+_TYPES: Mapping[str, str] = {
+    "webpage": "ELEC",
+    "personal_communication": "PCOMM",
+    "report": "RPRT",
+}
+_END = "\r\n"
+
+
+def as_ris(items: Sequence[Item]) -> str:
+    """The entries, a blank line between two."""
+    return _END.join(_entry(item) for item in items)
+
+
+def _entry(item: Item) -> str:
+    return "".join(f"{tag}  - {one_line(value)}{_END}" for tag, value in _lines(item))
+
+
+def _lines(item: Item) -> Iterator[tuple[str, str]]:
+    yield "TY", _TYPES.get(item["type"], "GEN")
+    yield "ID", item["id"]
+    for tag, role in (("AU", "author"), ("A2", "recipient")):
+        for person in item.get(role, ()):
+            yield tag, _person(person)
+    yield "TI", item.get("title", "")
+    if issued := day_of(item.get("issued")):
+        yield "PY", f"{issued[0]:04}"
+        yield "DA", _day(issued)
+    if accessed := day_of(item.get("accessed")):
+        yield "Y2", _day(accessed)
+    told = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
+            ("CN", "call-number"))  # fmt: skip
+    for tag, name in told:
+        if value := item.get(name):
+            yield tag, value
+    for keyword in filter(None, item.get("keyword", "").split(", ")):
+        yield "KW", keyword
+    yield "ER", ""
+
+
+def _day(day: tuple[int, ...]) -> str:
+    return "{:04}/{:02}/{:02}".format(*day)
+
+
+def _person(person: Name) -> str:
+    if "literal" in person:
+        return person["literal"]
+    family = f"{person.get('non-dropping-particle', '')} {person['family']}".strip()
+    return ", ".join(part for part in (family, person.get("given"), person.get("suffix")) if part)

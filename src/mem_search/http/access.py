@@ -1,0 +1,108 @@
+"""Giving out and taking back tokens, and the users behind them: for the home's own token only."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field
+
+from mem_search.access.callers import check_user, home_of
+from mem_search.errors import NotFound
+from mem_search.http.replies import json_reply
+from mem_search.http.routing import Call
+from mem_search.http.user_runtimes import homes
+from mem_search.storage.sqlite.tokens import Token
+from mem_search.text import dates
+
+
+class TokenBody(BaseModel):
+    """A token to be made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(description="What to call it, to revoke it by; no secret", max_length=64)
+    user: str = Field(
+        default="",
+        description="Whose records it is for; the machine's person when left out",
+        max_length=32,
+    )
+    read_only: bool = Field(default=False, description="Refuse whatever changes something")
+    expires: str = Field(
+        default="", description="After how long: 12h, 90d, 4w; never when left out", max_length=10
+    )
+
+
+async def create_token(call: Call) -> web.StreamResponse:
+    """Make a token; its secret is in this reply and nowhere else."""
+    asked = call.sent(TokenBody)
+    token, secret = await call.opening.tokens.create(
+        asked.name, user=asked.user, read_only=asked.read_only, expires=asked.expires
+    )
+    return json_reply({"token": secret, **_token(token)}, status=201)
+
+
+async def tokens(call: Call) -> web.StreamResponse:
+    """Every token, without its secret."""
+    return json_reply({"tokens": [_token(token) for token in call.opening.tokens.listed()]})
+
+
+async def revoke_token(call: Call) -> web.StreamResponse:
+    """Nobody gets in with it any more."""
+    token = await call.opening.tokens.revoke(call.request.match_info["name"])
+    return json_reply({"revoked": token.name})
+
+
+async def users(call: Call) -> web.StreamResponse:
+    """Everybody who has a token or a home."""
+    home, known = call.opening.settings.home, call.opening.tokens.listed()
+    return json_reply({"users": await asyncio.to_thread(_users, home, known)})
+
+
+async def remove_user(call: Call) -> web.StreamResponse:
+    """Revoke every token of a user and delete all that they stored, for good."""
+    user = check_user(call.request.match_info["name"])
+    revoked = await call.opening.tokens.revoke_all(user)
+    had_home = home_of(call.opening.settings.home, user).is_dir()
+    if not (revoked or had_home):
+        raise NotFound(f"there is no user {user}; see: mem-search user list", field="name")
+    if had_home:
+        await call.opening.users.remove(user)
+    return json_reply({"removed": user, "revoked": [token.name for token in revoked]})
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {
+        "name": token.name,
+        "user": token.user,
+        "read_only": token.read_only,
+        "created_at": dates.iso(token.created_at),
+        "expires_at": _iso(token.expires_at),
+        "last_used_at": _iso(token.last_used_at),
+    }
+
+
+def _users(home: Path, known: list[Token]) -> list[dict[str, Any]]:
+    stored = {user: _size(place) for user, place in homes(home)}
+    names = sorted({token.user for token in known if token.user} | set(stored))
+    return [
+        {
+            "name": name,
+            "tokens": [token.name for token in known if token.user == name],
+            "bytes": stored.get(name, 0),
+            "last_used_at": _iso(
+                max((t.last_used_at or 0 for t in known if t.user == name), default=0) or None
+            ),
+        }
+        for name in names
+    ]
+
+
+def _size(home: Path) -> int:
+    return sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else dates.iso(at)

@@ -1,0 +1,109 @@
+"""Citations of records by their refs, in a style or as a file for reference programs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from aiohttp import web
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from mem_search import records as kinds
+from mem_search.citations import bibliography, csl
+from mem_search.citations.formats import BY_NAME, FORMATS
+from mem_search.errors import InputError, NotFound
+from mem_search.http.parameters import Seen, also
+from mem_search.http.records import MOST
+from mem_search.http.routing import Call
+from mem_search.http.timezones import Zone
+from mem_search.http.values import RefName, TimeZone, split
+from mem_search.model import Record, Ref
+from mem_search.storage.sqlite import whole
+
+Style = Annotated[
+    Literal["apa", "mla", "chicago", "bibtex", "ris", "csl-json"],
+    Field(description="How to cite; the first three are for people to read"),
+]
+Form = Annotated[
+    Literal["text", "html"], Field(description="Plain text, or HTML of apa, mla and chicago")
+]
+_REFS = Field(min_length=1, max_length=MOST, description="Refs of records: note:1,website:2")
+CONTENT_TYPES = tuple(dict.fromkeys((*(known.content_type for known in FORMATS), "text/html")))
+# What is in the fragment is escaped; should it ever not be, nothing of it may act.
+_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
+
+class CitationParameters(Seen):
+    """What to cite, and how."""
+
+    refs: Annotated[
+        tuple[RefName, ...], BeforeValidator(split, json_schema_input_type=str), _REFS
+    ] = Field(json_schema_extra=also("ref"))
+    style: Style = "apa"
+    format: Form = "text"
+
+
+class CitationsBody(BaseModel):
+    """The same as a body, for more refs than an address takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    refs: Annotated[list[RefName], _REFS]
+    style: Style = "apa"
+    format: Form = "text"
+    tz: TimeZone = Field(default=None, description="IANA time zone for days")
+
+
+async def cite(call: Call) -> web.StreamResponse:
+    """Cite the records of the refs in the address."""
+    return await _cited(call, call.asked(CitationParameters))
+
+
+async def cite_body(call: Call) -> web.StreamResponse:
+    """Cite the records of the refs in the body."""
+    return await _cited(call, call.sent(CitationsBody))
+
+
+async def _cited(call: Call, asked: CitationParameters | CitationsBody) -> web.Response:
+    if asked.format == "html" and asked.style not in bibliography.STYLES:
+        known = ", ".join(bibliography.STYLES)
+        raise InputError(f"only {known} are written as HTML, {asked.style} is not", field="format")
+    refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
+    items = items_of(call, await _records(call, refs), asked.tz)
+    if asked.format == "html":
+        fragment = await asyncio.to_thread(bibliography.as_html, items, asked.style)
+        return file_reply(fragment, "text/html", headers={"Content-Security-Policy": _POLICY})
+    form = BY_NAME[asked.style]
+    return file_reply(await asyncio.to_thread(form.write, items), form.content_type)
+
+
+def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[csl.Item]:
+    """Each record as an item of CSL-JSON, its days those of the caller."""
+    seen_from = call.view(tz).tz
+    return [
+        csl.item(kinds.by_name(record.kind).citation(record), record, seen_from)
+        for record in records
+    ]
+
+
+def file_reply(
+    text: str, content_type: str, *, headers: dict[str, str] | None = None
+) -> web.Response:
+    """``text`` as it is, in UTF-8."""
+    return web.Response(
+        body=text.encode("utf-8", "replace"),
+        content_type=content_type,
+        charset="utf-8",
+        headers=headers,
+    )
+
+
+async def _records(call: Call, refs: Sequence[Ref]) -> list[Record]:
+    """In the order of ``refs``. Raises NotFound naming all that there are not."""
+    found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
+    known = {record.ref: record for record, _ in found}
+    missing = [str(ref) for ref in refs if ref not in known]
+    if missing:
+        raise NotFound(f"there is no record {', '.join(missing)}", field="refs")
+    return [known[ref] for ref in refs]

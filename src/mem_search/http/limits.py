@@ -1,0 +1,124 @@
+"""Counting searches where they are counted, and telling the caller how many are left.
+
+The header fields ``RateLimit-Policy`` and ``RateLimit`` are those of
+draft-ietf-httpapi-ratelimit-headers-11. Who is counted, and against what, is ``access``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Final
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from mem_search.access.levels import Circumstances, Level, level_of
+from mem_search.access.limits import Meters, Policy, refused
+from mem_search.access.patterns import flags
+from mem_search.errors import LimitReached
+from mem_search.http.opening import OPENING
+from mem_search.http.problems import REQUEST_ID
+from mem_search.http.standing import STANDING
+from mem_search.settings import Settings
+from mem_search.storage.sqlite import jobs
+from mem_search.wiring import Runtime
+
+log = logging.getLogger(__name__)
+
+METERS: Final = web.AppKey("meters", Meters)
+FLAGS: Final = "X-Mem-Search-Flags"
+RESEARCH: Final = "deep_research"
+"""The mode of a universal search that is a step of a chain (seed 000)."""
+
+
+def searches(*models: type[BaseModel] | None) -> bool:
+    """Whether a route with these parameters and this body searches: it takes a question."""
+    return any("query" in model.model_fields for model in models if model is not None)
+
+
+def admit(request: web.Request, text: str, *, research: bool = False, agent: bool = False) -> None:
+    """Count one search for ``text`` and look at it, as the level of whoever asks has it.
+
+    ``research``: a step of deep research. ``agent``: asked over MCP, where one request may
+    search or not. Raises LimitReached.
+    """
+    standing = request[STANDING]
+    caller = standing.caller
+    level = level_of(Circumstances(caller, standing.remote, research, agent))
+    if level is Level.TRUSTED:
+        return
+    standing.level = level
+    policy = policy_of(request.app[OPENING].settings, level, research=research)
+    allowance = request.app[METERS].count(caller.user, policy)
+    if allowance is not None:
+        standing.allowances[policy.name] = allowance
+        if not allowance.granted:
+            log.info("%s reached the limit %s", caller.name, policy.name)
+            raise refused(allowance)
+    if level is Level.STRICT and (found := flags(text)):
+        standing.flags = found
+        # Never the question itself: the log holds nothing that people search for.
+        log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(found),
+                    REQUEST_ID.get())  # fmt: skip
+
+
+async def admit_message(request: web.Request) -> None:
+    """The same for a message of MCP that asks a tool a question; other messages are free.
+
+    What is wrong with a message is for its reader to say. Raises LimitReached.
+    """
+    standing = request[STANDING]
+    if level_of(Circumstances(standing.caller, standing.remote, agent=True)) is Level.TRUSTED:
+        return
+    try:
+        message = json.loads(await request.read())
+        asked = message["params"]["arguments"] if message["method"] == "tools/call" else {}
+        question = asked.get("query")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return
+    if isinstance(question, str):
+        admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
+
+
+def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
+    """What a search counts against."""
+    if not research:
+        return Policy("search", settings.limit_searches)
+    if level is Level.STRICT:
+        return Policy("research-remote", settings.limit_research_remote)
+    return Policy("research", settings.limit_research)
+
+
+async def check_jobs(request: web.Request, runtime: Runtime) -> None:
+    """Raises LimitReached where whoever asks has as many unfinished jobs as they may."""
+    standing = request[STANDING]
+    most = request.app[OPENING].settings.limit_jobs
+    if level_of(Circumstances(standing.caller, standing.remote)) is Level.TRUSTED or not most:
+        return
+    if len(await runtime.database.read(jobs.unfinished)) >= most:
+        raise LimitReached(
+            f"{most} jobs are under way already; wait until one has ended: GET /api/jobs",
+            policies=("jobs",),
+            retry_after=5,
+        )
+
+
+def limit_headers(request: web.Request) -> dict[str, str]:
+    """What was counted, and what a question was flagged; nothing for whom nothing was."""
+    standing = request.get(STANDING)
+    if standing is None:
+        return {}
+    told = standing.allowances.values()
+    flagged = {FLAGS: ", ".join(standing.flags)} if standing.flags else {}
+    if not told:
+        return flagged
+    return {
+        **flagged,
+        "RateLimit-Policy": ", ".join(
+            f'"{each.policy.name}";q={each.policy.quota};w={each.policy.seconds}' for each in told
+        ),
+        "RateLimit": ", ".join(
+            f'"{each.policy.name}";r={each.remaining};t={each.reset}' for each in told
+        ),
+    }

@@ -1,0 +1,54 @@
+"""The part of the URL map that remembers: jobs, research, saved searches, scopes, webhooks."""
+
+# ruff: noqa: E501 - a route is a row of a table
+from __future__ import annotations
+
+from functools import partial
+
+from mem_search.http.routing import Route
+from mem_search.http.v1 import jobs, research, saved, scopes, webhooks
+from mem_search.http.v1.lists import (
+    ExportParameters,
+    JobsListing,
+    Listing,
+    NotificationsListing,
+    OperationsListing,
+    ReplayParameters,
+    SessionReplayParameters,
+)
+from mem_search.http.v1.saved import SavedSearchBody, SavedSearchPlan
+from mem_search.http.v1.scopes import ScopeBody
+
+GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
+CREATED = 201
+
+# fmt: off
+REMEMBERED = (
+    GET("/api/v1/search/jobs", jobs.newest, "Searches in the background", "research", JobsListing),
+    GET("/api/v1/search/jobs/{id}", jobs.one, "One search in the background, with its result", "research"),
+    POST("/api/v1/search/jobs/{id}/cancel", jobs.cancel, "End a search in the background", "research", write=True),
+    DELETE("/api/v1/search/jobs/{id}", jobs.delete, "End a search in the background, or forget it", "research", write=True),
+    GET("/api/v1/search/operations", research.listed, "Steps of research, newest first", "research", OperationsListing),
+    GET("/api/v1/search/operations/{id}", research.one, "One step of research, whole", "research"),
+    POST("/api/v1/search/operations/{id}/replay", research.replay, "Do a step again and tell what differs", "research", ReplayParameters, research=True),
+    GET("/api/v1/search/sessions", research.sessions, "Research sessions, last active first", "research", Listing),
+    GET("/api/v1/search/sessions/{id}", research.session, "A research session as trees", "research"),
+    POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Do all steps of a session again", "research", SessionReplayParameters, research=True),
+    GET("/api/v1/search/sessions/{id}/export", research.export, "A session with its citations", "research", ExportParameters, replies=("text/markdown",)),
+    DELETE("/api/v1/search/sessions/{id}", research.forget, "Forget a research session", "research", write=True),
+    GET("/api/v1/saved-searches", saved.listed, "Saved searches", "saved"),
+    POST("/api/v1/saved-searches", saved.create, "Save a search", "saved", body=SavedSearchBody, write=True, status=CREATED),
+    GET("/api/v1/saved-searches/{name}", saved.one, "One saved search", "saved"),
+    PUT("/api/v1/saved-searches/{name}", saved.change, "Change a saved search", "saved", body=SavedSearchPlan, write=True),
+    DELETE("/api/v1/saved-searches/{name}", saved.remove, "Forget a saved search", "saved", write=True),
+    POST("/api/v1/saved-searches/{name}/run", saved.run, "Run a saved search now", "saved", write=True),
+    GET("/api/v1/notifications", saved.inbox, "What saved searches have told", "saved", NotificationsListing),
+    POST("/api/v1/notifications/{number}/read", saved.read, "Mark a notification as read", "saved", write=True),
+    DELETE("/api/v1/notifications/{number}", saved.dismiss, "Delete a notification", "saved", write=True),
+    GET("/api/v1/scopes", scopes.listed, "Scopes: filters with a name", "saved"),
+    GET("/api/v1/scopes/{name}", scopes.one, "One scope", "saved"),
+    PUT("/api/v1/scopes/{name}", scopes.put, "Keep a scope", "saved", body=ScopeBody, write=True),
+    DELETE("/api/v1/scopes/{name}", scopes.remove, "Delete a scope", "saved", write=True),
+    GET("/api/v1/webhooks/secret", webhooks.secret, "The secret that webhooks are signed with", "saved", write=True),
+)
+# fmt: on

@@ -1,0 +1,16 @@
+"""``/api/v1/webhooks``: what a receiver needs to know."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from mem_search.http.replies import json_reply
+from mem_search.http.routing import Call
+from mem_search.webhooks.secret import webhook_secret
+
+
+async def secret(call: Call) -> web.StreamResponse:
+    """The secret, made when it is first asked for; messages are verified with it."""
+    return json_reply({"secret": await asyncio.to_thread(webhook_secret, call.runtime.settings)})

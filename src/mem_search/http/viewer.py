@@ -1,0 +1,85 @@
+"""``GET /v/{ref}``: the address of a record that has none of its own, for people and programs.
+
+Plain HTML without scripts; nothing in a record is taken for markup or reaches anything outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from aiohttp import web
+
+from mem_search import records as kinds
+from mem_search.http import html
+from mem_search.http.records import find
+from mem_search.http.replies import JSON, json_reply, prefers
+from mem_search.http.routing import Call
+from mem_search.model import Citation, Record, Ref
+from mem_search.renderers import View, record_json
+from mem_search.renderers.words import harmless
+
+_STYLE = """
+body { font: 16px/1.6 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1f2328; background: #fff }
+h1 { font-size: 1.4rem; line-height: 1.3 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; font-size: .9rem }
+dt { color: #59636e }
+dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap }
+pre { font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; border-top: 1px solid #d0d7de;
+  padding-top: 1rem }
+a { color: inherit }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6edf3; background: #0d1117 }
+  pre { border-color: #3d444d }
+  dt { color: #9198a1 }
+}
+"""
+POLICY = html.policy(_STYLE)
+
+
+async def view(call: Call) -> web.StreamResponse:
+    """One record to read; as JSON where that is preferred to HTML."""
+    record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
+    if prefers(call.request.headers.get("Accept", ""), JSON, html.TYPE):
+        return json_reply(record_json(record, links))
+    citation = call.runtime.universal.citation(record)
+    return web.Response(
+        text=render(record, citation, call.view()),
+        content_type=html.TYPE,
+        headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
+    )
+
+
+def render(record: Record, citation: Citation, view: View) -> str:
+    """The page of ``record``."""
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{shown}</dd>" for name, shown in
+                   _fields(record, citation, view))  # fmt: skip
+    title = harmless(citation.source_title)
+    body = (
+        f"<h1>{escape(title)}</h1>\n<dl>{rows}</dl>\n<pre>{escape(harmless(record.text))}</pre>\n"
+    )
+    return html.document(title, _STYLE, body)
+
+
+def _fields(record: Record, citation: Citation, view: View) -> Iterator[tuple[str, str]]:
+    """(label, HTML) of what there is to say."""
+    kind = kinds.by_name(record.kind)
+    yield kind.label, f'<a href="/api/records/{record.ref}">{record.ref}</a>'
+    said = [
+        ("Date", view.full_date(record.created_at)),
+        ("By", citation.author),
+        ("Published", "" if citation.published_at is None else view.day(citation.published_at)),
+        ("Project", record.project),
+        ("Session", record.session),
+        ("Tags", ", ".join(record.tags)),
+        *kind.detail(record),
+    ]
+    for name, value in said:
+        if value and not (name == "Author" and citation.author):
+            yield harmless(name), escape(harmless(value))
+    if record.url.lower().startswith(("https://", "http://")):
+        address = escape(harmless(record.url))
+        yield "URL", f'<a href="{address}" rel="noreferrer noopener">{address}</a>'
+    elif record.url:
+        yield "URL", escape(harmless(record.url))

@@ -1,0 +1,139 @@
+"""One HTTP request to one reply: the SDK's transport, fed without a server of its own.
+
+The transport is an ASGI application; a request becomes its scope and its reply is collected.
+It is loaded with the first request, in a thread, so that searches go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mem_search.errors import Unavailable
+from mem_search.mcp.contract import Asker
+from mem_search.mcp.envelope import fault_in
+
+Headers = Sequence[tuple[str, str]]
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``headers`` by their lower-case names, without the length."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+
+
+class Endpoint:
+    """The MCP server of one worker; ``module`` has its ``build``, ``manager`` and ``ASKER``."""
+
+    def __init__(self, module: str = "mem_search.mcp.server") -> None:
+        self._module = module
+        self._loading = asyncio.Lock()
+        self._leave = asyncio.Event()
+        self._manager: Any = None
+        self._key = ""
+        self._holding: asyncio.Task[None] | None = None
+
+    async def answer(self, headers: Headers, body: bytes, asker: Asker) -> Reply:
+        """The reply to ``POST /mcp``. Raises Unavailable when the SDK cannot be loaded."""
+        fault = fault_in(body, {name.lower(): value for name, value in headers})
+        if fault is not None:
+            return Reply(400, fault.json(), (("content-type", JSON),))
+        if self._manager is None:
+            await self._load()
+        exchange = _Exchange(body)
+        scope = {**_scope(headers), self._key: asker}
+        await self._manager.handle_request(scope, exchange.receive, exchange.send)
+        return exchange.reply()
+
+    async def close(self) -> None:
+        """End what is under way."""
+        self._leave.set()
+        if self._holding is not None:
+            await self._holding
+
+    async def _load(self) -> None:
+        async with self._loading:
+            if self._manager is not None:
+                return
+            try:
+                server = await asyncio.to_thread(importlib.import_module, self._module)
+            except ImportError as error:
+                raise Unavailable(
+                    f"MCP cannot be loaded ({error}); install mem-search anew"
+                ) from error
+            self._key = server.ASKER
+            self._manager = await self._start(server.manager(server.build()))
+
+    async def _start(self, manager: Any) -> Any:
+        running = asyncio.Event()
+        self._holding = asyncio.create_task(self._hold(manager, running), name="mcp")
+        waiting = asyncio.create_task(running.wait())
+        await asyncio.wait((self._holding, waiting), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._holding.done():
+            self._holding.result()  # raises why it did not start
+        return manager
+
+    async def _hold(self, manager: Any, running: asyncio.Event) -> None:
+        """The transport's task group has to be entered and left by one task."""
+        async with manager.run():
+            running.set()
+            await self._leave.wait()
+
+
+class _Exchange:
+    """The two ends that an ASGI application is given."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body: bytes | None = body
+        self._status = 500
+        self._headers: Headers = ()
+        self._pieces: list[bytes] = []
+
+    async def receive(self) -> dict[str, Any]:
+        """The whole body. Who asks again waits whether the caller goes, and is not told."""
+        body, self._body = self._body, None
+        if body is None:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": body or b"", "more_body": False}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self._status = int(message["status"])
+            self._headers = [
+                (name.decode("latin-1").lower(), value.decode("latin-1"))
+                for name, value in message.get("headers", ())
+            ]
+        else:
+            self._pieces.append(message.get("body", b""))
+
+    def reply(self) -> Reply:
+        kept = [pair for pair in self._headers if pair[0] != "content-length"]
+        return Reply(self._status, b"".join(self._pieces), kept)
+
+
+def _scope(headers: Headers) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [
+            (name.lower().encode("latin-1"), value.encode("utf-8", "surrogateescape"))
+            for name, value in headers
+        ],
+        "client": None,
+        "server": None,
+    }

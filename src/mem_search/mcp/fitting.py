@@ -1,0 +1,65 @@
+"""Answers that keep to a number of tokens, counted over their JSON by ``text.tokens``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from mem_search.mcp.calling import dumped
+from mem_search.mcp.contract import Json
+from mem_search.renderers.budget import fits, most_that, nearest_to
+from mem_search.text import tokens
+
+BUDGET = 8000
+"""Agents begin to complain of an answer at some 10,000 tokens of their own counting."""
+
+Budget = Annotated[int, Field(ge=200, le=100_000, description="Longest answer; the rest is cut")]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """``items`` in their order; the texts at the places ``cut`` go on, ``left`` items are gone."""
+
+    items: list[Json]
+    left: int
+    cut: tuple[int, ...] = ()
+
+
+def fit_texts(items: Sequence[Json], name: str, limit: int) -> Fitted:
+    """The items with as much of their texts ``name`` as there is room for.
+
+    Short texts stay whole and long ones are cut to the same length, so that one long text does
+    not silence the others. Items go from the end only where they do not fit without their texts.
+    """
+    bare = [{**item, name: ""} for item in items]
+    kept = most_that(lambda count: fits(dumped(bare[:count]), limit), len(bare))
+    room = limit - tokens.count(dumped(bare[:kept]))
+    costs = [tokens.count(dumped(item[name])) if item[name] else 0 for item in items[:kept]]
+    share = most_that(
+        lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
+    )
+    cut = tuple(place for place, cost in enumerate(costs) if cost > share)
+    shown = [
+        {**item, name: _within(item[name], share)} if place in cut else item
+        for place, item in enumerate(items[:kept])
+    ]
+    return Fitted(shown, len(items) - kept, cut)
+
+
+def nearest(items: Sequence[Json], place: int, limit: int) -> Fitted:
+    """As many items around the one at ``place`` as fit; the far ones go."""
+
+    def some(count: int) -> Sequence[Json]:
+        return items[nearest_to(place, len(items), count)]
+
+    kept = most_that(lambda count: fits(dumped(some(count)), limit), len(items))
+    return Fitted(list(some(kept)), len(items) - kept)
+
+
+def _within(text: str, room: int) -> str:
+    """The beginning of ``text`` that costs at most ``room`` as JSON, which has more signs."""
+    length = most_that(lambda count: fits(dumped(tokens.cut(text, count)), room), room)
+    return tokens.cut(text, length)

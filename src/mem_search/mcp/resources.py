@@ -1,0 +1,66 @@
+"""Records as resources: ``mem://observation/42``. What a person attaches to a conversation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mem_search.errors import InputError, NotFound
+from mem_search.mcp.contract import Asker
+from mem_search.model import Filters, Record, Ref
+from mem_search.renderers import render_record
+from mem_search.search.opening import open_record
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Connection
+
+TEMPLATE = "mem://{kind}/{id}"
+MIME_TYPE = "text/markdown"
+LISTED = 20
+"""Nobody picks one of a hundred thousand from a list: the newest sessions are offered."""
+
+_URI = re.compile(r"mem://([a-z_]{1,40})/([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A record as it is offered for reading."""
+
+    uri: str
+    title: str
+    description: str
+
+
+def uri_of(record: Record) -> str:
+    """``mem://observation/42``."""
+    return f"mem://{record.kind}/{record.number}"
+
+
+async def newest(asker: Asker) -> list[Resource]:
+    """The newest session summaries."""
+    found = await asker.runtime.database.read(_newest)
+    return [
+        Resource(
+            uri_of(record),
+            asker.view.kinds(record.kind).title(record),
+            " · ".join(filter(None, (record.project, asker.view.full_date(record.created_at)))),
+        )
+        for record in found
+    ]
+
+
+async def read(asker: Asker, uri: str) -> str:
+    """The record as Markdown. Raises NotFound for whatever is no record of ours."""
+    match = _URI.fullmatch(uri)
+    try:
+        ref = Ref.parse(f"{match[1]}:{match[2]}" if match else uri)
+    except InputError:
+        raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
+    record, links = await open_record(asker.runtime.database, ref, "uri")
+    return render_record(record, asker.view, links)
+
+
+def _newest(connection: Connection) -> list[Record]:
+    filters = Filters(kinds=("session_summary",))
+    numbers = records.browse(connection, filters, "date_desc", LISTED, 0)
+    found = records.fetch(connection, numbers)
+    return [found[number] for number in numbers]

@@ -1,0 +1,10 @@
+"""The tools, one file each. Six at most: a model reads all of them before its first question."""
+
+from mem_search.mcp.contract import Tool
+from mem_search.mcp.tools.fetch import FETCH
+from mem_search.mcp.tools.get_records import GET_RECORDS
+from mem_search.mcp.tools.search import SEARCH
+from mem_search.mcp.tools.search_local_knowledge import SEARCH_LOCAL_KNOWLEDGE
+from mem_search.mcp.tools.timeline import TIMELINE
+
+TOOLS: tuple[Tool, ...] = (SEARCH, FETCH, TIMELINE, GET_RECORDS, SEARCH_LOCAL_KNOWLEDGE)

@@ -1,0 +1,53 @@
+"""Results as a table for spreadsheets and scripts: CSV as RFC 4180 has it.
+
+A line a result under a line of names, in UTF-8, ended by CR LF. New columns are only ever added
+at the end. A text that a spreadsheet would take for a formula gets an apostrophe before it
+(OWASP, "CSV Injection"), so a cell shows what was found and never acts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from mem_search.model import Page
+from mem_search.renderers.json import to_json
+from mem_search.renderers.words import one_line
+
+COLUMNS = (
+    "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
+    "url", "tags", "importance", "archived", "score",
+)  # fmt: skip
+"""Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
+
+_ACTING = tuple("=+-@\t\r＝＋－＠")
+
+
+def as_csv(page: Page) -> str:
+    """The results of ``page`` in their order."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\r\n")
+    rows.writerow(COLUMNS)
+    for result in to_json(page)["results"]:
+        rows.writerow([_cell(result[name]) for name in COLUMNS])
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return repr(value)
+        case list():
+            return _harmless("; ".join(value))
+        case _:
+            return _harmless(value)
+
+
+def _harmless(text: str) -> str:
+    line = one_line(text)
+    return f"'{line}" if line.startswith(_ACTING) else line

@@ -1,0 +1,61 @@
+"""Results as a Markdown list with links, to be put into a note or an issue.
+
+What was found is text, never markup: signs that mean something to CommonMark are escaped, and
+only web addresses become links; a record without one links to its page in the worker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from mem_search.model import Page, Record, Result
+from mem_search.renderers.account import heading, notes, paging
+from mem_search.renderers.universal import url_of
+from mem_search.renderers.view import View
+from mem_search.renderers.words import one_line
+
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
+_BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
+"""What begins a list or underlines a heading, where it stands first on a line."""
+_IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
+
+
+def as_markdown(page: Page, view: View, base: str) -> str:
+    """The listing of ``page``; ``base`` is the address of the worker, ``http://127.0.0.1:37777``."""
+    first = page.query.offset + 1
+    entries = [
+        _entry(number, result, view, base) for number, result in enumerate(page.results, first)
+    ]
+    said = [escaped(line) for line in (paging(page), *notes(page)) if line]
+    blocks = [f"# {escaped(heading(page, view).rstrip(':'))}", "\n".join(entries), *said]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def escaped(text: str) -> str:
+    """``text`` as one line that shows letter for letter, wherever it stands."""
+    signs = _SIGNS.sub(r"\\\1", one_line(text))
+    return _BLOCK.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", signs)
+
+
+def _entry(number: int, result: Result, view: View, base: str) -> str:
+    record = result.record
+    kind = view.kinds(record.kind)
+    facts = ", ".join(
+        fact for fact in (kind.label, view.day(record.created_at), escaped(record.project)) if fact
+    )
+    line = f"{number}. [{escaped(kind.title(record))}]({_address(record, base)}): {facts}"
+    lines = [f"{line}, `{record.ref}`", *_quoted(result, " " * len(f"{number}. "))]
+    return "\n".join(lines)
+
+
+def _quoted(result: Result, indent: str) -> Iterator[str]:
+    """The snippet inside the item, unless it only repeats the title."""
+    words = one_line(result.snippet.text)
+    if words and words != one_line(result.record.title):
+        yield f"{indent}> {escaped(words)}"
+
+
+def _address(record: Record, base: str) -> str:
+    return quote(one_line(url_of(record, base)), safe=_IN_ADDRESS)

@@ -1,0 +1,182 @@
+"""Deep research: the universal search whose steps are kept, each with what it depended on.
+
+A basic search goes straight through. What a step was and what came back is enough to do it
+again (``replay``) and to cite it (``renderers.research``); texts are not kept a second time.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from mem_search import __version__
+from mem_search.model import Record
+from mem_search.renderers.json import report_json
+from mem_search.renderers.research import operation_json
+from mem_search.research.chains import Place, place
+from mem_search.research.requests import Asked, dump
+from mem_search.search.asking import ms
+from mem_search.search.universal import MOST_OPERATIONS, UniversalPage, UniversalQuery
+from mem_search.search.universal_search import UniversalSearch
+from mem_search.storage.sqlite import operations
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.operations import IndexState, Operation, Seen
+from mem_search.storage.sqlite.stats import Corpus
+from mem_search.text.redaction import redact
+
+
+class Research:
+    """Searches of one store, and the steps of its research chains."""
+
+    def __init__(
+        self,
+        database: Database,
+        universal: UniversalSearch,
+        corpus: Callable[[], Awaitable[Corpus]],
+        embedder: str,
+    ) -> None:
+        self._database = database
+        self.universal = universal
+        self._corpus = corpus
+        self._embedder = embedder
+
+    async def check(self, query: UniversalQuery) -> None:
+        """Raises what ``search`` would raise for the query's place in its chain."""
+        if query.mode == "deep_research":
+            await self._place(query)
+
+    async def search(
+        self,
+        query: UniversalQuery,
+        surface: str,
+        *,
+        asked_at: datetime | None = None,
+        operation: str = "",
+    ) -> UniversalPage:
+        """As ``UniversalSearch.search``; in ``deep_research`` the page tells its operation.
+
+        ``operation`` is its id, for what may have been begun before. Raises NotFound, InputError
+        or Conflict where its chain does not allow it.
+        """
+        if query.mode != "deep_research":
+            return await self.universal.search(query, surface, asked_at=asked_at)
+        asked = Asked(query, asked_at or datetime.now().astimezone())
+        where = await self._place(query)
+        state = await self.state()
+        page = await self.universal.search(query, surface, asked_at=asked.at)
+        kept = await self._keep(
+            operation,
+            where,
+            "refine" if where.parent_id else "search",
+            query.text,
+            request=dump(replace(asked, query=replace(query, session_id=where.session_id))),
+            content_types=query.kinds,
+            results=await self.seen([(item.record, item.relevance) for item in page.items]),
+            total=page.total,
+            took_ms=page.took_ms,
+            report=report_json(page.report),
+            state=state,
+        )
+        return replace(page, beside={**page.beside, **told(kept)})
+
+    async def fetched(
+        self,
+        record: Record,
+        *,
+        session_id: str,
+        parent_id: str = "",
+        most: int = MOST_OPERATIONS,
+        started: float | None = None,
+    ) -> Operation:
+        """Keep that ``record`` was opened as a step of a session; raises as ``search`` does.
+
+        ``started`` is when that began, of ``time.perf_counter``.
+        """
+        where = await place(self._database, session_id, parent_id, most)
+        return await self._keep(
+            "",
+            where,
+            "fetch",
+            str(record.ref),
+            request={"ref": str(record.ref)},
+            content_types=(record.kind,),
+            results=await self.seen([(record, 1.0)]),
+            total=1,
+            took_ms=0.0 if started is None else ms(started),
+            report={},
+            state=await self.state(),
+        )
+
+    async def state(self) -> IndexState:
+        """What an answer would depend on now."""
+        corpus = await self._corpus()
+        return IndexState(
+            revision=await self._database.read(operations.revision),
+            passages=corpus.size,
+            waiting=corpus.waiting,
+            embedder=self._embedder,
+            version=__version__,
+        )
+
+    async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[Seen, ...]:
+        """(record, relevance) as what is kept of a result."""
+        numbers = [record.number for record, _ in results]
+        digests = await self._database.read(operations.digests, numbers)
+        return tuple(
+            Seen(str(record.ref), digests.get(record.number, ""), relevance)
+            for record, relevance in results
+        )
+
+    async def _place(self, query: UniversalQuery) -> Place:
+        return await place(
+            self._database, query.session_id, query.parent_operation_id, query.max_operations
+        )
+
+    async def _keep(
+        self,
+        operation: str,
+        where: Place,
+        kind: operations.OperationType,
+        text: str,
+        *,
+        request: dict[str, Any],
+        content_types: Sequence[str],
+        results: tuple[Seen, ...],
+        total: int,
+        took_ms: float,
+        report: dict[str, Any],
+        state: IndexState,
+    ) -> Operation:
+        clean, secrets = redact(text)
+        if secrets:
+            # It could not be asked again as it was: what is kept says so (see ``replay``).
+            request = {**request, "search": {**request["search"], "query": clean}}
+            report = {name: value for name, value in report.items() if name != "analyzed"}
+        kept = Operation(
+            id=operation or str(uuid.uuid4()),
+            session_id=where.session_id,
+            parent_id=where.parent_id,
+            type=kind,
+            query=clean,
+            mode="deep_research",
+            content_types=tuple(content_types),
+            request=request,
+            redacted=bool(secrets),
+            results=results,
+            total_count=total,
+            took_ms=took_ms,
+            report=report,
+            index_state=state,
+            created_at=int(time.time() * 1000),
+        )
+        await self._database.write(operations.add, kept)
+        return kept
+
+
+def told(operation: Operation) -> dict[str, Any]:
+    """What a reply says of the operation that it is."""
+    return {"operations": [operation_json(operation)], "session_id": operation.session_id}

@@ -1,0 +1,93 @@
+"""Doing an operation again, as of its own moment, and saying what came out differently.
+
+With the same index the result is the same. Nothing of a replay is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mem_search.errors import Conflict, NotFound
+from mem_search.model import Record, Ref
+from mem_search.research.drift import Drift, drift
+from mem_search.research.operations import Research
+from mem_search.research.requests import load
+from mem_search.search.universal import UniversalPage
+from mem_search.storage.sqlite import operations, records
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.operations import IndexState, Operation
+
+NOBODY = ""
+"""The surface of what nobody asks just now: it is not noted in the log of searches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """``page`` of a search, ``record`` of a fetch; ``deleted`` are refs that are no more."""
+
+    operation: Operation
+    index_state: IndexState
+    drift: Drift
+    page: UniversalPage | None = None
+    record: Record | None = None
+    deleted: frozenset[str] = frozenset()
+
+    @property
+    def is_identical(self) -> bool:
+        return not self.drift
+
+    @property
+    def is_same_index(self) -> bool:
+        return self.index_state == self.operation.index_state
+
+
+class Replays:
+    """Replays the operations of one store."""
+
+    def __init__(self, database: Database, research: Research) -> None:
+        self._database = database
+        self._research = research
+
+    async def get(self, operation: str) -> Operation:
+        """Raises NotFound."""
+        found = await self._database.read(operations.get, operation)
+        if found is None:
+            raise NotFound(
+                f"no operation {operation[:60]!r}; GET /api/v1/search/operations lists them"
+            )
+        return found
+
+    async def session(self, session: str) -> list[Operation]:
+        """All operations of a session in their order. Raises NotFound."""
+        found = await self._database.read(operations.of_session, session)
+        if not found:
+            raise NotFound(f"no session {session[:60]!r}; GET /api/v1/search/sessions lists them")
+        return found
+
+    async def replay(self, operation: Operation) -> Replay:
+        """Do it again. Raises Conflict where a secret of its question was not kept."""
+        if operation.redacted:
+            raise Conflict(
+                f"operation {operation.id} cannot be replayed: its question held a secret, which"
+                " was not kept"
+            )
+        state = await self._research.state()
+        if operation.type == "fetch":
+            return await self._fetch(operation, state)
+        asked = load(operation.request)
+        page = await self._research.universal.search(asked.query, NOBODY, asked_at=asked.at)
+        after = await self._research.seen([(item.record, item.relevance) for item in page.items])
+        found = drift(operation.results, after, operation.total_count, page.total)
+        return Replay(operation, state, found, page, deleted=await self._deleted(found))
+
+    async def _fetch(self, operation: Operation, state: IndexState) -> Replay:
+        ref = Ref.parse(operation.results[0].ref)
+        record = (await self._database.read(records.fetch, [ref.number])).get(ref.number)
+        after = await self._research.seen([(record, 1.0)] if record is not None else [])
+        found = drift(operation.results, after, 1, len(after))
+        return Replay(operation, state, found, record=record, deleted=await self._deleted(found))
+
+    async def _deleted(self, found: Drift) -> frozenset[str]:
+        numbers = {change.ref: Ref.parse(change.ref).number for change in found.gone}
+        there = await self._database.read(operations.digests, list(numbers.values()))
+        return frozenset(ref for ref, number in numbers.items() if number not in there)

@@ -1,0 +1,291 @@
+"""Searches in the background: stored before they run, resumed after a restart, kept for a day.
+
+The result is exactly the reply that the same search would have got in the foreground. Two run
+at a time; sync and import have a queue of their own (``jobs``) and keep none of these waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, StorageError
+from mem_search.renderers.universal import universal_json
+from mem_search.research.operations import Research
+from mem_search.research.requests import Asked, dump, load
+from mem_search.storage.sqlite import search_jobs, webhook_deliveries
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.search_jobs import UNFINISHED, SearchJob, Status
+from mem_search.storage.sqlite.webhook_deliveries import Delivery
+from mem_search.text import dates
+from mem_search.text.redaction import redact
+from mem_search.webhooks.deliveries import Deliveries, new_message
+
+log = logging.getLogger(__name__)
+
+MOST_UNFINISHED = 10
+"""At once, per user: a store has one."""
+
+POLICY = "background_jobs"
+"""Seed 000's name for that limit."""
+
+KEEP_MS = 24 * 3600 * 1000
+"""Ended jobs are kept for a day, with their results."""
+
+AT_ONCE = 2
+RETRY_SECONDS = 2
+_SWEEP_SECONDS = 600.0
+_STEPS = ("searching", "writing the answer")
+
+
+class TooManyJobs(LimitReached):
+    """No room for another unfinished job."""
+
+    code = "too_many_jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A job and the message about it, where one was asked for."""
+
+    job: SearchJob
+    delivery: Delivery | None = None
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.job.status in UNFINISHED
+
+    @property
+    def expires_at(self) -> int | None:
+        """When an ended job is forgotten, in milliseconds."""
+        ended = self.job.completed_at
+        return None if ended is None else ended + KEEP_MS
+
+
+class SearchJobs:
+    """The background searches of one store. ``run`` until cancelled."""
+
+    def __init__(self, database: Database, research: Research, deliveries: Deliveries) -> None:
+        self._database = database
+        self._research = research
+        self._deliveries = deliveries
+        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._cancelled: set[str] = set()
+
+    async def submit(
+        self,
+        asked: Asked,
+        surface: str,
+        *,
+        base: str,
+        webhook_url: str | None = None,
+        flags: Sequence[str] = (),
+    ) -> str:
+        """Queue a search; returns the id of its job.
+
+        ``base`` is where the worker is reached, for the links of the reply, and ``flags`` are what
+        the question was flagged, which the reply tells. Raises
+        RefusedReceiver for a webhook that can never be called, TooManyJobs, and what
+        ``Research.check`` raises.
+        """
+        if webhook_url is not None:
+            self._deliveries.check(webhook_url)
+        await self._research.check(asked.query)
+        job = str(uuid.uuid4())
+        if not await self._database.write(
+            search_jobs.create,
+            job,
+            {**dump(asked), "base": base, "flags": [*flags]},
+            surface=surface,
+            webhook_url=webhook_url or "",
+            at=_now(),
+            most=MOST_UNFINISHED,
+        ):
+            raise TooManyJobs(
+                f"{MOST_UNFINISHED} background searches are unfinished; wait for one of them",
+                policies=(POLICY,),
+                retry_after=RETRY_SECONDS,
+            )
+        self._waiting.put_nowait(job)
+        return job
+
+    async def get(self, job: str) -> Told:
+        """Raises NotFound, also for one that has expired."""
+        found = await self._database.read(search_jobs.get, job, _now() - KEEP_MS)
+        if found is None:
+            raise NotFound(
+                f"no search job {job[:60]!r}; they are kept for a day after they ended, and"
+                " GET /api/v1/search/jobs lists them"
+            )
+        (told,) = await self._told([found])
+        return told
+
+    async def newest(self, status: str, limit: int, offset: int) -> tuple[list[Told], int]:
+        """A page of jobs without their results, the newest first, and how many there are."""
+        found, total = await self._database.read(
+            search_jobs.newest, _now() - KEEP_MS, status, limit, offset
+        )
+        return await self._told(found), total
+
+    async def cancel(self, job: str) -> Told:
+        """End an unfinished job. Raises NotFound, Conflict when it has ended already."""
+        told = await self.get(job)
+        found = told.job
+        if told.is_unfinished:
+            self._cancelled.add(job)
+            if task := self._running.get(job):
+                task.cancel()
+            if await self._end(found, "cancelled"):
+                return await self.get(job)
+            self._cancelled.discard(job)
+            found = (await self.get(job)).job
+        raise Conflict(f"search job {job} is already {found.status}", field="id")
+
+    async def forget(self, job: str) -> None:
+        """Delete an ended job with its result. Raises NotFound, Conflict for an unfinished one."""
+        told = await self.get(job)
+        if told.is_unfinished:
+            raise Conflict(f"search job {job} is {told.job.status}; cancel it first", field="id")
+        await self._database.write(search_jobs.forget, job)
+
+    async def run(self) -> None:
+        """Take up what a former worker left, then what comes, until cancelled."""
+        for job in await self._database.read(search_jobs.unfinished):
+            self._waiting.put_nowait(job)
+        workers = [asyncio.create_task(self._work(), name="search jobs") for _ in range(AT_ONCE)]
+        try:
+            while True:
+                with suppress(StorageError):  # the next sweep tries again; reads see none of it
+                    await self._database.write(search_jobs.expire, _now() - KEEP_MS)
+                await asyncio.sleep(_SWEEP_SECONDS)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._waiting.get()
+            if job in self._running:
+                continue
+            task = asyncio.create_task(self._do(job), name=f"search job {job}")
+            self._running[job] = task
+            try:
+                await task
+            except asyncio.CancelledError:
+                if job not in self._cancelled:  # the worker stops: the next start resumes it
+                    task.cancel()
+                    raise
+            except StorageError as error:
+                # Not even its state could be written: the next start runs it again.
+                log.error("search job %s was left: %s", job, error)
+            finally:
+                self._running.pop(job, None)
+                self._cancelled.discard(job)
+
+    async def _do(self, job: str) -> None:
+        found = await self._database.read(search_jobs.get, job, 0)
+        if found is None or job in self._cancelled:
+            return
+        if not await self._database.write(search_jobs.start, job, _now()):
+            return
+        try:
+            reply = await self._answer(found)
+        except StorageError:
+            raise
+        except MemSearchError as error:
+            await self._end(found, "failed", error=error.message)
+        except Exception as error:
+            # A bug in one search must not end the queue; it is logged whole and told.
+            log.exception("search job %s failed", job)
+            await self._end(found, "failed", error=f"internal error: {type(error).__name__}")
+        else:
+            await self._end(found, "completed", reply=reply)
+
+    async def _answer(self, job: SearchJob) -> dict[str, Any]:
+        asked = load(job.request)
+        await self._report(job, 0)
+        page = await self._research.search(
+            asked.query, job.surface, asked_at=asked.at, operation=job.id
+        )
+        await self._report(job, 1)
+        reply = universal_json(page, job.request["base"])
+        if flags := job.request["flags"]:
+            reply["search"]["flags"] = flags
+        return reply
+
+    async def _report(self, job: SearchJob, done: int) -> None:
+        await self._database.write(search_jobs.report, job.id, _STEPS[done], done, len(_STEPS))
+
+    async def _end(
+        self,
+        job: SearchJob,
+        status: Status,
+        *,
+        reply: Mapping[str, Any] | None = None,
+        error: str = "",
+    ) -> bool:
+        """Keep how it ended and, in the same transaction, the message about it."""
+        result = None if reply is None else await asyncio.to_thread(_json, reply)
+        at = _now()
+        is_told = bool(job.webhook_url) and status != "cancelled"
+        event = f"search_job.{status}"
+        message, body = new_message(event, at, _summary(job, status, at, reply, error))
+
+        def keep(connection: Connection) -> bool:
+            ended = search_jobs.end(
+                connection,
+                job.id,
+                status,
+                at,
+                result=result,
+                error=error,
+                delivery=message if is_told else None,
+            )
+            if ended and is_told:
+                webhook_deliveries.add(connection, message, event, job.webhook_url, body, at)
+            return ended
+
+        ended = await self._database.write(keep)
+        self._deliveries.wake()
+        return ended
+
+    async def _told(self, jobs: list[SearchJob]) -> list[Told]:
+        wanted = [job.delivery_id for job in jobs if job.delivery_id]
+        found = await self._database.read(webhook_deliveries.fetch, wanted) if wanted else {}
+        return [Told(job, found.get(job.delivery_id or "")) for job in jobs]
+
+
+def _summary(
+    job: SearchJob, status: Status, at: int, reply: Mapping[str, Any] | None, error: str
+) -> dict[str, Any]:
+    """What the webhook is told: that it has ended, and where the result is; not the result.
+
+    What is found is private, and a receiver may be anywhere: it asks for it with a token.
+    """
+    return {
+        "job_id": job.id,
+        "status": status,
+        "query": redact(job.request["search"]["query"])[0],
+        "total_count": None if reply is None else reply["total_count"],
+        "error_message": error or None,
+        "created_at": dates.iso(job.created_at),
+        "completed_at": dates.iso(at),
+        "result_url": f"{job.request['base']}/api/v1/search/jobs/{job.id}",
+    }
+
+
+def _json(reply: Mapping[str, Any]) -> str:
+    return json.dumps(reply, ensure_ascii=True, allow_nan=False)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

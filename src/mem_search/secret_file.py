@@ -1,0 +1,41 @@
+"""A secret kept in a file of the home: written whole or not at all, for its owner's eyes only."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+def read_or_create(file: Path, new: Callable[[], str]) -> str:
+    """What ``file`` holds; a file that is not there, or empty, gets ``new()`` first.
+
+    Two processes that come at once end up with the same secret. Raises OSError.
+    """
+    return read(file) or _create(file, new())
+
+
+def read(file: Path) -> str:
+    """What ``file`` holds, empty where there is none. Raises OSError."""
+    return file.read_text("utf-8").strip() if file.is_file() else ""
+
+
+def _create(file: Path, secret: str) -> str:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            opened.write(secret + "\n")
+            opened.flush()
+            os.fsync(opened.fileno())
+        if file.is_file() and not read(file):
+            part.replace(file)  # an empty file holds no secret
+        else:
+            os.link(part, file)  # refused when somebody else was first
+    except FileExistsError:
+        return read(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return secret

@@ -1,0 +1,164 @@
+"""What a search looks at of every record, in memory: columns by record number.
+
+Filters and conversations are asked about hundreds to tens of thousands of records in one
+search; as statements that costs more than ranking does. About 40 bytes a record. The store
+stays the truth: what was written since (``changes``) is read again before the next search.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import KINDS
+from mem_search.storage.sqlite.database import Database
+
+Numbers = NDArray[np.int64]
+GONE: Final = 255
+"""The kind of a number that is no record, or none any more."""
+
+_NAMED = ("project", "session", "source")
+
+
+class Names:
+    """Numbers for the strings of a column; they are only ever added. 0 is the empty string."""
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+
+    def number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def among(self, passes: Callable[[str], bool]) -> list[int]:
+        """Numbers of the names that pass."""
+        return [number for name, number in list(self._numbers.items()) if passes(name)]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays indexed by record number, all of one length; ``kinds`` are indices into KINDS.
+
+    ``projects``, ``sessions`` and ``sources`` are numbers of ``names``; times are milliseconds;
+    an importance that nobody gave is NaN.
+    """
+
+    kinds: NDArray[np.uint8]
+    projects: NDArray[np.int32]
+    sessions: NDArray[np.int32]
+    sources: NDArray[np.int32]
+    positions: NDArray[np.int32]
+    created: Numbers
+    updated: Numbers
+    importance: NDArray[np.float64]
+    archived: NDArray[np.bool_]
+    names: dict[str, Names]
+
+    @property
+    def size(self) -> int:
+        """One more than the highest record number known."""
+        return len(self.kinds)
+
+    def exist(self, records: Numbers) -> NDArray[np.bool_]:
+        inside = records < self.size
+        return np.asarray(inside & (self.kinds[np.where(inside, records, 0)] != GONE))
+
+    def conversations(self, records: Numbers) -> Numbers:
+        """A number for the session and project of each record; 0 outside of sessions."""
+        sessions = self.sessions[records].astype(np.int64)
+        return np.where(sessions > 0, (sessions << 32) | self.projects[records], 0)
+
+
+def _empty(size: int, names: dict[str, Names]) -> Columns:
+    return Columns(
+        kinds=np.full(size, GONE, np.uint8),
+        projects=np.zeros(size, np.int32),
+        sessions=np.zeros(size, np.int32),
+        sources=np.zeros(size, np.int32),
+        positions=np.zeros(size, np.int32),
+        created=np.zeros(size, np.int64),
+        updated=np.zeros(size, np.int64),
+        importance=np.full(size, np.nan, np.float64),
+        archived=np.zeros(size, np.bool_),
+        names=names,
+    )
+
+
+@dataclass(slots=True)
+class RecordColumns:
+    """The columns of one store, as new as its last committed write."""
+
+    database: Database
+    _known: Columns = field(default_factory=lambda: _empty(1, {name: Names() for name in _NAMED}))
+    _loaded: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    async def fresh(self) -> Columns:
+        """Columns that have every record that was committed before the call."""
+        if not self._loaded or self.database.changes.any:
+            return await self.database.read(self._refresh)
+        return self._known
+
+    def _refresh(self, connection: sqlite3.Connection) -> Columns:
+        with self._lock:
+            # Taken before the first statement: its snapshot has all that was told until now.
+            changed = self.database.changes.take()
+            if changed is None or not self._loaded:
+                self._known = _read(connection, _empty(1, self._known.names), None)
+                self._loaded = True
+            elif changed:
+                self._known = _read(connection, self._known, changed)
+            return self._known
+
+
+def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | None) -> Columns:
+    """New columns in which the rows of ``only``, or all, are as the store has them now."""
+    wanted = None if only is None else sorted(only)
+    condition = "" if wanted is None else "where id in (select value from json_each(?))"
+    # One row, however many records: each that Python takes costs a turn at its lock.
+    row = connection.execute(
+        "select json_group_array(id), json_group_array(kind), json_group_array(project),"
+        " json_group_array(session), json_group_array(source), json_group_array(position),"
+        " json_group_array(created_at), json_group_array(updated_at),"
+        " json_group_array(importance), json_group_array(archived)"
+        f" from records {condition}",
+        () if wanted is None else (json.dumps(wanted),),
+    ).fetchone()
+    ids, kinds, projects, sessions, sources, *numbers = (json.loads(column) for column in row)
+    positions, created, updated, importance, archived = numbers
+    size = max(known.size, max(ids, default=0) + 1, (wanted or [0])[-1] + 1)
+    columns = _grown(known, size)
+    if wanted is not None:
+        columns.kinds[wanted] = GONE
+    places = np.array(ids, dtype=np.int64)
+    index = {name: place for place, name in enumerate(KINDS)}
+    columns.kinds[places] = [index[kind] for kind in kinds]
+    columns.projects[places] = _numbers(known.names["project"], projects)
+    columns.sessions[places] = _numbers(known.names["session"], sessions)
+    columns.sources[places] = _numbers(known.names["source"], sources)
+    columns.positions[places] = positions
+    columns.created[places] = created
+    columns.updated[places] = updated
+    columns.importance[places] = np.array(importance, dtype=np.float64)
+    columns.archived[places] = np.array(archived, dtype=np.bool_)
+    return columns
+
+
+def _numbers(names: Names, values: Sequence[str]) -> list[int]:
+    return [names.number(value) for value in values]
+
+
+def _grown(known: Columns, size: int) -> Columns:
+    """A copy with room: searches under way keep the columns they began with."""
+    larger = _empty(size, known.names)
+    for column in fields(Columns):
+        if column.name != "names":
+            values: NDArray[Any] = getattr(known, column.name)
+            getattr(larger, column.name)[: known.size] = values
+    return larger

@@ -1,0 +1,28 @@
+"""The step ``m006_tokens``."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from mem_search.storage.sqlite.migrations._script import run
+
+
+def m006_tokens(connection: sqlite3.Connection) -> None:
+    """Tokens that were given out. Used in the worker's own store only; a user's has none.
+
+    ``digest`` is the SHA-256 of the secret: whoever reads the file cannot ask with it.
+    """
+    run(
+        connection,
+        """
+        create table tokens(
+            name text primary key,
+            user text not null,
+            digest blob not null unique,
+            read_only integer not null,
+            created_at integer not null,
+            expires_at integer,
+            last_used_at integer
+        ) without rowid;
+    """,
+    )

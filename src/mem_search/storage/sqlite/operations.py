@@ -1,0 +1,235 @@
+"""The steps of research chains: what was asked, what came back, and the state of the index.
+
+Of a result only its ref, its content hash and its relevance are kept: what a record said is
+looked up where it stands, and gone where it was forgotten. Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+OperationType = Literal["search", "fetch", "refine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One result as it was: ``digest`` is the record's content hash in hex."""
+
+    ref: str
+    digest: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What an answer depends on besides the question.
+
+    ``revision`` counts changes of records and scopes; ``passages`` and ``waiting`` are what
+    ranking knew of the whole; ``embedder`` is the fingerprint of the space, ``version`` that of
+    mem-search.
+    """
+
+    revision: int
+    passages: int
+    waiting: int
+    embedder: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step. ``request`` holds every field of it, so that it can be done again.
+
+    A ``redacted`` one had a secret in its question, which was not kept.
+    """
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    type: OperationType
+    query: str
+    mode: str
+    content_types: tuple[str, ...]
+    request: Mapping[str, Any]
+    redacted: bool
+    results: tuple[Seen, ...]
+    total_count: int
+    took_ms: float
+    report: Mapping[str, Any]
+    index_state: IndexState
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The operations that share a ``session_id``, in numbers."""
+
+    id: str
+    operations: int
+    first_query: str
+    started_at: int
+    last_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which operations; empty is any."""
+
+    session_id: str = ""
+    type: str = ""
+    since: int | None = None
+    until: int | None = None
+
+
+_COLUMNS = (
+    "id, session_id, parent_id, type, query, mode, content_types, request, redacted, results,"
+    " total_count, took_ms, report, index_state, created_at"
+)
+
+
+def add(connection: sqlite3.Connection, operation: Operation) -> None:
+    """Keep ``operation``, in place of what has its id: the same step, cut off before its end."""
+    connection.execute(
+        f"insert or replace into search_operations({_COLUMNS})"
+        " values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            operation.id,
+            operation.session_id,
+            operation.parent_id,
+            operation.type,
+            operation.query,
+            operation.mode,
+            json.dumps(operation.content_types),
+            json.dumps(operation.request),
+            int(operation.redacted),
+            json.dumps([[each.ref, each.digest, each.relevance] for each in operation.results]),
+            operation.total_count,
+            operation.took_ms,
+            json.dumps(operation.report),
+            json.dumps(asdict(operation.index_state)),
+            operation.created_at,
+        ),
+    )
+
+
+def get(connection: sqlite3.Connection, operation: str) -> Operation | None:
+    row = connection.execute(
+        f"select {_COLUMNS} from search_operations where id = ?", (operation,)
+    ).fetchone()
+    return _operation(row) if row else None
+
+
+def chain_length(connection: sqlite3.Connection, operation: str) -> int:
+    """How many operations there are from the first of its chain to ``operation``, both counted."""
+    (length,) = connection.execute(
+        "with recursive chain(id) as ("
+        " select ? union all select o.parent_id from search_operations o"
+        " join chain on o.id = chain.id where o.parent_id is not null)"
+        " select count(*) from chain",
+        (operation,),
+    ).fetchone()
+    return int(length)
+
+
+def newest(
+    connection: sqlite3.Connection, wanted: Wanted, limit: int, offset: int
+) -> tuple[list[Operation], int]:
+    """A page of operations, the newest first, and how many there are."""
+    condition, values = _where(wanted)
+    (total,) = connection.execute(
+        f"select count(*) from search_operations where {condition}", values
+    ).fetchone()
+    rows = connection.execute(
+        f"select {_COLUMNS} from search_operations where {condition}"
+        " order by seq desc limit ? offset ?",
+        (*values, limit, offset),
+    )
+    return [_operation(row) for row in rows], total
+
+
+def of_session(connection: sqlite3.Connection, session: str) -> list[Operation]:
+    """All operations of a session in the order they were done; empty for none."""
+    rows = connection.execute(
+        f"select {_COLUMNS} from search_operations where session_id = ? order by seq", (session,)
+    )
+    return [_operation(row) for row in rows]
+
+
+def sessions(connection: sqlite3.Connection, limit: int, offset: int) -> tuple[list[Session], int]:
+    """A page of sessions, the last active first, and how many there are."""
+    (total,) = connection.execute(
+        "select count(distinct session_id) from search_operations where session_id != ''"
+    ).fetchone()
+    rows = connection.execute(
+        "select s.session_id, s.operations, o.query, o.created_at, s.last_at from ("
+        " select session_id, count(*) as operations, max(created_at) as last_at,"
+        " min(seq) as first, max(seq) as last from search_operations"
+        " where session_id != '' group by session_id) s"
+        " join search_operations o on o.seq = s.first order by s.last desc limit ? offset ?",
+        (limit, offset),
+    )
+    return [Session(*row) for row in rows], total
+
+
+def forget(connection: sqlite3.Connection, session: str) -> int:
+    """Delete the operations of a session; returns how many there were."""
+    (count,) = connection.execute(
+        "select count(*) from search_operations where session_id = ?", (session,)
+    ).fetchone()
+    connection.execute("delete from search_operations where session_id = ?", (session,))
+    return int(count)
+
+
+def revision(connection: sqlite3.Connection) -> int:
+    """How often a record was stored, changed or removed, or a scope."""
+    (value,) = connection.execute("select value from revision").fetchone()
+    return int(value)
+
+
+def digests(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
+    """number → content hash in hex, of those records that there are."""
+    rows = connection.execute(
+        "select id, lower(hex(content_hash)) from records"
+        " where id in (select value from json_each(?))",
+        (json.dumps(list(numbers)),),
+    )
+    return dict(rows.fetchall())
+
+
+def _where(wanted: Wanted) -> tuple[str, list[Any]]:
+    terms = {
+        "session_id = ?": wanted.session_id or None,
+        "type = ?": wanted.type or None,
+        "created_at >= ?": wanted.since,
+        "created_at <= ?": wanted.until,
+    }
+    held = {term: value for term, value in terms.items() if value is not None}
+    return " and ".join(held) or "1", list(held.values())
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
+    (
+        operation, session, parent, kind, query, mode, content_types, request, redacted, results,
+        total, took, report, state, created,
+    ) = row  # fmt: skip
+    return Operation(
+        id=operation,
+        session_id=session,
+        parent_id=parent,
+        type=kind,
+        query=query,
+        mode=mode,
+        content_types=tuple(json.loads(content_types)),
+        request=json.loads(request),
+        redacted=bool(redacted),
+        results=tuple(Seen(*each) for each in json.loads(results)),
+        total_count=total,
+        took_ms=took,
+        report=json.loads(report),
+        index_state=IndexState(**json.loads(state)),
+        created_at=created,
+    )

@@ -1,0 +1,115 @@
+"""Messages on their way: each until it is accepted, refused or given up, then for a week.
+
+Times are milliseconds since 1970. ``body`` is exactly what is signed and sent, every time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+State = Literal["pending", "delivered", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message to one receiver. ``next_at`` is when it is tried next, while it is pending."""
+
+    id: str
+    event: str
+    url: str
+    body: bytes
+    state: State
+    attempts: int
+    next_at: int
+    status: int | None
+    error: str
+    created_at: int
+    ended_at: int | None
+
+
+_COLUMNS = "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
+
+
+def add(
+    connection: sqlite3.Connection, delivery: str, event: str, url: str, body: bytes, at: int
+) -> None:
+    """A new message, due at once; nothing happens for an id that is there already."""
+    connection.execute(
+        "insert or ignore into webhook_deliveries(id, event, url, body, next_at, created_at)"
+        " values(?, ?, ?, ?, ?, ?)",
+        (delivery, event, url, body, at, at),
+    )
+
+
+def due(connection: sqlite3.Connection, now: int, limit: int) -> list[Delivery]:
+    """Those to try now, the longest waiting first."""
+    rows = connection.execute(
+        f"select {_COLUMNS} from webhook_deliveries where state = 'pending' and next_at <= ?"
+        " order by next_at, id limit ?",
+        (now, limit),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def next_at(connection: sqlite3.Connection) -> int | None:
+    """When the next one is to be tried; None when nothing waits."""
+    (at,) = connection.execute(
+        "select min(next_at) from webhook_deliveries where state = 'pending'"
+    ).fetchone()
+    return None if at is None else int(at)
+
+
+def tried(
+    connection: sqlite3.Connection,
+    delivery: str,
+    *,
+    status: int | None,
+    error: str,
+    again_at: int,
+) -> None:
+    """It failed and will be tried again."""
+    connection.execute(
+        "update webhook_deliveries set attempts = attempts + 1, status = ?, error = ?,"
+        " next_at = ? where id = ?",
+        (status, error, again_at, delivery),
+    )
+
+
+def end(
+    connection: sqlite3.Connection,
+    delivery: str,
+    state: State,
+    *,
+    status: int | None,
+    error: str,
+    at: int,
+) -> None:
+    """It was accepted, or will never be."""
+    connection.execute(
+        "update webhook_deliveries set state = ?, attempts = attempts + 1, status = ?, error = ?,"
+        " ended_at = ? where id = ?",
+        (state, status, error, at, delivery),
+    )
+
+
+def fetch(connection: sqlite3.Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
+    """Those of these ids that there are."""
+    marks = ", ".join("?" * len(deliveries))
+    rows = connection.execute(
+        f"select {_COLUMNS} from webhook_deliveries where id in ({marks})", tuple(deliveries)
+    )
+    return {row[0]: _delivery(row) for row in rows}
+
+
+def expire(connection: sqlite3.Connection, before: int) -> int:
+    """Drop what ended before; returns how many."""
+    return connection.execute(
+        "delete from webhook_deliveries where ended_at < ?", (before,)
+    ).rowcount
+
+
+def _delivery(row: tuple[Any, ...]) -> Delivery:
+    return Delivery(*row)

@@ -1,0 +1,81 @@
+"""Which words of a text are those of a question: what is lit up, and what a snippet shows.
+
+The index stems, drops accents and cuts Chinese, Japanese and Korean into pairs of characters;
+here a text is read alike, nearly enough to show why it matched.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from mem_search.text.words import is_cjk, pairs
+
+WORD = re.compile(r"[^\W_]+")
+
+
+class Lit:
+    """The words of one question, lower-case. Make it with ``lit``."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        runs = [run for word in words for run in WORD.findall(word)]
+        self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
+        self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
+        roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
+        # A word begins with its stem, but for accents: few words need a closer look.
+        self._ascii = re.compile(rf"(?<![^\W_])(?:{roots})[^\W_]*", re.IGNORECASE)
+        self._likely = re.compile(
+            rf"(?<![^\W_])(?:(?:{roots})[^\W_]*|[^\W_]*[^\W_\x00-\x7f][^\W_]*)", re.IGNORECASE
+        )
+
+    def __call__(self, word: str) -> bool:
+        """Whether ``word`` is one of them or inflects one; of a CJK run, whether it has any."""
+        return stem(_plain(word.lower())) in self._stems or any(
+            pair in word for pair in self._pairs
+        )
+
+    def places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """Where in ``text[start:end]`` they stand, in order, each with what it stands for."""
+        pattern = self._ascii if text.isascii() else self._likely
+        for match in pattern.finditer(text, start, end):
+            word = match[0]
+            if (root := stem(_plain(word.lower()))) in self._stems:
+                yield match.start(), root
+            elif self._pairs and not word.isascii():
+                for at in range(len(word)):
+                    for pair in self._pairs:
+                        if word.startswith(pair, at):
+                            yield match.start() + at, pair
+
+    def stands_in(self, text: str) -> bool:
+        """Whether any of them stands in ``text``."""
+        return any(True for _ in self.places(text, 0, len(text)))
+
+    def count_in(self, text: str) -> int:
+        """How many different ones stand in ``text``."""
+        return len({root for _, root in self.places(text, 0, len(text))})
+
+
+@lru_cache(maxsize=256)
+def lit(words: tuple[str, ...]) -> Lit:
+    """The words of a question as they are recognised in texts."""
+    return Lit(words)
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
+    for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _plain(word: str) -> str:
+    """Without accents, as the full-text index has it."""
+    if word.isascii():
+        return word
+    taken_apart = unicodedata.normalize("NFD", word)
+    return "".join(char for char in taken_apart if not unicodedata.combining(char))

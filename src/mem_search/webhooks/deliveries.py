@@ -1,0 +1,129 @@
+"""Messages on their way: stored first, then tried until accepted, refused or given up.
+
+A message is at the receiver at least once; its id stays the same, so that the receiver can tell
+a repeated one. What waits is in the store and survives the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import random
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from mem_search.errors import StorageError
+from mem_search.storage.sqlite import webhook_deliveries as stored
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.webhook_deliveries import Delivery
+from mem_search.text import dates
+from mem_search.webhooks.sending import Sender
+
+log = logging.getLogger(__name__)
+
+MOST_ATTEMPTS = 8
+"""With these pauses the last one comes about eight hours after the first."""
+
+FIRST_PAUSE = 5.0
+FACTOR = 4.0
+JITTER = 0.25
+"""A pause is up to this share longer or shorter: many that failed at once come apart."""
+
+AT_ONCE = 8
+KEEP_MS = 7 * 24 * 3600 * 1000
+_RETRY_SECONDS = 5.0
+_LONGEST_WAIT = 3600.0
+
+
+def pause(attempts: int, chance: float) -> float:
+    """Seconds to wait after the ``attempts``-th attempt; ``chance`` is in 0..1."""
+    return FIRST_PAUSE * FACTOR ** (attempts - 1) * (1 + JITTER * (2 * chance - 1))
+
+
+def new_message(event: str, at: int, data: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The id and the body of a message about what happened ``at`` (ms).
+
+    Both are for ``stored.add``, in the transaction of what the message tells about.
+    """
+    body = {"type": event, "timestamp": dates.iso(at), "data": data}
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f"msg_{uuid.uuid4().hex}", text.encode("utf-8", "backslashreplace")
+
+
+class Deliveries:
+    """Delivers what ``stored.add`` keeps. ``run`` until cancelled; ``wake`` after adding."""
+
+    def __init__(self, database: Database, sender: Sender) -> None:
+        self._database = database
+        self._sender = sender
+        self._work = asyncio.Event()
+
+    def check(self, url: str) -> None:
+        """Raises RefusedReceiver, naming ``webhook_url``, for a URL that can never be asked."""
+        self._sender.check(url)
+
+    def wake(self) -> None:
+        """There is something new to deliver."""
+        self._work.set()
+
+    async def run(self) -> None:
+        """Deliver what is due, then wait for what comes due or is added."""
+        while True:
+            self._work.clear()
+            try:
+                wait = await self._deliver_due()
+            except StorageError as error:
+                log.warning("webhooks wait: %s", error)
+                wait = _RETRY_SECONDS
+            try:
+                async with asyncio.timeout(wait):
+                    await self._work.wait()
+            except TimeoutError:
+                continue
+
+    async def close(self) -> None:
+        """Close connections; what waits is delivered after the next start."""
+        await self._sender.close()
+
+    async def _deliver_due(self) -> float:
+        """Try all that is due; how many seconds until the next one is."""
+        while due := await self._database.read(stored.due, _now(), AT_ONCE):
+            await asyncio.gather(*(self._deliver(each) for each in due))
+        await self._database.write(stored.expire, _now() - KEEP_MS)
+        following = await self._database.read(stored.next_at)
+        if following is None:
+            return _LONGEST_WAIT
+        return min(_LONGEST_WAIT, max(0.0, (following - _now()) / 1000))
+
+    async def _deliver(self, delivery: Delivery) -> None:
+        attempt = await self._sender.send(delivery.url, delivery.id, delivery.body)
+        count = delivery.attempts + 1
+        if attempt.delivered:
+            await self._end(delivery, "delivered", attempt.status, "")
+        elif attempt.final or count >= MOST_ATTEMPTS:
+            why = attempt.error if attempt.final else f"given up after {count}: {attempt.error}"
+            log.warning("webhook %s was not delivered: %s", delivery.id, why)
+            await self._end(delivery, "failed", attempt.status, why)
+        else:
+            again = _now() + int(1000 * pause(count, random.random()))
+            await self._database.write(
+                stored.tried,
+                delivery.id,
+                status=attempt.status,
+                error=attempt.error,
+                again_at=again,
+            )
+
+    async def _end(
+        self, delivery: Delivery, state: stored.State, status: int | None, error: str
+    ) -> None:
+        await self._database.write(
+            stored.end, delivery.id, state, status=status, error=error, at=_now()
+        )
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,132 @@
+"""Where a message goes: a URL that may be asked, and the addresses its name may lead to.
+
+``check_url`` judges what is written, when somebody gives it; ``CheckedResolver`` judges what a
+name turns out to be, whenever a message is sent, and hands the connection exactly the addresses
+it judged. So a name that changes its mind in between (DNS rebinding) leads nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Collection
+from ipaddress import ip_address
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from mem_search.errors import InputError
+from mem_search.webhooks.addresses import Address, is_near, is_public, literal
+
+LONGEST_URL = 2_000
+_OWN_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa")
+"""Names, and ends of names, that no public server can have (RFC 6761, 6762, 8375, ICANN)."""
+
+Lookup = Callable[[str, int], Awaitable[list[str]]]
+"""The addresses of (host, port)."""
+
+
+class RefusedReceiver(InputError):
+    """The receiver is where the worker must not go: trying again does not help."""
+
+    code = "webhook_refused"
+
+
+def check_url(text: str, allowed: Collection[str] = ()) -> URL:
+    """The URL as it will be asked. Raises RefusedReceiver, whose message says what to write.
+
+    ``allowed`` has the ``host:port`` that may be on this machine or a private network.
+    """
+    if len(text) > LONGEST_URL:
+        raise RefusedReceiver(f"the URL is longer than {LONGEST_URL} characters")
+    if any(ord(letter) <= 32 or ord(letter) == 127 for letter in text):
+        raise RefusedReceiver("a URL has no spaces or control characters")
+    try:
+        url = URL(text)
+        host, port = url.host, url.port
+    except ValueError:
+        raise RefusedReceiver("is no URL; write https://example.org/path") from None
+    if url.scheme not in ("http", "https") or not host or not port:
+        raise RefusedReceiver("must begin with https:// or http:// and name a host")
+    if url.user is not None or url.password is not None:
+        raise RefusedReceiver("must not hold a name or password; messages are signed instead")
+    try:
+        address = literal(host)
+    except ValueError:
+        raise RefusedReceiver(
+            f"{host!r} is no address; write four numbers from 0 to 255, or a name"
+        ) from None
+    near = is_allowed(host, port, allowed)
+    if address is not None:
+        _judge(host, port, address, near)
+    elif _is_own_name(host) and not near:
+        raise _refusal(host, port, f"{host} is a name of this machine or network")
+    return url
+
+
+def is_allowed(host: str, port: int, allowed: Collection[str]) -> bool:
+    """Whether the person who runs this worker named ``host:port``."""
+    return _authority(host, port) in {entry.lower() for entry in allowed}
+
+
+class CheckedResolver(AbstractResolver):
+    """Looks names up and refuses those with any address that must not be asked."""
+
+    def __init__(self, allowed: Collection[str], lookup: Lookup | None = None) -> None:
+        self._allowed = allowed
+        self._lookup = lookup or _look_up
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses to connect to. Raises RefusedReceiver, or OSError for no such name."""
+        near = is_allowed(host, port, self._allowed)
+        found = [ip_address(text) for text in await self._lookup(host, port)]
+        if not found:
+            raise OSError(f"{host} has no address")
+        for address in found:
+            _judge(host, port, address, near)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+            )
+            for address in found
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+async def _look_up(host: str, port: int) -> list[str]:
+    loop = asyncio.get_running_loop()
+    rows = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # An IPv6 row may name a zone (fe80::1%eth0): such an address is refused by its digits.
+    return list(dict.fromkeys(str(row[4][0]).partition("%")[0] for row in rows))
+
+
+def _judge(host: str, port: int, address: Address, near: bool) -> None:
+    if is_public(address) or (near and is_near(address)):
+        return
+    what = f"{host} is" if host == str(address) else f"{host} leads to {address},"
+    raise _refusal(host, port, f"{what} not an address on the internet")
+
+
+def _refusal(host: str, port: int, reason: str) -> RefusedReceiver:
+    return RefusedReceiver(
+        f"{reason}; a receiver on this machine or a private network has to be allowed:"
+        f" set MEM_SEARCH_WEBHOOK_ALLOW={_authority(host, port)}"
+    )
+
+
+def _is_own_name(host: str) -> bool:
+    name = host.rstrip(".").lower()
+    return "." not in name or name.endswith(tuple(f".{end}" for end in _OWN_NAMES))
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}".lower() if ":" in host else f"{host}:{port}".lower()

@@ -1,0 +1,82 @@
+"""``token`` and ``user``, as the machine's person has them, and what a user then sees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conftest import Home
+
+NOTE = {"kind": "note", "source_id": "n1", "title": "Tide table", "text": "High water at noon"}
+
+
+def as_user(mem: Home, token: str) -> Home:
+    return Home(mem.path, mem.environ | {"MEM_SEARCH_TOKEN": token})
+
+
+def test_a_user_works_with_their_token_and_sees_their_own_records_only(
+    mem: Home, tmp_path: Path
+) -> None:
+    mem.ok("import", "jsonl", "-", given=json.dumps({**NOTE, "title": "Harbour"}))
+    made = mem.run("token", "create", "ada-laptop", "--user", "ada", "--expires", "90d")
+    token = made.stdout.strip()
+    assert (made.returncode, made.stdout.count("\n"), token[:4]) == (0, 1, "mst_")
+    assert "ada-laptop  ada  reads and writes  expires 20" in made.stderr
+    assert token not in made.stderr
+
+    ada = as_user(mem, token)
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps(NOTE) + "\n")
+    assert ada.ok("import", "jsonl", str(file)).endswith(": 1 new\n")
+    for who, title, other in ((ada, "Tide table", "Harbour"), (mem, "Harbour", "Tide table")):
+        for command in (("search", "water"), ("search", "water", "--json"), ("get", "note:1")):
+            found = who.ok(*command)
+            assert title in found
+            assert other not in found
+    refused = ada.run("sync")
+    assert refused.returncode == 6
+    assert "not yours" in refused.stderr
+    assert ada.run("token", "list").returncode == 6
+
+    listed = mem.ok("token", "list")
+    assert listed.startswith("ada-laptop  ada  reads and writes  expires 20")
+    assert "last used 20" in listed
+    assert json.loads(mem.ok("user", "list", "--json"))["users"][0]["tokens"] == ["ada-laptop"]
+    assert mem.ok("user", "list").startswith("ada  ")
+
+
+def test_a_revoked_token_and_a_removed_user_are_gone(mem: Home) -> None:
+    token = mem.ok("token", "create", "ada-laptop", "--user", "ada").strip()
+    ada = as_user(mem, token)
+    ada.ok("import", "jsonl", "-", given=json.dumps(NOTE))
+    assert mem.ok("token", "revoke", "ada-laptop") == "revoked ada-laptop\n"
+    assert ada.run("search", "water").returncode == 6
+    assert mem.run("token", "revoke", "ada-laptop").returncode == 4
+    again = as_user(mem, mem.ok("token", "create", "again", "--user", "ada", "--read-only").strip())
+    assert again.ok("search", "water").startswith("Found 1 result")
+    assert again.run("delete", "note:1", "--yes").returncode == 6
+
+    asked = mem.run("user", "remove", "ada")
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    assert mem.ok("user", "remove", "ada", "--yes") == "removed ada; revoked again\n"
+    assert again.run("search", "water").returncode == 6
+    assert mem.ok("token", "list") == "no tokens\n"
+    assert mem.ok("user", "list") == "no users\n"
+
+
+def test_what_is_wrong_is_named_by_its_option(mem: Home) -> None:
+    for argv, named in (
+        (("a b",), "name"),
+        (("a", "--user", "../x"), "user"),
+        (("a", "--expires", "soon"), "expires"),
+    ):
+        refused = mem.run("token", "create", *argv)
+        assert refused.returncode == 2
+        assert named in refused.stderr
+
+
+def test_a_user_does_not_start_the_worker_with_their_token(mem: Home) -> None:
+    refused = as_user(mem, "mst_" + "x" * 43).run("stats")
+    assert refused.returncode != 0
+    assert "start the worker without it" in refused.stderr

@@ -1,0 +1,205 @@
+"""``mem-search mcp`` as agents start it: a process that speaks MCP and knows the worker."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Home
+from mcp import Client, StdioServerParameters, stdio_client
+from mem_search.daemon.address import is_locked
+
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+NOTE = {"kind": "note", "source_id": "n1", "title": "Käse", "text": "Where the cheese is kept."}
+
+
+@pytest.fixture
+def filled(mem: Home, tmp_path: Path) -> Home:
+    file = tmp_path / "notes.jsonl"
+    file.write_text(json.dumps(NOTE) + "\n", "utf-8")
+    mem.ok("import", "jsonl", str(file))
+    return mem
+
+
+def call(name: str, number: int = 1, **arguments: Any) -> dict[str, Any]:
+    params = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def said(process: subprocess.Popen[str], message: dict[str, Any]) -> Any:
+    """Send one message and wait for its answer."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+@pytest.mark.parametrize(("era", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+async def test_a_client_of_either_era_finds_and_opens_a_record(
+    filled: Home, era: str, version: str
+) -> None:
+    started = StdioServerParameters(
+        command=sys.executable, args=["-m", "mem_search", "mcp"], env=filled.environ
+    )
+    async with Client(stdio_client(started), mode=era) as mcp:
+        assert mcp.protocol_version == version
+        assert len((await mcp.list_tools()).tools) <= 6
+        found = await mcp.call_tool("search", {"query": "cheese"})
+        assert found.structured_content["results"][0]["title"] == "Käse"
+        best = found.structured_content["results"][0]["id"]
+        fetched = await mcp.call_tool("fetch", {"id": best})
+        assert fetched.structured_content["text"] == NOTE["text"]
+        read = await mcp.read_resource("mem://note/1")
+        assert "Where the cheese is kept." in read.contents[0].text
+
+
+def test_the_first_message_starts_the_worker_and_it_outlives_the_relay(mem: Home) -> None:
+    assert not is_locked(str(mem.path))
+    done = mem.run("mcp", given=json.dumps(HELLO) + "\n")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "mem-search"
+    assert is_locked(str(mem.path))
+    assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)
+
+
+def test_what_was_asked_before_the_end_of_the_input_is_answered(filled: Home) -> None:
+    lines = [HELLO, *(call("search", number, query="cheese") for number in range(1, 20))]
+    done = filled.run("mcp", given="".join(json.dumps(each) + "\n" for each in lines))
+    answers = [json.loads(each) for each in done.stdout.splitlines()]
+    assert sorted(answer["id"] for answer in answers) == list(range(20))
+    assert all("error" not in answer for answer in answers)
+    assert done.returncode == 0
+
+
+def test_a_worker_that_goes_away_in_between_is_found_again(filled: Home) -> None:
+    with filled.popen("mcp") as process:
+        assert "result" in said(process, HELLO)
+        assert "result" in said(process, call("search", query="cheese"))
+        first = filled.worker()["instance_id"]
+        filled.ok("worker", "stop")
+        assert said(process, call("search", 2, query="cheese"))["result"]["structuredContent"]
+        assert filled.worker()["instance_id"] != first
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+def test_a_worker_that_cannot_start_is_an_error_and_the_relay_goes_on(mem: Home) -> None:
+    with mem.popen("mcp", MEM_SEARCH_EMBEDDER="no-such-thing") as process:
+        for _ in range(2):
+            error = said(process, HELLO)["error"]
+            assert error["code"] == -32603
+            assert "no-such-thing" in error["message"]
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_quietly(filled: Home, number: signal.Signals) -> None:
+    with filled.popen("mcp") as process:
+        assert "result" in said(process, HELLO)
+        process.send_signal(number)
+        assert process.wait(20) == (0 if number is signal.SIGTERM else 130)
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_a_malformed_line_is_answered_and_the_next_one_too(filled: Home) -> None:
+    with filled.popen("mcp") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("{nonsense\n\n")
+        process.stdin.flush()
+        refused = json.loads(process.stdout.readline())
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        assert "result" in said(process, call("search", query="cheese"))
+        process.stdin.close()
+
+
+class _Server(http.server.BaseHTTPRequestHandler):
+    """A worker that only says which headers it was sent."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        result = {name.lower(): value for name, value in self.headers.items()}
+        body = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture
+def fake(mem: Home) -> Iterator[Home]:
+    """A home whose worker is the server above."""
+    from fcntl import LOCK_EX, flock
+
+    mem.path.mkdir()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    url = f"http://127.0.0.1:{server.server_port}"
+    (mem.path / "worker.json").write_text(json.dumps({"url": url}, indent=1))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    with (mem.path / "worker.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield mem
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    (mem.path / "worker.json").unlink()
+
+
+def test_the_token_of_the_environment_goes_before_that_of_the_home(fake: Home) -> None:
+    def sent(**environ: str) -> Any:
+        done = fake.run("mcp", given=json.dumps(HELLO) + "\n", **environ)
+        return json.loads(done.stdout)["result"].get("authorization")
+
+    assert sent() is None
+    (fake.path / "token").write_text("of-the-home\n")
+    assert sent() == "Bearer of-the-home"
+    assert sent(MEM_SEARCH_TOKEN="of-a-user") == "Bearer of-a-user"
+
+
+def test_the_relay_loads_next_to_nothing() -> None:
+    code = (
+        "import sys; from mem_search.cli.quick import quick;"
+        "import mem_search.cli.relay;"
+        "heavy = ('typer', 'pydantic', 'aiohttp', 'numpy', 'mcp', 'asyncio', 'subprocess',"
+        " 'pathlib', 'dataclasses', 'mem_search.settings');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_command_is_listed_with_the_others(mem: Home) -> None:
+    assert "mcp" in mem.ok("--help")
+    assert "standard input" in mem.ok("mcp", "--help")

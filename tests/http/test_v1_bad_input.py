@@ -1,0 +1,159 @@
+"""What cannot be asked of the universal search is named, field by field."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from http_worker import Client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
+
+SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"
+T1, T2 = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointers"),
+    [
+        (SEARCH, {"query": 5}, ["/query"]),
+        (SEARCH, {"query": "x" * 4001}, ["/query"]),
+        (SEARCH, {"content_types": "note"}, ["/content_types"]),
+        (SEARCH, {"content_types": ["note", "dream", 3]}, ["/content_types/1", "/content_types/2"]),
+        (SEARCH, {"content_types": ["notes"]}, ["/content_types/0"]),
+        (SEARCH, {"mode": "deep"}, ["/mode"]),
+        (SEARCH, {"search_type": "vector"}, ["/search_type"]),
+        (SEARCH, {"limit": 0}, ["/limit"]),
+        (SEARCH, {"limit": 101}, ["/limit"]),
+        (SEARCH, {"limit": "20"}, ["/limit"]),
+        (SEARCH, {"limit": True}, ["/limit"]),
+        (SEARCH, {"limit": None}, ["/limit"]),
+        (SEARCH, {"offset": -1}, ["/offset"]),
+        (SEARCH, {"offset": 10_001}, ["/offset"]),
+        (SEARCH, {"offset": 1.5}, ["/offset"]),
+        (SEARCH, {"created_after": T2, "created_before": T1}, ["/created_before"]),
+        (SEARCH, {"updated_after": T2, "updated_before": T1, "limit": 0},
+         ["/limit", "/updated_before"]),
+        (SEARCH, {"folder": ["inbox"]}, ["/folder"]),
+        (SEARCH, {"folder": "x" * 4001}, ["/folder"]),
+        (SEARCH, {"domain": 1}, ["/domain"]),
+        (SEARCH, {"archived": "yes"}, ["/archived"]),
+        (SEARCH, {"include_snippets": 1}, ["/include_snippets"]),
+        (SEARCH, {"snippet_length": 39}, ["/snippet_length"]),
+        (SEARCH, {"snippet_length": 2001}, ["/snippet_length"]),
+        (SEARCH, {"full_content": "true"}, ["/full_content"]),
+        (SEARCH, {"session_id": "x" * 201}, ["/session_id"]),
+        (SEARCH, {"parent_operation_id": 7}, ["/parent_operation_id"]),
+        (SEARCH, {"max_operations": 0}, ["/max_operations"]),
+        (SEARCH, {"max_operations": 101}, ["/max_operations"]),
+        (SEARCH, {"background": "no"}, ["/background"]),
+        (SEARCH, {"webhook_url": "http://127.0.0.1/"}, ["/webhook_url"]),
+        (SEARCH, {"webhook_url": "x" * 2001, "background": True}, ["/webhook_url"]),
+        (SEARCH, {"qeury": "tabs", "a/b": 1}, ["/qeury", "/a~1b"]),
+        (MCP_SEARCH, {"limit": 0, "content_types": ["x"]}, ["/content_types/0", "/limit"]),
+        (MCP_SEARCH, {"mode": "basic"}, ["/mode"]),
+        (MCP_FETCH, {"query": "auth", "id": "note:1"}, ["/query"]),
+    ],
+)  # fmt: skip
+async def test_every_fault_is_named_by_its_place(
+    empty: Client, path: str, body: dict[str, Any], pointers: list[str]
+) -> None:
+    asked = body if path == MCP_FETCH else {"query": "auth", **body}
+    reply = await empty.post(path, json=asked)
+    problem = await reply.json()
+    assert (reply.status, problem["code"]) == (422, "VAL_VALIDATION_FAILED"), problem
+    assert reply.content_type == "application/problem+json"
+    assert [error["pointer"] for error in problem["errors"]] == pointers
+    assert all(error["detail"] for error in problem["errors"])
+
+
+async def test_only_rfc_3339_is_a_date(empty: Client) -> None:
+    names = ("created_after", "created_before", "updated_after", "updated_before")
+    values = (
+        0, 1_767_225_600, 1.5, True, "1767225600", "2026", "2026-01-31", "yesterday",
+        "2026-01-31T12:00:00", "2026-02-30T12:00:00Z", "", ["2026-01-31T12:00:00Z"],
+    )  # fmt: skip
+    for value in values:
+        reply = await empty.post(SEARCH, json={"query": "auth", **dict.fromkeys(names, value)})
+        problem = await reply.json()
+        assert reply.status == 422, value
+        assert [error["pointer"] for error in problem["errors"]] == [f"/{name}" for name in names]
+
+
+async def test_what_is_no_id_is_refused(empty: Client) -> None:
+    for value in (7, None, "", "7", "note", "note:", "dream:1", "local:dream:1", "note:-1",
+                  "web:note:1", "local:local:note:1", "note:1x", "note:" + "9" * 19):  # fmt: skip
+        reply = await empty.post(MCP_FETCH, json={"id": value})
+        problem = await reply.json()
+        assert reply.status == 422, value
+        assert [error["pointer"] for error in problem["errors"]] == ["/id"]
+
+
+@pytest.mark.parametrize("path", [SEARCH, MCP_SEARCH, MCP_FETCH])
+@pytest.mark.parametrize("body", [{}, None, {"query": "", "id": ""}, {"query": " \n "}])
+async def test_what_is_missing_is_a_required_field(empty: Client, path: str, body: Any) -> None:
+    if path == MCP_FETCH and body:
+        return
+    reply = await empty.post(path, json=body) if body is not None else await empty.post(path)
+    problem = await reply.json()
+    name = "id" if path == MCP_FETCH else "query"
+    assert reply.status == 422
+    assert f"/{name}" in [error["pointer"] for error in problem["errors"]]
+    if not body or len(body) == 1:
+        assert problem["code"] == "VAL_FIELD_REQUIRED"
+
+
+@pytest.mark.parametrize("path", [SEARCH, MCP_SEARCH, MCP_FETCH])
+async def test_what_is_no_json_or_of_another_type_is_refused(empty: Client, path: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    for broken in (b'{"query": ', b"\xff", b'{"query": NaN}', b"[" * 20_000):
+        reply = await empty.post(path, data=broken, headers=headers)
+        assert (reply.status, (await reply.json())["code"]) == (400, "malformed_body")
+    other = await empty.post(path, data=b"query=x", headers={"Content-Type": "text/plain"})
+    assert (other.status, (await other.json())["code"]) == (415, "unsupported_media_type")
+    for wrong in (["query"], "query", 5, None):
+        reply = await empty.post(path, json=wrong)
+        assert reply.status == 422
+    get = await empty.get(path)
+    assert (get.status, get.headers["Allow"]) == (405, "POST")
+
+
+async def test_null_is_the_same_as_leaving_out_where_nothing_is_the_default(
+    client: Client,
+) -> None:
+    names = ("content_types", "created_after", "created_before", "updated_after", "updated_before",
+             "folder", "domain", "archived", "session_id", "parent_operation_id",
+             "webhook_url")  # fmt: skip
+    plain = await (await client.post(SEARCH, json={"query": "auth"})).json()
+    nulls = {"query": "auth", **dict.fromkeys(names), "content_types": []}
+    reply = await (await client.post(SEARCH, json=nulls)).json()
+    assert [item["id"] for item in reply["items"]] == [item["id"] for item in plain["items"]]
+    assert plain["total_count"] == 5
+
+
+async def test_any_text_is_a_question(client: Client) -> None:
+    for text in ('"', "(((", "NOT", "a OR", "*", "\x00", "💩", "認証", "-", "field:", "'; drop --"):
+        for path in (SEARCH, MCP_SEARCH):
+            reply = await client.post(path, json={"query": text})
+            assert reply.status == 200, (text, await reply.text())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*UniversalSearchRequest.model_fields, "id"]), JSON) | JSON)
+@settings(max_examples=300, deadline=None)
+def test_any_json_is_read_or_refused(body: Any) -> None:
+    for model in (UniversalSearchRequest, McpSearchRequest):
+        with suppress(ValidationError):
+            assert model.model_validate(body).universal().text.strip()
+    with suppress(ValidationError):
+        assert McpFetchRequest.model_validate(body).id

@@ -1,0 +1,80 @@
+"""The page of a record: readable, harmless, and JSON for programs."""
+
+from __future__ import annotations
+
+import pytest
+from http_worker import Client, opening_of
+
+from mem_search.http.viewer import POLICY
+from mem_search.model import Draft
+from runtimes import fill
+
+EVIL = '<script>alert(1)</script> & "quotes" \x1b[31m\u202e'
+
+
+@pytest.fixture
+async def filled(empty: Client) -> Client:
+    await fill(
+        opening_of(empty).runtime,
+        Draft("website", "test", "w", f"First\n  second {EVIL}", f"Title {EVIL}",
+              url='https://example.org/?a="b"&c', tags=(EVIL,), project=EVIL,
+              metadata={"author": EVIL, "published_at": "2024-05-03", "key<b>": EVIL}),
+        Draft("note", "test", "n", "Plain.", url="javascript:alert(1)"),
+    )  # fmt: skip
+    return empty
+
+
+async def test_a_record_is_shown_as_text_and_never_as_markup(filled: Client) -> None:
+    reply = await filled.get("/v/website:1")
+    page = await reply.text()
+    assert (reply.status, reply.content_type) == (200, "text/html")
+    assert reply.headers["Content-Security-Policy"] == POLICY
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
+    assert "script-src" not in POLICY
+    assert POLICY.startswith("default-src 'none'")
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "First\n  second &lt;script&gt;" in page
+    assert 'href="https://example.org/?a=&quot;b&quot;&amp;c"' in page
+    assert "May 3, 2024" in page
+
+
+async def test_only_web_addresses_become_links(filled: Client) -> None:
+    page = await (await filled.get("/v/local:note:2")).text()
+    assert 'href="javascript' not in page
+    assert "javascript:alert(1)" in page
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("", "text/html"),
+        ("*/*", "text/html"),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
+        ("application/json", "application/json"),
+        ("text/html;q=0.5, application/json", "application/json"),
+    ],
+)
+async def test_programs_get_the_record_as_json(filled: Client, accept: str, kind: str) -> None:
+    reply = await filled.get("/v/note:2", headers={"Accept": accept})
+    assert reply.content_type == kind
+    if kind == "application/json":
+        assert (await reply.json())["text"] == "Plain."
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v/note:99", 404), ("/v/note:1", 404), ("/v/x", 422), ("/v/", 404)]
+)
+async def test_what_is_not_there_is_a_problem(filled: Client, path: str, status: int) -> None:
+    reply = await filled.get(path)
+    assert (reply.status, reply.content_type) == (status, "application/problem+json")
+
+
+async def test_a_link_from_another_site_may_open_it_and_no_frame_may(filled: Client) -> None:
+    reply = await filled.get("/v/note:2", headers={"Sec-Fetch-Site": "cross-site"})
+    assert reply.status == 200
+    assert "frame-ancestors 'none'" in reply.headers["Content-Security-Policy"]
+    foreign = await filled.get("/v/note:2", headers={"Host": "evil.example"})
+    assert foreign.status == 421

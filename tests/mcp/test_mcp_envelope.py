@@ -1,0 +1,96 @@
+"""What is no message is refused before the protocol is asked; a message is left to it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.mcp.envelope import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR, fault_in
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+
+
+def message(**fields: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", **fields}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "number"),
+    [
+        (b"", PARSE_ERROR, None),
+        (b"{", PARSE_ERROR, None),
+        (b"\xff", PARSE_ERROR, None),
+        (b"[" * 100_000, PARSE_ERROR, None),
+        (b"[]", INVALID_REQUEST, None),
+        (b'"ping"', INVALID_REQUEST, None),
+        (b"[" + message() + b"]", INVALID_REQUEST, None),
+        (b"{}", INVALID_REQUEST, None),
+        (message(jsonrpc="1.0"), INVALID_REQUEST, 1),
+        (message(jsonrpc=2.0), INVALID_REQUEST, 1),
+        (message(id=None), INVALID_REQUEST, None),
+        (message(id=True), INVALID_REQUEST, None),
+        (message(id=1.5), INVALID_REQUEST, None),
+        (message(id=[1]), INVALID_REQUEST, None),
+        (message(method=5), INVALID_REQUEST, 1),
+        (message(method=None, id="a"), INVALID_REQUEST, "a"),
+        (message(params=[1]), INVALID_REQUEST, 1),
+        (message(params="a"), INVALID_REQUEST, 1),
+        (message(params={"_meta": MODERN}), HEADER_MISMATCH, 1),
+    ],
+)
+def test_what_is_no_message_is_refused(body: bytes, code: int, number: str | int | None) -> None:
+    fault = fault_in(body, {})
+    assert fault is not None
+    assert (fault.code, fault.id) == (code, number)
+    assert json.loads(fault.json()) == {
+        "jsonrpc": "2.0",
+        "id": number,
+        "error": {"code": code, "message": fault.message},
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        (message(), ""),
+        (message(), "2025-11-25"),
+        (message(id="a"), ""),
+        (message(params={}), ""),
+        (message(params={"_meta": {"progressToken": 1}}), "2025-06-18"),
+        (message(params={"_meta": MODERN}), "2026-07-28"),
+        (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', ""),
+        (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', ""),
+    ],
+)
+def test_a_message_is_left_to_the_protocol(body: bytes, version: str) -> None:
+    assert fault_in(body, {"mcp-protocol-version": version} if version else {}) is None
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2027-01-01", ""])
+def test_a_header_that_contradicts_the_body_is_refused(version: str) -> None:
+    fault = fault_in(message(params={"_meta": MODERN}), {"mcp-protocol-version": version})
+    assert fault is not None
+    assert fault.code == HEADER_MISMATCH
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(
+    st.binary()
+    | JSON.map(lambda value: json.dumps(value).encode())
+    | st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("jsonrpc", "id", "method", "params"), JSON)
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_nothing_raises(body: bytes) -> None:
+    fault = fault_in(body, {})
+    assert fault is None or json.loads(fault.json())["error"]["code"] < 0

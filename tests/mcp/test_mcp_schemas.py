@@ -1,0 +1,96 @@
+"""What a model reads of the tools before its first question, and what it costs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mem_search.mcp.contract import Tool
+from mem_search.mcp.schemas import input_schema
+from mem_search.mcp.server import INSTRUCTIONS, build
+from mem_search.mcp.tools import TOOLS
+from mem_search.model import KINDS
+from mem_search.text import tokens
+
+
+def schema(name: str) -> dict[str, Any]:
+    return next(input_schema(tool.takes) for tool in TOOLS if tool.name == name)
+
+
+async def listed() -> list[dict[str, Any]]:
+    """``tools/list`` as it goes over the wire."""
+    entry = build().get_request_handler("tools/list")
+    assert entry is not None
+    result = (await entry.handler(None, None)).model_dump(
+        by_alias=True, mode="json", exclude_none=True
+    )
+    return list(result["tools"])
+
+
+def test_there_are_at_most_six_tools_each_with_a_name_of_its_own() -> None:
+    assert len({tool.name for tool in TOOLS}) == len(TOOLS) <= 6
+
+
+async def test_the_whole_list_costs_less_than_four_thousand_tokens() -> None:
+    assert tokens.count(json.dumps({"tools": await listed()})) < 4000
+    assert tokens.count(INSTRUCTIONS) < 250
+
+
+async def test_every_tool_says_that_it_only_reads() -> None:
+    for tool in await listed():
+        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+        assert tool["title"]
+        assert tool["description"].endswith(".")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_schemas_are_valid_and_closed(tool: Tool) -> None:
+    taken = input_schema(tool.takes)
+    Draft202012Validator.check_schema(taken)
+    Draft202012Validator.check_schema(dict(tool.answers))
+    assert taken["additionalProperties"] is False
+    assert tool.answers["type"] == "object"
+    for said in taken["properties"].values():
+        assert "type" in said  # no null and no choice of types: one way to write a value
+        assert "title" not in said
+
+
+def test_search_and_fetch_take_one_text_as_deep_research_expects() -> None:
+    for name, argument in (("search", "query"), ("fetch", "id")):
+        taken = schema(name)
+        assert list(taken["properties"]) == taken["required"] == [argument]
+        assert taken["properties"][argument]["type"] == "string"
+
+
+def test_local_knowledge_has_the_input_schema_of_the_seed() -> None:
+    taken = schema("search_local_knowledge")
+    assert taken["required"] == ["query"]
+    said = {
+        name: {key: each[key] for key in ("type", "format", "enum", "default") if key in each}
+        for name, each in taken["properties"].items()
+    }
+    text = {"type": "string"}
+    moment = {"type": "string", "format": "date-time"}
+    assert said == {
+        "query": text,
+        "content_types": {"type": "array"},
+        "search_type": {
+            "type": "string",
+            "enum": ["keyword", "semantic", "hybrid"],
+            "default": "keyword",
+        },
+        "mode": {"type": "string", "enum": ["basic", "deep_research"], "default": "basic"},
+        "limit": {"type": "integer", "default": 20},
+        "created_after": moment,
+        "updated_after": moment,
+        "folder": text,
+        "domain": text,
+        "full_content": {"type": "boolean", "default": True},
+        "session_id": text,
+        "parent_operation_id": text,
+        "max_tokens": {"type": "integer", "default": 8000},
+    }
+    assert taken["properties"]["content_types"]["items"]["enum"] == list(KINDS)

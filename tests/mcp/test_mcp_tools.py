@@ -1,0 +1,325 @@
+"""What the tools answer, called as a model calls them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mem_search.mcp.calling import Outcome, call
+from mem_search.mcp.contract import Asker, Json
+from mem_search.mcp.tools import TOOLS
+from mem_search.model import KINDS, Ref
+from mem_search.text import tokens
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+async def ask(asker: Asker, name: str, **arguments: Any) -> Json:
+    """The answer of a tool; it has to keep to the schema that the tool advertises."""
+    outcome = await call(BY_NAME[name], arguments, asker)
+    assert outcome.value is not None, outcome.text
+    assert json.loads(outcome.text) == outcome.value
+    Draft202012Validator(dict(BY_NAME[name].answers)).validate(outcome.value)
+    return outcome.value
+
+
+async def refused(asker: Asker, name: str, **arguments: Any) -> str:
+    outcome: Outcome = await call(BY_NAME[name], arguments, asker)
+    assert outcome.failed
+    return outcome.text
+
+
+async def test_search_answers_ids_titles_and_urls_and_nothing_else(asker: Asker) -> None:
+    found = await ask(asker, "search", query="token")
+    assert set(found) == {"results"}
+    assert len(found["results"]) == 6
+    assert all(set(each) == {"id", "title", "url"} for each in found["results"])
+    by_id = {each["id"]: each for each in found["results"]}
+    assert by_id["local:website:5"]["url"] == "https://example.org/oauth"
+    assert by_id["local:observation:2"] == {
+        "id": "local:observation:2",
+        "title": "Refresh under a lock",
+        "url": "http://127.0.0.1:4000/v/observation:2",
+    }
+    assert by_id["local:user_prompt:3"]["title"]
+
+
+async def test_search_reads_the_query_language(asker: Asker) -> None:
+    found = await ask(asker, "search", query="token type:bugfix")
+    assert [each["id"] for each in found["results"]] == ["local:observation:2"]
+
+
+async def test_fetch_answers_the_whole_record_with_texts_beside_it(asker: Asker) -> None:
+    found = await ask(asker, "fetch", id="local:observation:2")
+    assert set(found) == {"id", "title", "text", "url", "metadata"}
+    record = (await asker.runtime.database.read(_record, 2)).text
+    assert found["text"] == record
+    assert found["metadata"] == {
+        "kind": "observation",
+        "type": "bugfix",
+        "author": "Ada",
+        "created_at": "2025-11-02T10:00:00.000Z",
+        "updated_at": "2025-11-02T10:00:00.000Z",
+        "project": "shop",
+        "session": "one",
+        "source": "test",
+        "tags": "api, auth",
+    }
+
+
+def _record(connection: Any, number: int) -> Any:
+    from mem_search.storage.sqlite import records
+
+    return records.fetch(connection, [number])[number]
+
+
+@pytest.mark.parametrize("written", ["observation:2", " local:observation:2 "])
+async def test_fetch_takes_every_spelling_of_a_ref(asker: Asker, written: str) -> None:
+    assert (await ask(asker, "fetch", id=written))["id"] == "local:observation:2"
+
+
+async def test_every_id_that_a_search_gives_can_be_fetched(asker: Asker) -> None:
+    found = await ask(asker, "search", query="token")
+    for each in found["results"]:
+        fetched = await ask(asker, "fetch", id=each["id"])
+        assert (fetched["id"], fetched["title"], fetched["url"]) == tuple(each.values())
+        assert str(Ref.parse(fetched["id"])) == each["id"].removeprefix("local:")
+
+
+async def test_get_records_opens_several_and_names_what_there_is_not(asker: Asker) -> None:
+    found = await ask(asker, "get_records", ids=["note:4", "local:email:6", "note:6", "note:99"])
+    assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
+    assert found["missing"] == ["local:note:6", "local:note:99"]
+    assert found["left_out"] == []
+    assert found["records"][0] == await ask(asker, "fetch", id="note:4")
+
+
+async def test_get_records_takes_ids_written_as_one_text(asker: Asker) -> None:
+    found = await ask(asker, "get_records", ids='["note:4", "email:6"]')
+    assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
+
+
+async def test_get_records_keeps_to_its_tokens(asker: Asker) -> None:
+    ids = ["note:4", "observation:2", "email:6"]
+    found = await ask(asker, "get_records", ids=ids, max_tokens=500)
+    assert tokens.count(json.dumps(found["records"], ensure_ascii=False)) <= 500
+    note, observation, mail = found["records"]
+    assert observation["text"].endswith("…")
+    assert note == await ask(asker, "fetch", id="note:4")
+    assert mail == await ask(asker, "fetch", id="email:6")
+    assert (found["cut"], found["left_out"]) == (["local:observation:2"], [])
+    assert "max_tokens=500" in found["note"]
+    less = await ask(asker, "get_records", ids=ids, max_tokens=200)
+    assert less["left_out"] == ["local:observation:2", "local:email:6"]
+
+
+async def test_timeline_shows_what_happened_around_a_record(asker: Asker) -> None:
+    found = await ask(asker, "timeline", anchor="local:user_prompt:3", depth_before=1)
+    assert found["anchor"] == "local:user_prompt:3"
+    assert [each["id"] for each in found["records"]] == [
+        "local:observation:2",
+        "local:user_prompt:3",
+        "local:note:4",
+        "local:website:5",
+        "local:email:6",
+    ]
+    assert found["records"][0] == {
+        "id": "local:observation:2",
+        "title": "Refresh under a lock",
+        "created_at": "2025-11-02T10:00:00.000Z",
+    }
+
+
+async def test_timeline_takes_a_date_or_a_question_as_its_anchor(asker: Asker) -> None:
+    at = await ask(asker, "timeline", anchor="2025-11-04", depth_before=1, depth_after=1)
+    assert at["anchor"] == "2025-11-04T00:00:00.000Z"
+    assert [each["id"] for each in at["records"]] == ["local:user_prompt:3", "local:note:4"]
+    about = await ask(asker, "timeline", query="papers", depth_before=0, depth_after=0)
+    assert [each["id"] for each in about["records"]] == ["local:note:4"]
+
+
+async def test_timeline_filters_what_stands_around_the_anchor(asker: Asker) -> None:
+    found = await ask(asker, "timeline", anchor="email:6", kinds=["sessions", "notes"])
+    assert [each["id"] for each in found["records"]] == [
+        "local:session_summary:1",
+        "local:note:4",
+        "local:email:6",
+    ]
+
+
+async def test_timeline_keeps_to_its_tokens(asker: Asker) -> None:
+    found = await ask(asker, "timeline", anchor="note:4", max_tokens=200)
+    assert "local:note:4" in [each["id"] for each in found["records"]]
+    assert tokens.count(json.dumps(found["records"])) <= 200
+    assert "left out" in found["note"]
+
+
+async def test_local_knowledge_answers_as_the_seed_says(asker: Asker) -> None:
+    found = await ask(asker, "search_local_knowledge", query="tokens", content_types=["website"])
+    assert found["total_count"] == 1
+    assert found["counts_by_type"] == {"website": 1}
+    assert found["session_id"] is None
+    assert found["results"][0].pop("relevance_score") > 0
+    assert found["results"] == [
+        {
+            "id": "local:website:5",
+            "type": "website",
+            "title": "OAuth 2.0",
+            "content": "OAuth tokens for browsers.",
+            "citation": {
+                "source_id": "local:website:5",
+                "source_type": "website",
+                "source_title": "OAuth 2.0",
+                "created_date": "2025-11-05T10:00:00.000Z",
+                "url": "https://example.org/oauth",
+            },
+            "url": "https://example.org/oauth",
+            "created_at": "2025-11-05T10:00:00.000Z",
+            "updated_at": "2025-11-05T10:00:00.000Z",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filters", "numbers"),
+    [
+        ({"content_types": list(KINDS)}, {1, 2, 3, 4, 5, 6}),
+        ({"content_types": "notes, email"}, {4, 6}),
+        ({"created_after": "2025-11-05T00:00:00Z"}, {5, 6}),
+        ({"created_after": "2025-11-05T12:00:00+14:00"}, {5, 6}),
+        ({"updated_after": "2025-11-06"}, {6}),
+        ({"content_types": ["note"], "folder": "inbox"}, {4}),
+        ({"content_types": ["note"], "folder": "elsewhere"}, set()),
+        ({"content_types": ["website"], "domain": "example.org"}, {5}),
+        ({"limit": 2}, {1, 2, 3, 4, 5, 6}),
+        ({"folder": None, "session_id": None, "content_types": None}, {1, 2, 3, 4, 5, 6}),
+    ],
+)
+async def test_local_knowledge_keeps_to_its_filters(
+    asker: Asker, filters: dict[str, Any], numbers: set[int]
+) -> None:
+    found = await ask(asker, "search_local_knowledge", query="token", **filters)
+    shown = {Ref.parse(each["id"]).number for each in found["results"]}
+    assert shown <= numbers
+    assert len(shown) == min(len(numbers), filters.get("limit", 20))
+
+
+async def test_local_knowledge_gives_snippets_when_asked(asker: Asker) -> None:
+    asked = {"query": "lock", "content_types": ["observation"]}
+    whole = await ask(asker, "search_local_knowledge", **asked, max_tokens=50_000)
+    short = await ask(asker, "search_local_knowledge", **asked, full_content=False)
+    assert len(whole["results"][0]["content"]) > 10_000
+    assert "note" not in whole
+    assert len(short["results"][0]["content"]) <= 300
+    assert short["results"][0]["content"] in whole["results"][0]["content"]
+
+
+async def test_local_knowledge_keeps_to_its_tokens(asker: Asker) -> None:
+    found = await ask(asker, "search_local_knowledge", query="token", max_tokens=1500)
+    assert len(found["results"]) == found["total_count"] == 6
+    assert all(each["content"] for each in found["results"])
+    assert tokens.count(json.dumps(found["results"], ensure_ascii=False)) <= 1500
+    assert found["note"].startswith("1 text(s) cut, 0 result(s) left out")
+
+
+async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: Asker) -> None:
+    first = await ask(asker, "search_local_knowledge", query="token", mode="deep_research")
+    (step,) = first["operations"]
+    assert (step["operation_type"], step["query"]) == ("search", "token")
+    second = await ask(
+        asker,
+        "search_local_knowledge",
+        query="lock",
+        mode="deep_research",
+        parent_operation_id=step["id"],
+    )
+    assert second["session_id"] == first["session_id"]
+    assert second["operations"][0]["operation_type"] == "refine"
+    said = await refused(
+        asker,
+        "search_local_knowledge",
+        query="lock",
+        mode="deep_research",
+        parent_operation_id="of-nobody",
+    )
+    assert said.startswith("parent_operation_id: ")
+
+
+async def test_who_searches_is_in_the_log(asker: Asker) -> None:
+    await ask(asker, "search", query="token")
+    await asker.runtime.front.log.flush()
+    rows = await asker.runtime.database.read(
+        lambda connection: connection.execute("select query, surface from search_log").fetchall()
+    )
+    assert rows == [("token", "mcp")]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search", {}, "query: is required"),
+        ("search", {"query": " \n"}, "query: is empty; write words or a question"),
+        ("search", {"query": 5}, "query: input should be a valid string"),
+        ("search", {"query": "a" * 5000}, "query: string should have at most 4000 characters"),
+        ("search", {"query": "a", "limt": 5}, "limt: unknown argument; known are query"),
+        (
+            "search",
+            {"quary": "a"},
+            "query: is required; quary: unknown argument; did you mean query?",
+        ),
+        ("fetch", {"id": "nonsense"}, "id: 'nonsense' is not a ref; write kind:number"),
+        ("fetch", {"id": "observation:99"}, "id: no record has the number 99"),
+        ("fetch", {"id": "note:2"}, "id: number 2 is no note but a record of the kind Observation"),
+        ("get_records", {"ids": []}, "ids: "),
+        ("get_records", {"ids": ["note:1"] * 51}, "ids: "),
+        ("get_records", {"ids": ["note:1", 7]}, "ids.1: input should be a valid string"),
+        ("get_records", {"ids": ["note"]}, "ids: 'note' is not a ref"),
+        (
+            "get_records",
+            {"ids": ["note:4"], "max_tokens": 5},
+            "max_tokens: input should be greater",
+        ),
+        ("timeline", {}, "anchor: give an anchor or a query"),
+        ("timeline", {"anchor": "note:4", "query": "a"}, "anchor: give an anchor or a query, not"),
+        ("timeline", {"anchor": "yonder"}, "anchor: 'yonder' is no anchor"),
+        ("timeline", {"anchor": "note:99"}, "anchor: no record has the number 99"),
+        ("timeline", {"query": "zebra", "kinds": ["report"]}, "query: nothing matches"),
+        ("timeline", {"anchor": "note:4", "depth_after": 99}, "depth_after: input should be less"),
+        ("timeline", {"anchor": "note:4", "kinds": ["star"]}, "kinds: 'star' is no kind of record"),
+        ("search_local_knowledge", {"query": "a", "mode": "fast"}, "mode: input should be 'basic'"),
+        ("search_local_knowledge", {"query": "a", "created_after": 1700000000}, "created_after: "),
+        (
+            "search_local_knowledge",
+            {"query": "a", "created_after": "1700000000"},
+            "created_after: ",
+        ),
+        ("search_local_knowledge", {"query": "a", "created_after": "20251003"}, "created_after: "),
+        ("search_local_knowledge", {"query": "a", "updated_after": "yesterday"}, "updated_after: "),
+    ],
+)
+async def test_a_bad_argument_is_named(
+    asker: Asker, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    assert (await refused(asker, name, **arguments)).startswith(said)
+
+
+async def test_every_bad_argument_is_named_at_once(asker: Asker) -> None:
+    said = await refused(asker, "timeline", anchor=5, depth_before=-1, deep=1)
+    assert [each.split(":")[0] for each in said.split("; ")[:3]] == [
+        "anchor",
+        "depth_before",
+        "deep",
+    ]
+
+
+async def test_a_bug_is_logged_and_nothing_of_it_is_told(
+    asker: Asker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Asker(None, asker.base, asker.view)  # type: ignore[arg-type]
+    said = await refused(broken, "search", query="a secret question")
+    assert said.startswith("internal error")
+    assert "the tool search failed" in caplog.text
+    assert "a secret question" not in caplog.text

@@ -1,0 +1,204 @@
+"""The universal shapes, key by key: seed 000's names, and OpenAI's beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+from mem_search.model import Citation, Record, SearchReport
+from mem_search.renderers.universal import (
+    document_json,
+    found_json,
+    item_json,
+    universal_json,
+    url_of,
+)
+from mem_search.search.universal import (
+    Annotation,
+    Span,
+    UniversalItem,
+    UniversalPage,
+    UniversalQuery,
+)
+
+BASE = "http://127.0.0.1:37777"
+RECORD = Record(
+    number=7,
+    kind="website",
+    source="web",
+    source_id="abc",
+    title="Login",
+    text="The login is fast.",
+    created_at=1_763_401_500_000,
+    updated_at=1_763_401_500_250,
+    project="web",
+    session="s1",
+    tags=("a",),
+    url="https://example.org/login",
+    importance=0.5,
+    metadata={"domain": "example.org", "project": "theirs"},
+)
+CITATION = Citation(
+    "website:7",
+    "website",
+    "Login",
+    url="https://example.org/login",
+    author="Ann",
+    published_at=1_714_694_400_000,
+    created_at=1_763_401_500_000,
+    accessed_at=1_763_401_500_250,
+    folder="",
+    domain="example.org",
+)
+PROOF = sha256(b"login").hexdigest()
+SPAN = Span("login", 4, 9, PROOF)
+ITEM = UniversalItem(
+    record=RECORD,
+    relevance=0.75,
+    citation=CITATION,
+    snippet=SPAN,
+    match_fields=("title", "content"),
+)
+CITED = {
+    "source_id": "local:website:7",
+    "source_type": "website",
+    "source_title": "Login",
+    "url": "https://example.org/login",
+    "author": "Ann",
+    "published_date": "2024-05-03T00:00:00.000Z",
+    "created_date": "2025-11-17T17:45:00.000Z",
+    "last_accessed": "2025-11-17T17:45:00.250Z",
+    "folder": None,
+    "domain": "example.org",
+}
+METADATA = {
+    "domain": "example.org",
+    "project": "web",
+    "session": "s1",
+    "source": "web",
+    "tags": ["a"],
+    "importance": 0.5,
+    "archived": False,
+}
+
+
+def page(*items: UniversalItem) -> UniversalPage:
+    report = SearchReport(requested="keyword", realised="keyword")
+    query = UniversalQuery("login", limit=5, offset=10)
+    return UniversalPage(query, items, 21, {"note": 14, "website": 7}, 12.5, report)
+
+
+def test_an_item_has_exactly_these_keys() -> None:
+    assert item_json(ITEM, BASE) == {
+        "id": "local:website:7",
+        "content_type": "website",
+        "source": "local",
+        "title": "Login",
+        "url": "https://example.org/login",
+        "snippet": "login",
+        "snippet_span": {"start": 4, "end": 9, "sha256": PROOF},
+        "relevance_score": 0.75,
+        "created_at": "2025-11-17T17:45:00.000Z",
+        "updated_at": "2025-11-17T17:45:00.250Z",
+        "last_opened_at": "2025-11-17T17:45:00.250Z",
+        "citation": CITED,
+        "metadata": METADATA,
+        "match_fields": ["title", "content"],
+        "full_content": None,
+        "annotations": None,
+    }
+
+
+def test_a_page_has_exactly_these_keys() -> None:
+    said = universal_json(page(ITEM), BASE)
+    assert said["items"] == [item_json(ITEM, BASE)]
+    assert said["search"]["realised"] == "keyword"
+    assert {name: said[name] for name in said if name not in ("items", "search")} == {
+        "total_count": 21,
+        "counts_by_type": {"note": 14, "website": 7},
+        "query": "login",
+        "execution_time_ms": 12.5,
+        "operations": None,
+        "session_id": None,
+        "job_id": None,
+        "limit": 5,
+        "offset": 10,
+    }
+
+
+def test_what_a_chain_adds_takes_its_place() -> None:
+    said = universal_json(replace(page(), beside={"session_id": "s", "operations": [{"id": "o"}]}))
+    assert (said["session_id"], said["operations"], said["job_id"]) == ("s", [{"id": "o"}], None)
+
+
+def test_annotations_and_full_content_are_there_when_the_item_has_them() -> None:
+    noted = Annotation(Span("login", 4, 9, PROOF, page=3), "website:7", "The **login** is fast.")
+    bare = Annotation(SPAN, "website:7")
+    said = item_json(replace(ITEM, full_content=RECORD.text, annotations=(noted, bare)))
+    assert said["full_content"] == "The login is fast."
+    assert said["annotations"] == [
+        {
+            "text": "login",
+            "start_index": 4,
+            "end_index": 9,
+            "source_id": "local:website:7",
+            "highlight": "The **login** is fast.",
+            "sha256": PROOF,
+            "page": 3,
+        },
+        {
+            "text": "login",
+            "start_index": 4,
+            "end_index": 9,
+            "source_id": "local:website:7",
+            "highlight": None,
+            "sha256": PROOF,
+        },
+    ]
+
+
+def test_without_a_snippet_there_is_no_span() -> None:
+    said = item_json(replace(ITEM, snippet=None))
+    assert (said["snippet"], said["snippet_span"]) == (None, None)
+    found = found_json(page(replace(ITEM, snippet=None)))
+    assert (found["results"][0]["text"], found["results"][0]["snippet_span"]) == ("", None)
+
+
+def test_a_short_result_has_the_keys_of_both_contracts() -> None:
+    said = found_json(page(ITEM), BASE)
+    assert said["results"] == [
+        {
+            "id": "local:website:7",
+            "title": "Login",
+            "url": "https://example.org/login",
+            "text": "login",
+            "snippet": "login",
+            "snippet_span": {"start": 4, "end": 9, "sha256": PROOF},
+            "relevance_score": 0.75,
+            "source": "local",
+            "content_type": "website",
+        }
+    ]
+    assert (said["total_count"], said["counts_by_type"]) == (21, {"note": 14, "website": 7})
+
+
+def test_a_document_has_the_keys_of_both_contracts() -> None:
+    assert document_json(RECORD, CITATION, BASE) == {
+        "id": "local:website:7",
+        "title": "Login",
+        "url": "https://example.org/login",
+        "text": "The login is fast.",
+        "content": "The login is fast.",
+        "source": "local",
+        "content_type": "website",
+        "citation": CITED,
+        "metadata": METADATA,
+    }
+
+
+def test_what_has_no_address_on_the_web_gets_a_permalink() -> None:
+    assert url_of(RECORD, BASE) == "https://example.org/login"
+    for url in ("", "git@example.org:x/y", "javascript:alert(1)", "file:///etc/passwd"):
+        record = replace(RECORD, url=url)
+        assert url_of(record, BASE) == "http://127.0.0.1:37777/v/website:7"
+        assert url_of(record) == "/v/website:7"

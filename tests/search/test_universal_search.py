@@ -1,0 +1,251 @@
+"""The universal search over a real store: whom filters narrow, what totals count, what is said."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, get_args
+
+import pytest
+
+import drafts
+from mem_search.contracts import Question, Ranking
+from mem_search.errors import MissingField, ModelUnavailable, Unavailable
+from mem_search.model import KINDS, DateRange, Draft, Page, SearchQuery
+from mem_search.records import by_name
+from mem_search.search.engine import Engine
+from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
+from mem_search.search.universal_filters import Scratchpad
+from mem_search.search.universal_search import UniversalSearch, relevance
+from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+DAY = 86_400_000
+
+
+def stored() -> list[Draft]:
+    def one(source_id: str, kind: str, **fields: Any) -> Draft:
+        return drafts.draft(source_id, f"lantern {source_id}", kind=kind, **fields)
+
+    return [
+        one("plain", "note", created_at=DAY),
+        one("inbox", "note", metadata={"folder": "Inbox"}, created_at=2 * DAY),
+        one("scratch", "note", metadata={"folder": "Scratchpad"}, created_at=3 * DAY),
+        one("page", "website", url="https://www.example.org/a", created_at=4 * DAY),
+        one("other page", "website", url="https://docs.example.org/b", created_at=5 * DAY),
+        one("file", "file", metadata={"archived": True}, created_at=6 * DAY),
+        one("fact", "memory", created_at=7 * DAY, updated_at=9 * DAY),
+        one("talk", "conversation", title="A lantern", created_at=8 * DAY),
+    ]
+
+
+@pytest.fixture
+async def filled(runtime: Runtime) -> Runtime:
+    await fill(runtime, *stored())
+    return runtime
+
+
+async def ask(runtime: Runtime, text: str = "lantern", **fields: Any) -> UniversalPage:
+    return await runtime.universal.search(UniversalQuery(text, **fields), "test")
+
+
+def found(page: UniversalPage) -> set[str]:
+    return {item.record.source_id for item in page.items}
+
+
+ALL = {"plain", "inbox", "page", "other page", "file", "fact", "talk"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ALL),
+        ({"kinds": KINDS}, ALL),
+        ({"kinds": ("note",)}, {"plain", "inbox"}),
+        ({"folder": "inbox"}, ALL - {"plain"}),
+        ({"folder": "inbox", "kinds": ("note",)}, {"inbox"}),
+        ({"folder": "nowhere"}, ALL - {"plain", "inbox"}),
+        ({"folder": "scratchpad"}, ALL - {"plain", "inbox"} | {"scratch"}),
+        ({"folder": "Scratchpad", "kinds": ("note", "memory")}, {"scratch", "fact"}),
+        ({"folder": "inbox", "kinds": ("memory",)}, {"fact"}),
+        ({"domain": "example.org"}, ALL - {"other page"}),
+        ({"domain": "WWW.Example.org"}, ALL - {"other page"}),
+        ({"domain": "docs.example.org", "kinds": ("website",)}, {"other page"}),
+        ({"domain": "example.org", "folder": "Inbox"}, ALL - {"other page", "plain"}),
+        ({"archived": True}, {"file"}),
+        ({"archived": False}, ALL - {"file"}),
+        ({"created": DateRange(4 * DAY, 5 * DAY)}, {"page", "other page"}),
+        ({"created": DateRange(end=DAY)}, {"plain"}),
+        ({"updated": DateRange(start=9 * DAY)}, {"fact"}),
+    ],
+)
+@pytest.mark.parametrize("search_type", get_args(SearchType))
+async def test_a_filter_narrows_the_kinds_that_it_is_about(
+    filled: Runtime, fields: dict[str, Any], expected: set[str], search_type: SearchType
+) -> None:
+    page = await ask(filled, search_type=search_type, **fields)
+    assert found(page) == expected
+    assert page.total == len(expected) == sum(page.counts.values())
+    kinds = [item.record.kind for item in page.items]
+    assert page.counts == {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+
+
+async def test_the_scratchpad_is_hidden_from_its_first_note_on(runtime: Runtime) -> None:
+    plain, _, scratch, *_ = stored()
+    await fill(runtime, plain)
+    assert found(await ask(runtime)) == {"plain"}
+    await fill(runtime, scratch)
+    assert found(await ask(runtime)) == {"plain"}
+    await fill(runtime, replace(scratch, metadata={"folder": "kept"}))
+    assert found(await ask(runtime)) == {"plain", "scratch"}
+
+
+async def test_totals_count_all_matches_and_pages_fit_together(runtime: Runtime) -> None:
+    many = [
+        drafts.draft(f"r{n}", f"lantern number{n} " + "light " * (n % 7), kind=KINDS[n % 10])
+        for n in range(230)
+    ]
+    await fill(runtime, *many)
+    together: list[str] = []
+    for offset in range(0, 250, 25):
+        page = await ask(runtime, "lantern light", limit=25, offset=offset)
+        assert (page.total, sum(page.counts.values()), len(page.counts)) == (230, 230, 10)
+        shares = [item.relevance for item in page.items]
+        assert shares == sorted(shares, reverse=True)
+        assert all(0 <= share <= 1 for share in shares)
+        together += [item.record.source_id for item in page.items]
+    assert len(together) == len(set(together)) == 230
+
+
+def test_relevance_grows_with_the_score_and_never_leaves_its_range() -> None:
+    scores = [-1e9, -50.0, -1.0, 0.0, 0.5, 4.0, 30.0, 1e9]
+    shares = [relevance(score) for score in scores]
+    assert shares == sorted(shares)
+    assert (shares[0], relevance(0.0), shares[-1]) == (0.0, 0.5, 1.0)
+
+
+async def test_match_fields_say_where_the_words_stand(runtime: Runtime) -> None:
+    await fill(
+        runtime,
+        drafts.draft("title", "Nothing of it here.", title="Lanterns at sea"),
+        drafts.draft("text", "A lantern.", title="Something else"),
+        drafts.draft("both", "The lantern.", title="Lantern"),
+        drafts.draft("part", "def lightLantern(): pass", title="Code"),
+    )
+    fields = {item.record.source_id: item.match_fields for item in (await ask(runtime)).items}
+    assert fields == {
+        "title": ("title",),
+        "text": ("content",),
+        "both": ("title", "content"),
+        "part": ("content",),
+    }
+
+
+async def test_snippets_keep_to_their_length_and_prove_themselves(runtime: Runtime) -> None:
+    await fill(runtime, drafts.draft("long", "before it. " * 90 + "A lantern shone. " + "x " * 400))
+    for length in (40, 100, 2000):
+        (item,) = (await ask(runtime, snippet_length=length)).items
+        assert item.snippet is not None
+        span = item.snippet
+        assert "lantern" in span.text
+        assert len(span.text) <= length
+        assert span.text == item.record.text[span.start : span.end]
+        assert span.sha256 == sha256(span.text.encode()).hexdigest()
+    (item,) = (await ask(runtime, snippet_length=None)).items
+    assert item.snippet is None
+
+
+async def test_deep_research_annotates_every_passage_that_matches(runtime: Runtime) -> None:
+    stories = [
+        f"The lantern keeper number{n} wrote a diary. " + "calm sea " * 350 for n in range(4)
+    ]
+    await fill(
+        runtime,
+        drafts.draft("long", "".join(stories), title="Diary"),
+        drafts.draft("short", "One lantern, café."),
+    )
+    page = await ask(runtime, "lantern keeper", mode="deep_research", full_content=True)
+    long, short = page.items
+    assert long.full_content == long.record.text
+    assert long.annotations is not None
+    assert short.annotations is not None
+    assert len(long.annotations) == 4
+    assert len(short.annotations) == 1
+    taken = sorted((noted.span.start, noted.span.end) for noted in long.annotations)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(taken))
+    for item in page.items:
+        for noted in item.annotations or ():
+            span = noted.span
+            assert span.text == item.record.text[span.start : span.end]
+            assert span.sha256 == sha256(span.text.encode()).hexdigest()
+            assert "lantern" in span.text
+            assert "**lantern**" in noted.highlight
+            assert noted.source_id == str(item.record.ref)
+    basic = await ask(runtime, "lantern keeper")
+    assert {item.annotations for item in basic.items} == {None}
+    assert {item.full_content for item in basic.items} == {None}
+
+
+class Away:
+    """A leg by meaning whose model is gone."""
+
+    name = "vector"
+    scores_early = False
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        raise ModelUnavailable("the model is gone")
+
+    async def score(
+        self, question: Question, ranking: Ranking, records: Sequence[int]
+    ) -> Mapping[int, float]:
+        return {}
+
+
+class Plain:
+    """An engine without what stands in front of it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def search(self, query: SearchQuery, surface: str) -> Page:
+        return await self._engine.search(query)
+
+
+async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
+    legs = (filled.engine._legs[0], Away())
+    universal = UniversalSearch(
+        Plain(Engine(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
+        filled.database,
+        by_name,
+        Scratchpad(filled.database),
+    )
+    page = await universal.search(UniversalQuery("lantern", search_type="hybrid"), "test")
+    assert found(page) == ALL
+    assert {leg.name: leg.state for leg in page.report.legs} == {
+        "keyword": "ok",
+        "vector": "failed",
+    }
+    assert page.report.realised == "keyword"
+    assert any("the model is gone" in notice for notice in page.report.notices)
+    with pytest.raises(Unavailable, match="the model is gone"):
+        await universal.search(UniversalQuery("lantern", search_type="semantic"), "test")
+
+
+async def test_a_question_that_only_filters_is_answered_without_relevance(filled: Runtime) -> None:
+    page = await ask(filled, "kind:website")
+    assert found(page) == {"page", "other page"}
+    assert {(item.relevance, item.match_fields) for item in page.items} == {(0.0, ())}
+    with pytest.raises(MissingField):
+        await ask(filled, " ")
+
+
+async def test_that_the_scratchpad_is_hidden_is_no_filter_of_the_question(filled: Runtime) -> None:
+    await ask(filled, "lantern")
+    await filled.front.log.flush()
+    rows = await filled.database.read(
+        lambda connection: connection.execute("select query, filters from search_log").fetchall()
+    )
+    assert rows == [("lantern", "")]

@@ -1,0 +1,185 @@
+"""Messages on their way: retried, given up, kept over a restart, the same every time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.storage.sqlite import webhook_deliveries as stored
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.webhook_deliveries import Delivery
+from mem_search.webhooks import deliveries
+from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
+from mem_search.webhooks.sending import Sender
+from mem_search.webhooks.signing import new_secret
+from webhook_receiver import ids, receiving
+
+SECRET = new_secret()
+NOW = 1_700_000_000_000
+
+
+@asynccontextmanager
+async def delivering(database: Database, *allowed: str) -> AsyncIterator[Deliveries]:
+    out = Deliveries(database, Sender(lambda: SECRET, allowed))
+    task = asyncio.create_task(out.run())
+    yield out
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    await out.close()
+
+
+async def told(database: Database, url: str, **data: Any) -> str:
+    message, body = new_message("test.happened", NOW, data)
+    await database.write(stored.add, message, "test.happened", url, body, NOW)
+    return message
+
+
+async def until(database: Database, message: str, attempts: int) -> Delivery:
+    async with asyncio.timeout(20):
+        while True:
+            found = (await database.read(stored.fetch, [message]))[message]
+            if found.attempts >= attempts:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def make_due(database: Database) -> None:
+    """As if the pause were over."""
+    await database.write(
+        lambda c: c.execute("update webhook_deliveries set next_at = 0 where state = 'pending'")
+    )
+
+
+@given(attempts=st.integers(1, MOST_ATTEMPTS), chance=st.floats(0, 1))
+def test_pauses_grow_by_a_factor_and_spread_around_it(attempts: int, chance: float) -> None:
+    usual = 5 * 4 ** (attempts - 1)
+    assert 0.75 * usual <= pause(attempts, chance) <= 1.25 * usual
+    assert pause(attempts, 1) < pause(attempts + 1, 0)
+
+
+def test_a_message_says_its_type_and_when_it_happened() -> None:
+    message, body = new_message("search_job.completed", 0, {"a": "ü\ud800"})
+    assert message.startswith("msg_")
+    assert json.loads(body) == {
+        "type": "search_job.completed",
+        "timestamp": "1970-01-01T00:00:00.000Z",
+        "data": {"a": "ü\ud800"},
+    }
+
+
+async def test_what_is_added_is_delivered_and_remembered(database: Database) -> None:
+    async with (
+        receiving(200, secret=SECRET) as receiver,
+        delivering(database, receiver.authority) as out,
+    ):
+        message = await told(database, receiver.url, n=1)
+        out.wake()
+        (got,) = await receiver.wait_for(1)
+        found = await until(database, message, 1)
+    assert got.id == message
+    assert got.data["data"] == {"n": 1}
+    assert (found.state, found.status, found.error) == ("delivered", 200, "")
+    assert found.ended_at is not None
+
+
+async def test_a_failure_is_tried_again_with_the_same_id_and_body(database: Database) -> None:
+    async with (
+        receiving(500, 503, 200, secret=SECRET) as receiver,
+        delivering(database, receiver.authority) as out,
+    ):
+        message = await told(database, receiver.url)
+        for attempts in (1, 2):
+            before = time.time() * 1000
+            out.wake()
+            waiting = await until(database, message, attempts)
+            assert waiting.state == "pending"
+            assert waiting.next_at >= before + 1000 * pause(attempts, 0)
+            await make_due(database)
+        out.wake()
+        found = await until(database, message, 3)
+    assert (found.state, found.status) == ("delivered", 200)
+    assert ids(receiver.messages) == [message] * 3
+    assert len({m.body for m in receiver.messages}) == 1
+
+
+async def test_after_so_many_attempts_it_is_given_up(database: Database) -> None:
+    async with receiving(500) as receiver, delivering(database, receiver.authority) as out:
+        message = await told(database, receiver.url)
+        for attempts in range(1, MOST_ATTEMPTS + 1):
+            out.wake()
+            found = await until(database, message, attempts)
+            await make_due(database)
+    assert (found.state, found.attempts) == ("failed", MOST_ATTEMPTS)
+    assert found.error == f"given up after {MOST_ATTEMPTS}: answered 500"
+
+
+async def test_410_and_a_refused_receiver_end_it_at_once(database: Database) -> None:
+    async with receiving(410) as receiver, delivering(database, receiver.authority) as out:
+        gone = await told(database, receiver.url)
+        refused = await told(database, "http://127.0.0.1:1/")
+        out.wake()
+        assert (await until(database, gone, 1)).state == "failed"
+        found = await until(database, refused, 1)
+    assert (found.state, found.status) == ("failed", None)
+    assert "MEM_SEARCH_WEBHOOK_ALLOW" in found.error
+
+
+async def test_what_waits_is_delivered_after_a_restart(database: Database) -> None:
+    async with receiving(500, 200, secret=SECRET) as receiver:
+        async with delivering(database, receiver.authority):
+            message = await told(database, receiver.url)
+        async with delivering(database, receiver.authority) as out:
+            out.wake()
+            await until(database, message, 1)
+        await make_due(database)
+        async with delivering(database, receiver.authority):
+            found = await until(database, message, 2)
+    assert found.state == "delivered"
+    assert ids(receiver.messages) == [message] * 2
+
+
+async def test_one_that_is_cut_off_by_the_end_of_the_worker_is_sent_again(
+    database: Database,
+) -> None:
+    async with receiving(200, secret=SECRET) as receiver:
+        receiver.hold = asyncio.Event()
+        message = await told(database, receiver.url)
+        async with delivering(database, receiver.authority):
+            await receiver.wait_for(1)
+        receiver.hold.set()
+        async with delivering(database, receiver.authority):
+            found = await until(database, message, 1)
+    assert found.state == "delivered"
+    assert ids(receiver.messages) == [message] * 2
+
+
+async def test_a_slow_receiver_does_not_keep_the_others_waiting(database: Database) -> None:
+    async with receiving(200) as slow, receiving(200) as quick:
+        slow.hold = asyncio.Event()
+        await told(database, slow.url)
+        message = await told(database, quick.url)
+        async with delivering(database, slow.authority, quick.authority):
+            assert (await until(database, message, 1)).state == "delivered"
+            slow.hold.set()
+
+
+async def test_what_ended_is_kept_for_a_week(database: Database) -> None:
+    now = int(time.time() * 1000)
+    for message, ended in (("old", now - deliveries.KEEP_MS - 1000), ("new", now)):
+        await database.write(stored.add, message, "x", "http://x/", b"{}", ended)
+        await database.write(stored.end, message, "delivered", status=200, error="", at=ended)
+    async with receiving(200) as receiver, delivering(database, receiver.authority):
+        message = await told(database, receiver.url)
+        await until(database, message, 1)
+        async with asyncio.timeout(10):
+            while "old" in await database.read(stored.fetch, ["old", "new"]):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert "new" in await database.read(stored.fetch, ["old", "new"])

@@ -1,0 +1,175 @@
+"""Who may receive: every way to write, wrap or look up an address that must not be asked."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.webhooks.addresses import is_near, is_public
+from mem_search.webhooks.receivers import CheckedResolver, RefusedReceiver, check_url
+
+PUBLIC = (
+    "93.184.216.34",
+    "8.8.8.8",
+    "2606:4700::1111",
+    "::ffff:8.8.8.8",
+    "64:ff9b::808:808",
+    "2002:808:808::1",
+)
+NOT_PUBLIC = (
+    "127.0.0.1",
+    "127.255.255.254",
+    "0.0.0.0",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "192.0.0.1",
+    "198.18.0.1",
+    "203.0.113.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",
+    "::8.8.8.8",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "::ffff:0:127.0.0.1",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::808:808",
+    "2002:7f00:1::",
+    "2002:a00:1::1",
+    "2001:0:7f00:1::f7f7:f7f7",
+    "2001:db8::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fe80::1",
+    "fec0::1",
+    "ff02::1",
+    "ff0e::1",
+    "4000::1",
+)
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_an_address_on_the_internet_may_be_asked(address: str) -> None:
+    assert is_public(ip_address(address))
+    check_url(f"https://{f'[{address}]' if ':' in address else address}/hook")
+
+
+@pytest.mark.parametrize("address", NOT_PUBLIC)
+def test_an_address_nearer_than_the_internet_is_refused(address: str) -> None:
+    assert not is_public(ip_address(address))
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(RefusedReceiver, match="not an address on the internet"):
+        check_url(f"http://{host}:9000/hook")
+
+
+@given(st.ip_addresses(v=4).filter(lambda address: not is_public(address)))
+def test_whatever_is_not_public_is_not_public_wrapped_either(address: IPv4Address) -> None:
+    number = int(address)
+    assert not is_public(IPv6Address((0xFFFF << 32) | number))
+    assert not is_public(IPv6Address((0x0064FF9B << 96) | number))
+    assert not is_public(IPv6Address((0x2002 << 112) | (number << 80)))
+    assert not is_public(IPv6Address((0x20010000 << 96) | (0xFFFFFFFF ^ number)))
+    assert not is_public(IPv6Address(number))
+
+
+@given(st.ip_addresses())
+def test_no_address_is_both_near_and_public(address: IPv4Address | IPv6Address) -> None:
+    assert not (is_near(address) and is_public(address))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "must begin with"),
+        ("ftp://example.org/", "must begin with"),
+        ("file:///etc/passwd", "must begin with"),
+        ("gopher://example.org/", "must begin with"),
+        ("//example.org/", "must begin with"),
+        ("https:///path", "must begin with"),
+        ("https://example.org:0/", "must begin with"),
+        ("https://example.org:99999/", "no URL"),
+        ("https://[::1/", "no URL"),
+        ("http://me:secret@example.org/", "name or password"),
+        ("http://example.org@127.0.0.1/", "name or password"),
+        ("http://example.org/a b", "spaces"),
+        ("http://example.org/\r\nHost: other", "spaces"),
+        (f"https://example.org/{'a' * 2000}", "longer than"),
+        ("http://127.1/", "no address"),
+        ("http://2130706433/", "no address"),
+        ("http://0177.0.0.1/", "no address"),
+        ("http://1.2.3.4.5/", "no address"),
+        ("http://localhost/", "machine or network"),
+        ("http://LOCALHOST:80/", "machine or network"),
+        ("http://localhost./", "machine or network"),
+        ("http://a.localhost/", "machine or network"),
+        ("http://printer.local/", "machine or network"),
+        ("http://metadata.google.internal/", "machine or network"),
+        ("http://intranet/", "machine or network"),
+    ],
+)
+def test_a_url_that_cannot_be_asked_is_refused_as_it_is_written(url: str, said: str) -> None:
+    with pytest.raises(RefusedReceiver, match=said) as refused:
+        check_url(url)
+    assert refused.value.status == 422
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("http://127.0.0.1:9000/x", "127.0.0.1:9000"),
+        ("http://[::1]:9000/", "[::1]:9000"),
+        ("http://LocalHost:9000/", "localhost:9000"),
+        ("http://10.1.2.3/", "10.1.2.3:80"),
+        ("https://nas.local/", "nas.local:443"),
+    ],
+)
+def test_a_near_receiver_is_fine_when_it_is_named_with_its_port(url: str, allowed: str) -> None:
+    assert str(check_url(url, [allowed])) == url.lower()
+    for other in ("127.0.0.1:9001", "127.0.0.1", "10.1.2.3:8080", "*"):
+        with pytest.raises(RefusedReceiver):
+            check_url(url, [other])
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "[fe80::1]", "[::]"])
+def test_what_is_no_receiver_at_all_is_refused_even_when_it_is_named(host: str) -> None:
+    with pytest.raises(RefusedReceiver):
+        check_url(f"http://{host}:80/", [f"{host}:80"])
+
+
+async def test_a_name_is_refused_when_any_of_its_addresses_is() -> None:
+    found = {"good.example": ["93.184.216.34", "2606:4700::1111"]}
+
+    async def lookup(host: str, port: int) -> list[str]:
+        return found[host]
+
+    resolver = CheckedResolver((), lookup)
+    assert [row["host"] for row in await resolver.resolve("good.example", 443)] == [
+        "93.184.216.34",
+        "2606:4700::1111",
+    ]
+    for address in NOT_PUBLIC:
+        found["mixed.example"] = ["93.184.216.34", address]
+        with pytest.raises(RefusedReceiver, match=r"mixed\.example leads to"):
+            await resolver.resolve("mixed.example", 443)
+    found["nothing.example"] = []
+    with pytest.raises(OSError, match="no address"):
+        await resolver.resolve("nothing.example", 443)
+
+
+async def test_names_of_this_machine_are_looked_up_and_refused() -> None:
+    resolver = CheckedResolver(())
+    for name in ("localhost", "0x7f.1"):
+        with pytest.raises(RefusedReceiver):
+            await resolver.resolve(name, 80)
+    allowed = CheckedResolver(("localhost:80",))
+    assert {row["host"] for row in await allowed.resolve("localhost", 80)} <= {"127.0.0.1", "::1"}
