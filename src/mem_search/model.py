@@ -11,34 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from mem_search.errors import InputError
 
 Kind = Literal[
-    "observation",
-    "session_summary",
-    "user_prompt",
-    "note",
-    "website",
-    "file",
-    "conversation",
-    "memory",
-    "email",
-    "report",
-]
-KINDS: Final[tuple[Kind, ...]] = (
-    "observation",
-    "session_summary",
-    "user_prompt",
-    "note",
-    "website",
-    "file",
-    "conversation",
-    "memory",
-    "email",
-    "report",
-)
+    "observation", "session_summary", "user_prompt", "note", "website",
+    "file", "conversation", "memory", "email", "report",
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
@@ -103,10 +84,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored draft: it has a number, times, and a place in its session.
-
-    ``superseded_by`` is the record that stands in for it, ``supersedes`` those it stands in for.
-    """
+    """A stored draft: it has a number, times, a place in its session, perhaps a successor."""
 
     number: int
     kind: Kind
@@ -261,10 +239,9 @@ class SearchQuery:
     ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
     asking in the caller's time zone: ``before:yesterday`` counts from there.
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
+    ``fold`` puts near-duplicates under the best of them. After ``per_session`` results of one
+    session those of others come; None is no bound. ``boosts`` count a little beside the question.
     ``snippet_length`` is the most characters of a snippet; None is the usual.
-    ``fold`` puts near-duplicates under the best of them. ``per_session`` is how many results of
-    one session come before those of others do; None is as many as there are. ``boosts`` also
-    count for a record beside the question, a little.
     """
 
     text: str = ""
@@ -275,10 +252,10 @@ class SearchQuery:
     offset: int = 0
     asked_at: datetime | None = None
     explain: bool = False
-    snippet_length: int | None = None
     fold: bool = True
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
+    snippet_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +271,8 @@ class Snippet:
 class Hit(NamedTuple):
     """A record that matched, with the reason: raw and fused scores by name.
 
-    ``similar`` are its near-duplicates among the hits, of its kind, which have no place of
-    their own. A tuple, because a search makes hundreds of them to show twenty.
+    ``similar`` are near-duplicates, of its kind, without a place of their own. A tuple, because
+    a search makes hundreds of hits to show twenty.
     """
 
     number: int
@@ -376,8 +353,7 @@ class SearchReport:
 class Page:
     """Results in the asked order, the true total, and how it was done.
 
-    ``total`` and ``counts`` are all records that match; ``folded`` of them have no place of
-    their own on any page because a near-duplicate names them.
+    ``folded`` of all that match have no place on any page: a near-duplicate names them.
     """
 
     query: SearchQuery

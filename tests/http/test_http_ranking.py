@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from http_worker import Client, opening_of
 
+from mem_search.http.routes import UNIVERSAL_PATH
 from mem_search.model import Location
 
 LINES: tuple[dict[str, Any], ...] = (
@@ -135,3 +136,18 @@ async def test_the_weighted_search_marks_and_filters_as_well(worker: Client) -> 
     assert set(await items("hybrid", query="deploy is:superseded")) == {"note:1"}
     assert "note:1" not in await items("vector", query="deploy by hand -is:superseded")
     assert set(await items("vector", query="deploy by hand is:superseded")) == {"note:1"}
+
+
+async def test_the_universal_search_lifts_and_marks_and_gives_every_match_a_place(
+    worker: Client,
+) -> None:
+    reply = await worker.post(UNIVERSAL_PATH, json={"query": "deploy", "search_type": "keyword"})
+    assert reply.status == 200, await reply.text()
+    found = await reply.json()
+    ids = [item["id"] for item in found["items"]]
+    assert found["total_count"] == len(ids) == 5
+    assert ids.index("local:note:2") < ids.index("local:note:1")
+    by = {item["id"]: item["metadata"] for item in found["items"]}
+    assert by["local:note:1"]["superseded_by"] == "local:note:2"
+    assert by["local:note:2"]["supersedes"] == ["local:note:1"]
+    assert "superseded_by" not in by["local:memory:3"]

@@ -111,6 +111,8 @@ def metadata_json(record: Record) -> dict[str, Any]:
         "source": record.source,
         "tags": list(record.tags),
         "importance": record.importance,
+        "superseded_by": record.superseded_by and f"{SOURCE}:{record.superseded_by}",
+        "supersedes": [f"{SOURCE}:{ref}" for ref in record.supersedes],
     }
     told = {name: value for name, value in common.items() if value not in ("", [], None)}
     return {**record.metadata, **told, "archived": record.archived}

@@ -94,9 +94,9 @@ def search_query(
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
-        fold=False,  # a citation for every match: who compares sources wants to see both
         asked_at=asked_at,
         snippet_length=query.snippet_length,
+        fold=False,  # whoever pages to the total, or waits for what is new, gets every match
     )
 
 
