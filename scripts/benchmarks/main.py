@@ -14,17 +14,21 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import filters
 import indexing
 import mcp_calls
 import memory
 import start
 import store
+import under_indexing
 from figures import Bar, show, show_bars
 
 import cli
 import search
 
-STAGES = ("search", "mcp", "indexing", "start", "cli", "memory")
+STAGES = (
+    "search", "filters", "under-indexing", "mcp", "indexing", "start", "cli", "memory",
+)  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
 
@@ -91,6 +95,12 @@ class Bench:
             for count in given.records:
                 home, embedder = self._store(count)
                 yield f"{stage} {count}", measured(home, embedder)
+        elif stage in ("filters", "under-indexing"):
+            measured = filters.measure if stage == "filters" else under_indexing.measure
+            for count in given.records:
+                home, embedder = self._store(count)
+                with store.copied(home, self._temporary) as copy:
+                    yield f"{stage} {count}", measured(copy, embedder)
         elif stage in ("start", "cli"):
             count = min(given.records[0], SMALL)
             measure = start.measure if stage == "start" else cli.measure

@@ -1,11 +1,15 @@
-"""Questions drawn from the store itself: two to six words of one record."""
+"""Questions drawn from the store itself, two to six words of one record, and asking them."""
 
 from __future__ import annotations
 
 import random
 import re
 import sqlite3
+import time
 from pathlib import Path
+
+from floor import PAGE
+from process import Worker
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,20}")
 
@@ -29,12 +33,8 @@ def draw(home: Path, count: int, seed: int = 7) -> list[str]:
     return list(found)
 
 
-def shares(home: Path, column: str) -> list[tuple[str, int]]:
-    """Values of ``kind`` or ``project`` and how many records have them, most first."""
-    store = sqlite3.connect(home / "mem-search.db")
-    try:
-        return store.execute(
-            f"select {column}, count(*) from records group by 1 order by 2 desc, 1"
-        ).fetchall()
-    finally:
-        store.close()
+def ask(running: Worker, text: str, **filters: object) -> float:
+    """Milliseconds of one unified search as a client sees it."""
+    started = time.perf_counter()
+    running.get("/api/search/unified", query=text, limit=PAGE, **filters)
+    return (time.perf_counter() - started) * 1000

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
@@ -52,6 +55,17 @@ def ensure(home: Path, count: int, source: Path | None, embedder: str) -> None:
     asyncio.run(_fill(settings(home, embedder), file, embedder))
     made.write_text(json.dumps(wanted) + "\n", "utf-8")
     say(f"{count} records made in {time.perf_counter() - started:.0f} s\n")
+
+
+@contextmanager
+def copied(home: Path, where: Path) -> Iterator[Path]:
+    """A copy of the store in ``home`` below ``where``, for what changes it; then it is gone."""
+    with tempfile.TemporaryDirectory(prefix="copy-", dir=where) as temporary:
+        copy = Path(temporary) / home.name
+        shutil.copytree(
+            home, copy, ignore=shutil.ignore_patterns("corpus.jsonl", "logs", "worker*")
+        )
+        yield copy
 
 
 async def _fill(chosen: Settings, file: Path, name: str) -> None:

@@ -29,6 +29,12 @@ class Dataset:
     judged_kinds: tuple[str, ...]
     """The kinds that judged documents have, when they are not all kinds of the corpus."""
 
+    @property
+    def judged(self) -> list[dict[str, Any]]:
+        """The documents of those kinds: what every system searches."""
+        kinds = self.judged_kinds
+        return [each for each in self.documents if not kinds or each["kind"] in kinds]
+
 
 def read(
     folder: Path, qrels: str, project_field: str, session_field: str, limit: int, kinds: set[str]

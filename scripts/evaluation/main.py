@@ -8,22 +8,26 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import bootstrap
 import dataset as datasets
-from ablation import OPTIONS, PARTS, leave_out, with_options
-from baseline import Fts5
-from metrics import summarise
+import runs
+from ablation import OPTIONS, PARTS, leave_out
+from asking import Asked, ask_all
+from comparison import OURS, Comparison, compare
+from systems import NAMES, opened
+from table import show
 
-from mem_search.model import KINDS, Filters, Location, SearchQuery
+from mem_search.embedders import open_embedder
+from mem_search.model import KINDS, Location
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime, open_runtime
-
-COLUMNS = ("recall@5", "recall@10", "ndcg@10", "mrr@10", "p50_ms", "p95_ms")
 
 
 def arguments() -> argparse.Namespace:
@@ -31,7 +35,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("dataset", type=Path, metavar="DATASET_DIR")
     parser.add_argument("--qrels", default="", metavar="FILE")
     parser.add_argument(
-        "--modes", default="keyword,vector,hybrid", help="also: fts5, the reference"
+        "--modes",
+        default="",
+        metavar="NAME,…",
+        help=f"of {', '.join(NAMES)}; keyword,vector,hybrid unless --compare asks all",
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help=f"the same questions to grep, FTS5, raw Chroma and ours; 95 %% intervals of each"
+        f" and of {OURS} against each",
+    )
+    parser.add_argument(
+        "--per-query", type=Path, metavar="DIR", help="a JSONL file here for each scope and system"
     )
     parser.add_argument("--project-field", default="", metavar="meta.sample")
     parser.add_argument("--session-field", default="", metavar="meta.session")
@@ -45,7 +61,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--with", default="", metavar="PART,…", dest="extra", help=f"also {', '.join(OPTIONS)}"
     )
-    return parser.parse_args()
+    given = parser.parse_args()
+    default = NAMES if given.compare else ("keyword", "vector", "hybrid")
+    given.modes = [name for name in given.modes.split(",") if name] or list(default)
+    if unknown := set(given.modes) - set(NAMES):
+        parser.error(f"unknown mode {min(unknown)!r}; known are {', '.join(NAMES)}")
+    if given.compare and OURS not in given.modes:
+        parser.error(f"--compare compares with {OURS}: name it in --modes as well")
+    given.extra = [name for name in given.extra.split(",") if name]
+    return given
 
 
 async def main() -> int:
@@ -63,13 +87,21 @@ async def main() -> int:
         settings = Settings(home=home, embedder=args.embedder, follow=0)
         async with open_runtime(settings) as runtime:
             await load(runtime, data, home)
-            extra = [name for name in args.extra.split(",") if name]
-            report = await evaluate(runtime, data, args.modes.split(","), extra)
+            embedder = open_embedder(args.embedder, settings.models_dir)
+            with opened(args.modes, data, runtime.engine, embedder, args.extra) as systems:
+                scopes = await ask_all(systems, data)
+    compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
+    report = as_report(data, scopes, compared)
     report |= {"embedder": args.embedder, "qrels": args.qrels}
-    report |= {"without": args.without, "with": args.extra}
-    show(report)
+    report |= {"without": args.without, "with": ",".join(args.extra)}
+    show(report, compared)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    if args.per_query:
+        args.per_query.mkdir(parents=True, exist_ok=True)
+        for scope, asked in scopes.items():
+            for name, each in asked.items():
+                runs.write(args.per_query / f"{scope}-{name}.jsonl", each)
     return 0
 
 
@@ -91,49 +123,29 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
     print(f"\rindexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
 
 
-async def evaluate(
-    runtime: Runtime, data: datasets.Dataset, modes: list[str], extra: list[str]
+def as_report(
+    data: datasets.Dataset, scopes: Mapping[str, Asked], compared: Mapping[str, Comparison]
 ) -> dict[str, Any]:
-    scopes = ["own", "pooled"] if all(query.project for query in data.queries) else ["pooled"]
-    results: dict[str, dict[str, Any]] = {scope: {} for scope in scopes}
-    fts5 = Fts5(data) if "fts5" in modes else None
-    for scope in scopes:
-        for mode in modes:
-            runs = []
-            for query in data.queries:
-                project = query.project if scope == "own" else ""
-                if fts5 is not None and mode == "fts5":
-                    ranked, ms = fts5.search(query.text, project)
-                else:
-                    filters = Filters(kinds=data.judged_kinds, project=project)  # type: ignore[arg-type]
-                    asked = SearchQuery(query.text, filters, mode, limit=10)  # type: ignore[arg-type]
-                    ranked, ms = await ask(runtime, with_options(asked, extra))
-                runs.append((ranked, query.relevant, ms))
-            results[scope][mode] = summarise(runs)
+    results = {
+        scope: {name: runs.summarise(each) for name, each in asked.items()}
+        for scope, asked in scopes.items()
+    }
+    first, *others = results
     report: dict[str, Any] = {
         "dataset": data.name,
         "documents": len(data.documents),
-        "scope": scopes[0],
-        "modes": results[scopes[0]],
+        "scope": first,
+        "modes": results[first],
+        **{scope: results[scope] for scope in others},
     }
-    if len(scopes) > 1:
-        report["pooled"] = results["pooled"]
+    if compared:
+        report["compared"] = {
+            "level": bootstrap.LEVEL,
+            "resamples": bootstrap.RESAMPLES,
+            "seed": bootstrap.SEED,
+            **{scope: comparison.as_json() for scope, comparison in compared.items()},
+        }
     return report
-
-
-async def ask(runtime: Runtime, query: SearchQuery) -> tuple[list[str], float]:
-    started = time.perf_counter()
-    page = await runtime.engine.search(query)
-    ms = (time.perf_counter() - started) * 1000
-    return [result.record.source_id for result in page.results], ms
-
-
-def show(report: dict[str, Any]) -> None:
-    print(f"\n{report['dataset']} {report['qrels']} ({report['documents']} documents)")
-    for scope, modes in ((report["scope"], report["modes"]), ("pooled", report.get("pooled", {}))):
-        for mode, figures in modes.items():
-            cells = "  ".join(f"{name} {figures[name]:>7.3f}" for name in COLUMNS)
-            print(f"  {scope:7} {mode:8} {cells}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Recall, nDCG and MRR of one ranked list; pure."""
+"""Recall, nDCG and MRR of one ranked list, and their means over many; pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+
+METRICS = ("recall@5", "recall@10", "ndcg@10", "mrr@10")
 
 
 def recall(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
@@ -20,18 +22,11 @@ def mrr(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
     return next((1 / (i + 1) for i, item in enumerate(ranked[:k]) if item in relevant), 0.0)
 
 
-def summarise(
-    runs: Sequence[tuple[Sequence[str], Mapping[str, float], float]],
-) -> dict[str, float]:
-    """Means over (ranked ids, relevant, milliseconds) of every query."""
-    count = max(1, len(runs))
-    times = sorted(ms for _, _, ms in runs) or [0.0]
+def judge(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, float]:
+    """Every one of ``METRICS`` for one question."""
     return {
-        "recall@5": round(sum(recall(r, rel, 5) for r, rel, _ in runs) / count, 4),
-        "recall@10": round(sum(recall(r, rel, 10) for r, rel, _ in runs) / count, 4),
-        "ndcg@10": round(sum(ndcg(r, rel, 10) for r, rel, _ in runs) / count, 4),
-        "mrr@10": round(sum(mrr(r, rel, 10) for r, rel, _ in runs) / count, 4),
-        "p50_ms": round(times[len(times) // 2], 2),
-        "p95_ms": round(times[min(len(times) - 1, int(len(times) * 0.95))], 2),
-        "queries": len(runs),
+        "recall@5": recall(ranked, relevant, 5),
+        "recall@10": recall(ranked, relevant, 10),
+        "ndcg@10": ndcg(ranked, relevant, 10),
+        "mrr@10": mrr(ranked, relevant, 10),
     }

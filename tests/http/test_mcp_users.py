@@ -122,6 +122,16 @@ async def test_a_token_that_may_only_read_does(empty: Client) -> None:
     assert (status, json.loads(text)["result"]["structuredContent"]) == (200, {"results": []})
 
 
+@pytest.mark.parametrize(("said", "scheme"), [("https", "https"), ("javascript", "http")])
+async def test_links_lead_back_through_the_tunnel(
+    empty: Client, people: list[Person], said: str, scheme: str
+) -> None:
+    headers = {**people[1].headers, **ELSEWHERE, "X-Forwarded-Proto": said}
+    _, text = await say(empty, headers, "tools/call", name="fetch", arguments={"id": "note:4"})
+    url = json.loads(text)["result"]["structuredContent"]["url"]
+    assert url == f"{scheme}://{empty.host}:{empty.port}/v/note:4"
+
+
 @pytest.fixture
 async def limited(settings: Settings) -> AsyncIterator[Client]:
     app = build_app(replace(settings, limit_searches=2))

@@ -101,7 +101,8 @@ class Call:
     @property
     def base(self) -> str:
         """Where the caller reached this worker; its Host was checked (``guard``)."""
-        return f"{self.request.scheme}://{self.request.host}"
+        secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
+        return f"{'https' if secure else self.request.scheme}://{self.request.host}"
 
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""

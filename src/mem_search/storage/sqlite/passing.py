@@ -81,10 +81,10 @@ def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
         mask &= columns.importance[records] >= np.float64(filters.importance)
     if filters.archived is not None:
         mask &= columns.archived[records] == filters.archived
-    if filters.superseded is not None:
-        mask &= (columns.successors[records] > 0) == filters.superseded
     if filters.without:
         mask &= ~np.isin(records, filters.without)
+    if filters.superseded is not None:
+        mask &= (columns.successors[records] > 0) == filters.superseded
     return np.asarray(mask, dtype=np.bool_)
 
 
@@ -100,8 +100,8 @@ def untold(filters: Filters) -> Filters:
         updated=ANY_TIME,
         importance=None,
         archived=None,
-        superseded=None,
         without=(),
+        superseded=None,
     )
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
-from typing import Any
 
 from dataset import Dataset
 
 
 class Fts5:
-    def __init__(self, dataset: Dataset) -> None:
-        self._documents: list[dict[str, Any]] = [
-            d
-            for d in dataset.documents
-            if not dataset.judged_kinds or d["kind"] in dataset.judged_kinds
-        ]
+    """One table in memory; a project is a condition on its rows."""
+
+    def __init__(self, data: Dataset) -> None:
+        self._ids = [document["source_id"] for document in data.judged]
         self._db = sqlite3.connect(":memory:")
         self._db.execute(
             "create virtual table f using fts5(title, text, project unindexed,"
@@ -24,17 +20,20 @@ class Fts5:
         )
         self._db.executemany(
             "insert into f(rowid, title, text, project) values(?, ?, ?, ?)",
-            [(i, d["title"], d["text"], d["project"]) for i, d in enumerate(self._documents)],
+            [(i, d["title"], d["text"], d["project"]) for i, d in enumerate(data.judged)],
         )
 
-    def search(self, text: str, project: str) -> tuple[list[str], float]:
-        started = time.perf_counter()
+    async def search(self, text: str, project: str) -> list[str]:
         words = dict.fromkeys(re.findall(r"[^\W_]+", text.lower()))
+        if not words:
+            return []
         expression = " OR ".join(f'"{word}"' for word in words)
         rows = self._db.execute(
             "select rowid from f where f match ? and (? = '' or project = ?)"
             " order by bm25(f) limit 10",
             (expression, project, project),
         )
-        ranked = [self._documents[i]["source_id"] for (i,) in rows]
-        return ranked, (time.perf_counter() - started) * 1000
+        return [self._ids[i] for (i,) in rows]
+
+    def close(self) -> None:
+        self._db.close()

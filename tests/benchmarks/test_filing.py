@@ -1,0 +1,80 @@
+"""Filing a store anew: every filter gets a value of every share, and nothing else changes."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from drafts import draft, store
+from mem_search.http.parameters import SearchParameters
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.migrations import migrate
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts" / "benchmarks"))
+
+from filing import KINDS, SHARES, file_anew
+
+RECORDS = 1000
+FIRST = 1_700_000_000_000
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    connection = sqlite3.connect(tmp_path / "mem-search.db", isolation_level=None)
+    migrate(connection)
+    connection.execute("begin")
+    store(
+        connection,
+        *(
+            draft(f"d{i}", f"words of {i}", project="p", created_at=FIRST + i, tags=("old",))
+            for i in range(RECORDS)
+        ),
+    )
+    connection.execute("commit")
+    connection.close()
+    return tmp_path
+
+
+def test_every_filter_lets_its_share_of_the_records_pass(home: Path) -> None:
+    filed = file_anew(home)
+    assert set(filed) == {"project", "kind", "type", "tag", "date"}
+    connection = sqlite3.connect(home / "mem-search.db")
+    for sort, by_share in filed.items():
+        assert tuple(by_share) == SHARES
+        for share, parameters in by_share.items():
+            asked = SearchParameters.model_validate(
+                {name: str(value) for name, value in parameters.items()}
+            )
+            passing = sum(records.counts(connection, asked.search().filters).values())
+            spread = 0 if sort == "date" else 4 * (RECORDS * share) ** 0.5
+            assert passing == pytest.approx(RECORDS * share, abs=spread), (sort, share)
+    connection.close()
+
+
+def test_passages_go_with_their_records_and_texts_stay(home: Path) -> None:
+    file_anew(home)
+    connection = sqlite3.connect(home / "mem-search.db")
+    rows = connection.execute(
+        "select p.kind, count(*) from passages p join records r on r.id = p.record_id"
+        " where p.kind = r.kind group by 1"
+    )
+    kinds = dict(rows.fetchall())
+    assert sum(kinds.values()) == RECORDS
+    assert set(kinds) <= {*KINDS, "note"}
+    assert connection.execute(
+        "select count(distinct body) from records where body like 'words of %'"
+    ).fetchone() == (RECORDS,)
+    connection.close()
+
+
+def test_the_same_store_is_always_filed_alike(home: Path, tmp_path: Path) -> None:
+    first = file_anew(home)
+    connection = sqlite3.connect(home / "mem-search.db")
+    statement = "select id, kind, project from records order by id"
+    before = connection.execute(statement).fetchall()
+    assert file_anew(home) == first
+    assert connection.execute(statement).fetchall() == before
+    connection.close()

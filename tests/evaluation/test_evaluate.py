@@ -1,0 +1,83 @@
+"""``scripts/evaluate --compare`` as anybody runs it, over a set written here, offline."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import judged_sets
+import pytest
+from judged_sets import EVALUATION
+from systems import NAMES
+
+pytestmark = pytest.mark.worker  # it starts a Chroma of its own
+
+
+def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
+    environ = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+    return subprocess.run(
+        [sys.executable, str(EVALUATION / "main.py"), *map(str, arguments)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def test_all_systems_are_asked_and_every_figure_can_be_traced_to_its_questions(
+    tmp_path: Path,
+) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    done = evaluate(
+        folder, "--compare", "--embedder", "hashing", "--project-field", "meta.place",
+        "--json", tmp_path / "report.json", "--per-query", tmp_path / "per" / "query",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert report["documents"] == len(judged_sets.CORPUS) + 1
+    for scope, modes in (("own", report["modes"]), ("pooled", report["pooled"])):
+        compared = report["compared"][scope]
+        assert tuple(modes) == NAMES == tuple(compared["systems"])
+        assert set(compared["hybrid - other"]) == set(NAMES) - {"hybrid"}
+        for name in NAMES:
+            answers = lines(tmp_path / "per" / "query" / f"{scope}-{name}.jsonl")
+            assert [line["query"] for line in answers] == [q["id"] for q in judged_sets.QUERIES]
+            for metric, interval in compared["systems"][name].items():
+                mean = sum(line[metric] for line in answers) / len(answers)
+                assert modes[name][metric] == interval["mean"] == pytest.approx(mean, abs=1e-4)
+                assert interval["low"] <= interval["mean"] <= interval["high"]
+    assert report["modes"]["hybrid"]["recall@10"] == 1
+    assert "hybrid - grep" in done.stdout
+
+
+def test_without_compare_only_our_own_modes_are_asked(tmp_path: Path) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    done = evaluate(folder, "--embedder", "hashing", "--json", tmp_path / "report.json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert list(report["modes"]) == ["keyword", "vector", "hybrid"]
+    assert "compared" not in report
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--modes", "keyword,lucene"), "unknown mode 'lucene'; known are grep, fts5"),
+        (("--compare", "--modes", "grep,keyword"), "name it in --modes as well"),
+    ],
+)
+def test_a_wrong_choice_is_named_with_the_next_step(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = evaluate(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
