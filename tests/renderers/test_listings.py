@@ -271,7 +271,8 @@ def test_pages_count_places_and_what_is_folded_has_none() -> None:
     found = replace(page(SESSION, OBSERVATION, total=9, query=query), folded=3)
     text = render(found, "index", VIEW)
     assert (
-        "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded: fold=false (--no-fold) lists them\n"
+        "\nShowing 3-4 of 6; next: offset=4;"
+        " 3 near-duplicate(s) folded: fold=false (--no-fold) lists them\n"
     ) in text
     last = replace(found, query=replace(query, offset=4))
     assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)
