@@ -9,12 +9,23 @@ from __future__ import annotations
 import re
 from typing import Final
 
+
+class Template:
+    r"""``\$\{.*\}`` in linear time: on one line the first ``${`` with a ``}`` behind it."""
+
+    def search(self, text: str) -> bool:
+        for line in text.split("\n"):
+            start = line.find("${")
+            if start >= 0 and line.find("}", start + 2) >= 0:
+                return True
+        return False
+
+
 _PATTERNS: Final = (
     ("prompt_injection", re.compile(r"ignore\s+(?:previous|all|above)", re.IGNORECASE)),
     ("prompt_leaking", re.compile(r"system\s+prompt", re.IGNORECASE)),
     ("script_injection", re.compile(r"<script|javascript:|onclick=", re.IGNORECASE)),
-    # The first ${ of a line with the last } behind it: no second one has to be tried.
-    ("template_injection", re.compile(r"^(?:[^$\n]|\$(?!\{))*+\$\{.*\}", re.MULTILINE)),
+    ("template_injection", Template()),
     ("sql_injection", re.compile(r"union\s+select|drop\s+table", re.IGNORECASE)),
 )
 MOST: Final = 10_000
