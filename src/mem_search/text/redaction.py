@@ -47,10 +47,11 @@ def _replaced(text: str, spans: Iterator[tuple[int, int, str]]) -> tuple[str, in
 _PRIVATE: Final = re.compile(
     r"(?!(?<=`)</?private>`)<(/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE
 )
+# No possessive groups: Python 3.11 before .5 reads them wrongly, and keys would stay.
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?P<body>(?:[^-]++|-(?!----(?:BEGIN|END) ))*+)-----END [A-Z0-9 ]{0,60}-----"
-    r"|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{24,}+)++)"
+    r"(?:(?P<body>[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*)-----END [A-Z0-9 ]{0,60}-----"
+    r"|(?:\s|\\[nr])*[A-Za-z0-9+/=]{24,}+(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{24,}+)*)"
 )
 
 
