@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import mem_search
+from mem_search.http.limits import searches
 from mem_search.http.problems import CONTENT_TYPE, Problem
 from mem_search.http.reading import spellings
 from mem_search.http.routing import Route
@@ -29,6 +30,27 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "string"},
     "name": {"type": "string"},
 }
+_PROBLEMS = {
+    400: "The body is not the JSON that it claims to be",
+    401: "A token is needed, or the one given is not valid",
+    403: "Whoever asks may not do this, or asks from a foreign page",
+    404: "Nothing has that ref, id or name",
+    409: "The state of things forbids it now: ended already, a chain at its limit, a name taken",
+    413: "The body is too large",
+    415: "The body has another Content-Type than this operation reads",
+    421: "The Host header names somebody else",
+    422: "Something given cannot be used; errors names each by parameter or JSON pointer",
+    429: "A limit is reached; violated-policies names it",
+    500: "A bug; the worker's log has it under request_id",
+    503: "A part that the answer needs is away; try again",
+}
+_SECONDS = {"type": "integer", "minimum": 0}
+_TOLD_BY = {
+    401: ("WWW-Authenticate", {"type": "string"}),
+    429: ("Retry-After", _SECONDS),
+    503: ("Retry-After", _SECONDS),
+}
+"""The header that says more, by status."""
 _LISTED_AS_TEXT = ("search", "timeline")
 
 
@@ -54,13 +76,15 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas.get("$defs", {}),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "responses": {
-                "Problem": {
-                    "description": "What went wrong (RFC 9457)",
-                    "content": {CONTENT_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}},
+            "headers": {
+                "RequestId": {
+                    "description": "Of this request; its own when it sent one",
+                    "required": True,
+                    "schema": {"type": "string"},
                 }
             },
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {f"Problem{status}": _problem(status) for status in _PROBLEMS},
         },
     }
 
@@ -72,7 +96,10 @@ def _operation(route: Route) -> dict[str, Any]:
         "tags": [route.tag],
         "responses": {
             str(route.status): _reply(route),
-            "default": {"$ref": "#/components/responses/Problem"},
+            **{
+                str(status): {"$ref": f"#/components/responses/Problem{status}"}
+                for status in _refusals(route)
+            },
         },
     }
     if parameters := [*_in_path(route), *_in_query(route.query)]:
@@ -90,12 +117,52 @@ def _operation(route: Route) -> dict[str, Any]:
             "content": {route.body_type: {"schema": schema}},
         }
     elif route.reads_itself:
-        said["requestBody"] = {"required": True, "content": {route.body_type: {}}}
+        schema = {"type": "string", "minLength": 1}
+        said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": schema}}}
     return said
 
 
+def _refusals(route: Route) -> list[int]:
+    """The statuses of what the route may answer instead, as they follow from what it is."""
+    statuses = {403, 421, 422, 500, *route.refuses}
+    if not route.early or route.path == "/api/readiness":
+        statuses.add(503)
+    if not route.early:
+        statuses.add(401)
+    if route.body is not None or route.reads_itself:
+        statuses |= {400, 413, 415}
+    if "{" in route.path:
+        statuses.add(404)
+    if searches(route.query, route.body) or route.research or route.is_agents:
+        statuses.add(429)
+    return sorted(statuses)
+
+
+def _problem(status: int) -> dict[str, Any]:
+    """An error as problem details (RFC 9457)."""
+    problem: dict[str, Any] = {
+        "description": _PROBLEMS[status],
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+        "content": {CONTENT_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}},
+    }
+    if status in _TOLD_BY:
+        name, schema = _TOLD_BY[status]
+        problem["headers"][name] = {"required": True, "schema": schema}
+    return problem
+
+
 def _reply(route: Route) -> dict[str, Any]:
-    reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
+    reply: dict[str, Any] = {
+        "description": HTTPStatus(route.status).phrase,
+        "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+    }
+    if route.status in (201, 202, 302) and route.path != "/api/v1/tokens":
+        reply["headers"]["Location"] = {"required": True, "schema": {"type": "string"}}
+    if route.successor:
+        reply["headers"] |= {
+            name: {"required": True, "schema": {"type": "string"}}
+            for name in ("Deprecation", "Link")
+        }
     if route.reply:
         reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
         if route.answers is not None:

@@ -125,8 +125,10 @@ def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
 def _body_fault(item: Any) -> Fault:
     steps = [str(step).replace("~", "~0").replace("/", "~1") for step in item["loc"]]
     missing = item["type"] == "missing"
+    is_no_object = item["type"] in ("model_type", "model_attributes_type")
+    said = "has to be a JSON object" if is_no_object else item["msg"]
     return Fault(
-        "is required" if missing else item["msg"],
+        "is required" if missing else said,
         pointer="".join(f"/{step}" for step in steps),
         missing=missing,
     )

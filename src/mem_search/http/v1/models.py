@@ -109,7 +109,9 @@ class UniversalSearchRequest(Body):
 
     model_config = ConfigDict(json_schema_extra=ONLY_IN_BACKGROUND)
 
-    query: Query = Field(description="The question; may use the query language")
+    query: Query = Field(
+        description="The question; may use the query language", examples=["rate limit tag:work"]
+    )
     content_types: list[Kind] | None = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
@@ -192,7 +194,9 @@ class UniversalSearchRequest(Body):
 class McpSearchRequest(Body):
     """A search as research agents ask it: by words and meaning, short results."""
 
-    query: Query = Field(description="The question; may use the query language")
+    query: Query = Field(
+        description="The question; may use the query language", examples=["how is the rate limited"]
+    )
     content_types: list[Kind] | None = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
@@ -218,9 +222,7 @@ class McpFetchRequest(Body):
     parent_operation_id: Id | None = Field(
         default=None, description="The operation that this step follows"
     )
-    max_operations: int = Field(
-        default=MOST_OPERATIONS, ge=1, le=LONGEST_CHAIN, description="Longest chain"
-    )
+    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
 
 
 def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
