@@ -44,6 +44,7 @@ _PROBLEMS = {
     500: "A bug; the worker's log has it under request_id",
     503: "A part that the answer needs is away; try again",
 }
+_LINE = '{"kind": "note", "source_id": "1", "title": "Limits", "text": "By token bucket."}\n'
 _SECONDS = {"type": "integer", "minimum": 0}
 _TOLD_BY = {
     401: ("WWW-Authenticate", {"type": "string"}),
@@ -117,7 +118,7 @@ def _operation(route: Route) -> dict[str, Any]:
             "content": {route.body_type: {"schema": schema}},
         }
     elif route.reads_itself:
-        schema = {"type": "string", "minLength": 1}
+        schema = {"description": "One JSON object a line", "examples": [_LINE]}
         said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": schema}}}
     return said
 
