@@ -55,13 +55,13 @@ def check_may_change(caller: Caller) -> None:
         raise Forbidden(f"the token {caller.token} may only read")
 
 
-def check_user(name: str) -> str:
-    """``name``, when a user can be called so. Raises InputError."""
+def check_user(name: str, field: str = "user") -> str:
+    """``name``, when a user can be called so. Raises InputError naming ``field``."""
     if not USER.fullmatch(name):
         raise InputError(
             f"{name[:60]!r} cannot be a user's name; write 1 to 32 of a-z, 0-9, _ and -,"
             " a letter or digit first",
-            field="user",
+            field=field,
         )
     return name
 

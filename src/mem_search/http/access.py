@@ -93,7 +93,7 @@ async def users(call: Call) -> web.StreamResponse:
 
 async def remove_user(call: Call) -> web.StreamResponse:
     """Revoke every token of a user and delete all that they stored, for good."""
-    user = check_user(call.request.match_info["name"])
+    user = check_user(call.request.match_info["name"], "name")
     revoked = await call.opening.tokens.revoke_all(user)
     had_home = home_of(call.opening.settings.home, user).is_dir()
     if not (revoked or had_home):
