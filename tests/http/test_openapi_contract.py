@@ -53,6 +53,19 @@ def ndjson(_context: object, value: Any) -> bytes | None:
 API = schemathesis.openapi.from_dict(describe(ROUTES), config=SchemathesisConfig.from_dict(CONFIG))
 
 
+def a_refusal_names_every_place(
+    _context: object, response: schemathesis.Response, _case: schemathesis.Case
+) -> None:
+    """What is refused for what was sent says where, by a parameter or a JSON pointer."""
+    if response.status_code == 422:
+        faults = response.json().get("errors", [])
+        assert faults, response.text
+        for fault in faults:
+            assert fault["detail"], fault
+            assert ("parameter" in fault) != ("pointer" in fault), fault
+            assert fault.get("pointer", "/").startswith("/") or fault["pointer"] == "", fault
+
+
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("machine")
@@ -72,7 +85,12 @@ def session() -> Iterator[requests.Session]:
 def test_what_is_promised_is_kept(
     case: schemathesis.Case, base: str, session: requests.Session
 ) -> None:
-    case.call_and_validate(base_url=base, session=session, headers=AUTHORIZED)
+    case.call_and_validate(
+        base_url=base,
+        session=session,
+        headers=AUTHORIZED,
+        additional_checks=[a_refusal_names_every_place],
+    )
 
 
 def test_every_operation_is_asked() -> None:

@@ -24,7 +24,7 @@ LONGEST_LINE = 1024 * 1024
 """Bytes of a request's first line.
 
 A parameter may have 4000 characters (``values``), which in an address take up to twelve bytes
-each, and a request several such; aiohttp reads 8 KB of its own accord, and says so in HTML.
+each, and a request several such; aiohttp by itself takes 8 KB and refuses more as plain text.
 """
 
 
