@@ -178,6 +178,7 @@ async def test_a_body_that_is_no_object_is_told_so_without_names_of_ours(empty: 
          [("parameter", "name"), ("pointer", "/filter")]),
         ("DELETE", "/api/v1/users/A%20B", {}, [("parameter", "name")]),
         ("GET", "/api/search", {}, [("parameter", "query")]),
+        ("GET", "/api/v1/scopes?=1", {}, [("parameter", "")]),
     ],
 )  # fmt: skip
 async def test_every_fault_is_where_it_was_written(

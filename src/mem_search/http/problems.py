@@ -46,7 +46,7 @@ class Fault:
     """One thing wrong with the input: a ``parameter``, or the ``pointer`` of a place in a body."""
 
     detail: str
-    parameter: str = ""
+    parameter: str | None = None
     pointer: str | None = None
     missing: bool = False
 
@@ -173,7 +173,8 @@ def _reply(
 
 
 def _fault(fault: Fault) -> dict[str, str]:
-    place = {"parameter": fault.parameter} if fault.parameter else {}
+    # Even a parameter without a name, as in ?=1, has its place.
+    place = {"parameter": fault.parameter} if fault.parameter is not None else {}
     if fault.pointer is not None:
         place["pointer"] = fault.pointer
     return {**place, "detail": fault.detail}

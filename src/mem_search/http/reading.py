@@ -119,7 +119,7 @@ def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
         proper = item["type"][3:]
     missing = item["type"] in ("missing", "too_short")  # an empty list is none
     detail = "is required" if missing else item["msg"]
-    return Fault(detail, parameter=written.get(proper, proper), missing=missing)
+    return Fault(detail, parameter=written.get(proper, proper) or None, missing=missing)
 
 
 def _body_fault(item: Any) -> Fault:
