@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import quote
 
 from conftest import Home
 from mem_search.daemon.address import is_locked
@@ -145,3 +146,13 @@ def test_a_foreign_host_is_refused(mem: Home) -> None:
     done = mem.run("worker", "run", "--host", "0.0.0.0")
     assert done.returncode == 6
     assert "0.0.0.0" in done.stderr
+
+
+def test_a_question_may_be_as_long_in_an_address_as_anywhere(mem: Home) -> None:
+    mem.ok("worker", "start")
+    connection = http.client.HTTPConnection("127.0.0.1", int(str(mem.worker()["port"])))
+    for letters, status in ((4000, 200), (4001, 422)):
+        connection.request("GET", f"/api/search?query={quote('認' * letters)}&format=json")
+        reply = connection.getresponse()
+        assert (reply.status, bool(json.load(reply))) == (status, True)
+    connection.close()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from http_worker import Client
+from http_worker import AUTHORIZED, Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -157,3 +157,55 @@ def test_any_json_is_read_or_refused(body: Any) -> None:
             assert model.model_validate(body).universal().text.strip()
     with suppress(ValidationError):
         assert McpFetchRequest.model_validate(body).id
+
+
+async def test_a_body_that_is_no_object_is_told_so_without_names_of_ours(empty: Client) -> None:
+    for path in (SEARCH, MCP_SEARCH, MCP_FETCH):
+        problem = await (await empty.post(path, json=[1])).json()
+        assert problem["errors"] == [{"pointer": "", "detail": "has to be a JSON object"}]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "faults"),
+    [
+        ("POST", "/api/v1/tokens", {"name": "a b", "user": "Ä", "expires": "soon", "read_only": 1},
+         [("pointer", "/name"), ("pointer", "/user"), ("pointer", "/read_only"),
+          ("pointer", "/expires")]),
+        ("POST", "/api/v1/saved-searches",
+         {"name": "a", "search": {"query": "x", "mode": "deep_research", "offset": 3}},
+         [("pointer", "/search/mode"), ("pointer", "/search/offset")]),
+        ("PUT", "/api/v1/scopes/a%20b", {"filter": "words"},
+         [("parameter", "name"), ("pointer", "/filter")]),
+        ("DELETE", "/api/v1/users/A%20B", {}, [("parameter", "name")]),
+        ("GET", "/api/search", {}, [("parameter", "query")]),
+        ("GET", "/api/v1/scopes?=1", {}, [("parameter", "")]),
+    ],
+)  # fmt: skip
+async def test_every_fault_is_where_it_was_written(
+    empty: Client, method: str, path: str, body: Any, faults: list[tuple[str, str]]
+) -> None:
+    reply = await empty.request(method, path, json=body, headers=AUTHORIZED)
+    problem = await reply.json()
+    assert reply.status == 422
+    told = [(key, each[key]) for each in problem["errors"] for key in each if key != "detail"]
+    assert told == faults
+
+
+async def test_what_has_a_name_of_its_own_is_no_record(empty: Client) -> None:
+    reply = await empty.get("/api/records/batch")
+    assert (reply.status, reply.headers["Allow"]) == (405, "POST")
+
+
+async def test_true_and_false_are_no_numbers_and_numbers_no_truth(empty: Client) -> None:
+    for path, body, pointer in (
+        ("/api/observations/batch", {"ids": [1, True]}, "/ids"),
+        ("/api/sync", {"again": 0}, "/again"),
+    ):
+        reply = await empty.post(path, json=body, headers=AUTHORIZED)
+        assert reply.status == 422
+        assert [each["pointer"] for each in (await reply.json())["errors"]] == [pointer]
+
+
+async def test_a_whole_number_may_be_written_with_a_point(client: Client) -> None:
+    body = {"id": "note:6", "session_id": "s", "max_operations": 3.0}
+    assert (await client.post(MCP_FETCH, json=body)).status == 200

@@ -272,7 +272,7 @@ async def test_a_saved_search_is_changed_listed_and_forgotten(client: Client) ->
         ({"search": {"query": "a", "background": True}}, "/search/background"),
         ({"search": {"query": "a", "session_id": "s"}}, "/search/session_id"),
         ({"search": {"query": "a", "offset": 3}}, "/search/offset"),
-        ({"search": {"query": "a", "scope": "none"}}, "/scope"),
+        ({"search": {"query": "a", "scope": "none"}}, "/search/scope"),
         ({"every": "often"}, "/every"),
         ({"every": "59s"}, "/every"),
         ({"every": "400d"}, "/every"),

@@ -176,7 +176,7 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         "created_before", "updated_after", "updated_before", "folder", "domain", "archived",
         "include_snippets", "snippet_length", "full_content", "session_id",
         "parent_operation_id", "max_operations", "background", "webhook_url",
-        "scope",  # ours
+        "scope", "boosts",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}
     query = UniversalSearchRequest.model_validate({"query": "x", **chain}).universal()
@@ -221,3 +221,11 @@ async def test_who_asked_is_noted_with_what_was_asked(post: Post, filled: Client
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )
     assert set(rows) == {("lantern one", "http"), ("lantern two", "mcp")}
+
+
+async def test_what_is_important_can_count_beside_the_question(post: Post) -> None:
+    plain = await post(query="harbour", search_type="hybrid")
+    boosted = await post(query="harbour", search_type="hybrid", boosts=["importance", "recency"])
+    assert {item["id"] for item in plain["items"]} == {item["id"] for item in boosted["items"]}
+    scores = [item["relevance_score"] for item in boosted["items"]]
+    assert scores != [item["relevance_score"] for item in plain["items"]]

@@ -9,7 +9,7 @@ from typing import Final
 
 from mem_search.errors import Forbidden, InputError, Unauthorized
 
-_USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 """Lower case and no dots: a name is a folder, also where file names do not tell case apart."""
 
 
@@ -55,13 +55,13 @@ def check_may_change(caller: Caller) -> None:
         raise Forbidden(f"the token {caller.token} may only read")
 
 
-def check_user(name: str) -> str:
-    """``name``, when a user can be called so. Raises InputError."""
-    if not _USER.fullmatch(name):
+def check_user(name: str, field: str = "user") -> str:
+    """``name``, when a user can be called so. Raises InputError naming ``field``."""
+    if not USER.fullmatch(name):
         raise InputError(
             f"{name[:60]!r} cannot be a user's name; write 1 to 32 of a-z, 0-9, _ and -,"
             " a letter or digit first",
-            field="user",
+            field=field,
         )
     return name
 

@@ -27,8 +27,8 @@ PREFIX: Final = "mst_"
 """Begins every secret, so that redaction and scanners of secrets know one when they see it."""
 
 _BYTES: Final = 32
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_EXPIRES: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LIFETIME: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
@@ -81,12 +81,12 @@ class Tokens:
         now = self._now()
         secret = PREFIX + secrets.token_urlsafe(_BYTES)
         token = Token(
-            name=_named(name),
+            name=check_name(name),
             user=check_user(user) if user else "",
             digest=digest(secret),
             read_only=read_only,
             created_at=now,
-            expires_at=_expiry(expires, now) if expires else None,
+            expires_at=now + check_lifetime(expires) if expires else None,
         )
         if not await self._database.write(tokens.add, token):
             raise Conflict(
@@ -150,8 +150,9 @@ def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
-def _named(name: str) -> str:
-    if not _NAME.fullmatch(name):
+def check_name(name: str) -> str:
+    """``name``, when a token can be called so. Raises InputError."""
+    if not NAME.fullmatch(name):
         raise InputError(
             f"{name[:80]!r} cannot name a token; write 1 to 64 letters, digits, . _ and -,"
             " a letter or digit first",
@@ -160,11 +161,12 @@ def _named(name: str) -> str:
     return name
 
 
-def _expiry(text: str, now: int) -> int:
-    match = _EXPIRES.fullmatch(text.strip())
+def check_lifetime(text: str) -> int:
+    """The milliseconds that ``12h``, ``90d`` or ``4w`` means. Raises InputError."""
+    match = LIFETIME.fullmatch(text.strip())
     if match is None:
         raise InputError(
             f"{text[:40]!r} is no time to expire; write hours, days or weeks: 12h, 90d, 4w",
             field="expires",
         )
-    return now + int(match[1]) * _UNIT_MS[match[2]]
+    return int(match[1]) * _UNIT_MS[match[2]]

@@ -80,12 +80,14 @@ async def _serve(settings: Settings, echo: bool) -> None:
         # Heavy: imported when it is certain that this process is the worker.
         from aiohttp import web
 
-        from mem_search.http.app import build_app
+        from mem_search.http.app import LONGEST_LINE, build_app
         from mem_search.http.opening import OPENING
 
         app = build_app(settings)
         # No access log: its lines would hold what people search for.
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=GRACE)
+        runner = web.AppRunner(
+            app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE
+        )
         try:
             await runner.setup()
             await web.SockSite(runner, listener).start()

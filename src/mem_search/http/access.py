@@ -3,35 +3,65 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from mem_search.access.callers import check_user, home_of
-from mem_search.errors import NotFound
+from mem_search.access.callers import USER, check_user, home_of
+from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
+from mem_search.errors import InputError, NotFound
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.user_runtimes import homes
+from mem_search.http.values import refused
 from mem_search.storage.sqlite.tokens import Token
 from mem_search.text import dates
+
+
+def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
+    """``check`` as a validator: all that is wrong with a body is told at once."""
+
+    def validate(text: str) -> str:
+        try:
+            if text or not optional:
+                check(text)
+        except InputError as error:
+            raise refused(error.message) from None
+        return text
+
+    return validate
+
+
+def _shaped(pattern: re.Pattern[str], *, optional: bool = False) -> WithJsonSchema:
+    shape = f"({pattern.pattern})?" if optional else pattern.pattern
+    return WithJsonSchema({"type": "string", "pattern": f"^{shape}$"})
+
+
+_Name = Annotated[str, AfterValidator(_checked(check_name)), _shaped(NAME)]
+_User = Annotated[
+    str, AfterValidator(_checked(check_user, optional=True)), _shaped(USER, optional=True)
+]
+_Lifetime = Annotated[
+    str, AfterValidator(_checked(check_lifetime, optional=True)), _shaped(LIFETIME, optional=True)
+]
 
 
 class TokenBody(BaseModel):
     """A token to be made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: str = Field(description="What to call it, to revoke it by; no secret", max_length=64)
-    user: str = Field(
-        default="",
-        description="Whose records it is for; the machine's person when left out",
-        max_length=32,
+    name: _Name = Field(description="What to call it, to revoke it by; no secret")
+    user: _User = Field(
+        default="", description="Whose records it is for; the machine's person when left out"
     )
     read_only: bool = Field(default=False, description="Refuse whatever changes something")
-    expires: str = Field(
-        default="", description="After how long: 12h, 90d, 4w; never when left out", max_length=10
+    expires: _Lifetime = Field(
+        default="", description="After how long: 12h, 90d, 4w; never when left out"
     )
 
 
@@ -63,7 +93,7 @@ async def users(call: Call) -> web.StreamResponse:
 
 async def remove_user(call: Call) -> web.StreamResponse:
     """Revoke every token of a user and delete all that they stored, for good."""
-    user = check_user(call.request.match_info["name"])
+    user = check_user(call.request.match_info["name"], "name")
     revoked = await call.opening.tokens.revoke_all(user)
     had_home = home_of(call.opening.settings.home, user).is_dir()
     if not (revoked or had_home):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from mem_search.access.limits import Meters
 from mem_search.http.deprecation import SUCCESSORS
@@ -17,6 +20,12 @@ from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
 LARGEST_BODY = 32 * 1024 * 1024
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a request's first line.
+
+A parameter may have 4000 characters (``values``), which in an address take up to twelve bytes
+each, and a request several such; aiohttp by itself takes 8 KB and refuses more as plain text.
+"""
 
 
 def build_app(settings: Settings) -> web.Application:
@@ -37,4 +46,28 @@ def build_app(settings: Settings) -> web.Application:
         app.router.add_route(route.method, route.path, bound(route))
         if route.method == "GET" and not route.write:
             app.router.add_route("HEAD", route.path, bound(route))
+    for path, methods in _in_the_way_of_others().items():
+        app.router.add_route("*", path, _refusal(methods))
     return app
+
+
+def _in_the_way_of_others() -> dict[str, set[str]]:
+    """Paths without a variable that a path with one would match, with their own methods.
+
+    ``GET /api/records/batch`` is no record called batch.
+    """
+    patterns = [
+        re.compile(re.sub(r"{\w+}", "[^/]+", route.path)) for route in ROUTES if "{" in route.path
+    ]
+    methods: dict[str, set[str]] = {}
+    for route in ROUTES:
+        if "{" not in route.path and any(each.fullmatch(route.path) for each in patterns):
+            methods.setdefault(route.path, set()).add(route.method)
+    return methods
+
+
+def _refusal(methods: set[str]) -> Handler:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPMethodNotAllowed(request.method, methods)
+
+    return refuse

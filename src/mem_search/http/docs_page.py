@@ -57,7 +57,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         f"<p>Body: <code>{escape(kind)}</code></p>"
         for kind in operation.get("requestBody", {}).get("content", ())
     )
+    answers = " · ".join(escape(status) for status in operation["responses"])
     inside = (f"<table>{rows}</table>" if rows else "") + body or "<p>No parameters.</p>"
+    inside += f'<p class="note">Answers {answers}</p>'
     return (
         f'<details><summary><span class="method">{method}</span><code>{escape(path)}</code>'
         f" {escape(operation['summary'])}{noted}</summary>{inside}</details>\n"

@@ -27,7 +27,7 @@ _CHUNK = 256 * 1024
 class SyncBody(BaseModel):
     """What to read: everything found on the machine, one source, or one path of it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     source: str = ""
     path: str = ""
@@ -38,7 +38,7 @@ class SyncBody(BaseModel):
 class ImportBody(BaseModel):
     """One file to read whole."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     source: str = "jsonl"
     path: str = Field(description="An absolute path on the worker's machine")

@@ -9,19 +9,19 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any, get_origin
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import mem_search
-from mem_search.http.problems import CONTENT_TYPE, Problem
+from mem_search.http import openapi_replies
+from mem_search.http.openapi_replies import REFS
+from mem_search.http.problems import Problem
 from mem_search.http.reading import spellings
 from mem_search.http.routing import Route
 from mem_search.http.values import REF_PATTERN
 
-_REFS = "#/components/schemas/{model}"
 _IN_PATH = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "number": {"type": "integer", "minimum": 0},
@@ -29,7 +29,7 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "id": {"type": "string"},
     "name": {"type": "string"},
 }
-_LISTED_AS_TEXT = ("search", "timeline")
+_LINE = '{"kind": "note", "source_id": "1", "title": "Limits", "text": "By token bucket."}\n'
 
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
     models: set[type[BaseModel]] = {Problem, *(model for model in named if model)}
     in_order = sorted(models, key=lambda model: model.__name__)
     _, schemas = models_json_schema(
-        [(model, "validation") for model in in_order], ref_template=_REFS
+        [(model, "validation") for model in in_order], ref_template=REFS
     )
     paths: dict[str, dict[str, Any]] = {}
     for route in filter(lambda route: route.is_rest, routes):
@@ -54,13 +54,9 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": schemas.get("$defs", {}),
+            "headers": openapi_replies.HEADERS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "responses": {
-                "Problem": {
-                    "description": "What went wrong (RFC 9457)",
-                    "content": {CONTENT_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}},
-                }
-            },
+            "responses": openapi_replies.problems(),
         },
     }
 
@@ -71,8 +67,8 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "tags": [route.tag],
         "responses": {
-            str(route.status): _reply(route),
-            "default": {"$ref": "#/components/responses/Problem"},
+            str(route.status): openapi_replies.reply(route),
+            **openapi_replies.refusals(route),
         },
     }
     if parameters := [*_in_path(route), *_in_query(route.query)]:
@@ -83,27 +79,16 @@ def _operation(route: Route) -> dict[str, Any]:
         said["deprecated"] = True
         said["description"] = f"Use {route.successor} instead."
     if route.body is not None:
-        schema = {"$ref": _REFS.format(model=route.body.__name__)}
+        schema = {"$ref": REFS.format(model=route.body.__name__)}
         required = any(field.is_required() for field in route.body.model_fields.values())
         said["requestBody"] = {
             "required": required,
             "content": {route.body_type: {"schema": schema}},
         }
     elif route.reads_itself:
-        said["requestBody"] = {"required": True, "content": {route.body_type: {}}}
+        line: dict[str, Any] = {"description": "One JSON object a line", "examples": [_LINE]}
+        said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": line}}}
     return said
-
-
-def _reply(route: Route) -> dict[str, Any]:
-    reply: dict[str, Any] = {"description": HTTPStatus(route.status).phrase}
-    if route.reply:
-        reply["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
-        if route.answers is not None:
-            schema = {"$ref": _REFS.format(model=route.answers.__name__)}
-            reply["content"][route.reply] = {"schema": schema}
-        if route.tag in _LISTED_AS_TEXT:
-            reply["content"]["text/plain"] = {"schema": {"type": "string"}}
-    return reply
 
 
 def _operation_id(route: Route) -> str:

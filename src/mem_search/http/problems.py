@@ -46,7 +46,7 @@ class Fault:
     """One thing wrong with the input: a ``parameter``, or the ``pointer`` of a place in a body."""
 
     detail: str
-    parameter: str = ""
+    parameter: str | None = None
     pointer: str | None = None
     missing: bool = False
 
@@ -118,8 +118,12 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
 
 
 def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
-    """A fault that was found further down; fields of a request with a JSON body are in it."""
-    if request.body_exists and request.content_type == "application/json":
+    """A fault that was found further down.
+
+    What the path and the query name is there, other fields of a request with a JSON body in it.
+    """
+    elsewhere = field in request.match_info or field in request.query or request.method == "GET"
+    if not elsewhere and request.body_exists and request.content_type == "application/json":
         return Fault(detail, pointer=f"/{field}")
     return Fault(detail, parameter=field)
 
@@ -169,7 +173,8 @@ def _reply(
 
 
 def _fault(fault: Fault) -> dict[str, str]:
-    place = {"parameter": fault.parameter} if fault.parameter else {}
+    # Even a parameter without a name, as in ?=1, has its place.
+    place = {"parameter": fault.parameter} if fault.parameter is not None else {}
     if fault.pointer is not None:
         place["pointer"] = fault.pointer
     return {**place, "detail": fault.detail}

@@ -119,14 +119,16 @@ def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
         proper = item["type"][3:]
     missing = item["type"] in ("missing", "too_short")  # an empty list is none
     detail = "is required" if missing else item["msg"]
-    return Fault(detail, parameter=written.get(proper, proper), missing=missing)
+    return Fault(detail, parameter=written.get(proper, proper) or None, missing=missing)
 
 
 def _body_fault(item: Any) -> Fault:
     steps = [str(step).replace("~", "~0").replace("/", "~1") for step in item["loc"]]
     missing = item["type"] == "missing"
+    is_no_object = item["type"] in ("model_type", "model_attributes_type")
+    said = "has to be a JSON object" if is_no_object else item["msg"]
     return Fault(
-        "is required" if missing else item["msg"],
+        "is required" if missing else said,
         pointer="".join(f"/{step}" for step in steps),
         missing=missing,
     )

@@ -13,7 +13,7 @@ from mem_search.http.parameters import Listed, Opened, budget
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply, prefers_text, text_reply
 from mem_search.http.routing import Call, Handler
-from mem_search.http.values import RefName
+from mem_search.http.values import RefName, refused
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.renderers import record_json, render_record
 from mem_search.renderers.budget import fitted_text
@@ -29,6 +29,8 @@ def _numbers(value: Any) -> Any:
     """``[1, 2]``, ``"1,2"`` or ``"[1, 2]"``."""
     if isinstance(value, str):
         return [word for word in value.strip().strip("[]").replace(" ", "").split(",") if word]
+    if isinstance(value, list) and any(isinstance(item, bool) for item in value):
+        raise refused("has true or false among the numbers")
     return value
 
 

@@ -33,6 +33,7 @@ from mem_search.http.parameters import (
     SearchParameters,
 )
 from mem_search.http.routing import Route
+from mem_search.http.v1 import kept_shapes
 from mem_search.http.v1 import mcp as v1_mcp
 from mem_search.http.v1 import search as v1_search
 from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
@@ -74,9 +75,9 @@ SEARCH = (
     GET("/api/search/help", about.search_help, "Routes and parameters as a text", "search", early=True),
 )
 UNIVERSAL = (
-    POST(UNIVERSAL_PATH, v1_search.search, "Search everything, with citations", "universal", body=UniversalSearchRequest, answers=UniversalSearchResponse),
+    POST(UNIVERSAL_PATH, v1_search.search, "Search everything, with citations", "universal", body=UniversalSearchRequest, answers=UniversalSearchResponse, refuses=(404, 409)),
     POST("/api/v1/mcp/search", v1_mcp.search, "Search as research agents do", "universal", body=McpSearchRequest, answers=McpSearchResponse),
-    POST("/api/v1/mcp/fetch", v1_mcp.fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse),
+    POST("/api/v1/mcp/fetch", v1_mcp.fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse, refuses=(404, 409)),
     GET("/v/{ref}", viewer.view, "A record as a page to read", "universal", reply="text/html"),
 )
 WEIGHTED = (
@@ -85,9 +86,9 @@ WEIGHTED = (
     GET("/api/v2/search/stats", search_stats, "What can be searched", "weighted"),
 )
 TIMELINE = (
-    GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters),
-    GET("/api/timeline/by-query", timeline.by_query, "What happened around the best answer", "timeline", timeline.ByQueryParameters),
-    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters),
+    GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters, refuses=(404,)),
+    GET("/api/timeline/by-query", timeline.by_query, "What happened around the best answer", "timeline", timeline.ByQueryParameters, refuses=(404,)),
+    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, refuses=(404,)),
     GET("/api/context/recent", context.recent, "The newest sessions and what was seen there", "timeline", context.RecentParameters),
 )
 RECORDS = (
@@ -108,22 +109,22 @@ RECORDS = (
     DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Forget a prompt", "records", write=True),
 )
 INTAKE = (
-    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED),
-    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED),
-    POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", body_type=jobs.NDJSON, write=True, status=ACCEPTED),
+    POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
+    POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
+    POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", body_type=jobs.NDJSON, write=True, status=ACCEPTED, refuses=(429,)),
     GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),
     GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
     GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),
-    POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True),
-    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, only="person", status=ACCEPTED),
-    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, only="person", status=ACCEPTED),
+    POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True, refuses=(409,)),
+    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, only="person", status=ACCEPTED, refuses=(429,)),
+    POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, only="person", status=ACCEPTED, refuses=(429,)),
 )
 ACCESS = (
-    POST("/api/v1/tokens", access.create_token, "Make a token", "access", body=access.TokenBody, write=True, only="home", status=201),
-    GET("/api/v1/tokens", access.tokens, "The tokens given out", "access", write=True, only="home"),
-    DELETE("/api/v1/tokens/{name}", access.revoke_token, "Revoke a token", "access", write=True, only="home"),
-    GET("/api/v1/users", access.users, "Users with a store of their own", "access", write=True, only="home"),
-    DELETE("/api/v1/users/{name}", access.remove_user, "Remove a user and all that they stored", "access", write=True, only="home"),
+    POST("/api/v1/tokens", access.create_token, "Make a token", "access", body=access.TokenBody, write=True, only="home", status=201, answers=kept_shapes.NewToken, refuses=(409,)),
+    GET("/api/v1/tokens", access.tokens, "The tokens given out", "access", write=True, only="home", answers=kept_shapes.GivenTokens),
+    DELETE("/api/v1/tokens/{name}", access.revoke_token, "Revoke a token", "access", write=True, only="home", answers=kept_shapes.RevokedToken),
+    GET("/api/v1/users", access.users, "Users with a store of their own", "access", write=True, only="home", answers=kept_shapes.KnownUsers),
+    DELETE("/api/v1/users/{name}", access.remove_user, "Remove a user and all that they stored", "access", write=True, only="home", answers=kept_shapes.RemovedUser, refuses=(409,)),
 )
 ABOUT = (
     GET("/health", about.health, "Alive", "about", early=True),
@@ -139,8 +140,8 @@ ABOUT = (
     GET("/", about.to_docs, "To the documentation", "about", early=True, status=302, reply=""),
 )
 CITATIONS = (
-    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, reply="text/plain", replies=citations.CONTENT_TYPES),
-    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, reply="text/plain", replies=citations.CONTENT_TYPES),
+    GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, reply="text/plain", replies=citations.CONTENT_TYPES, refuses=(404,)),
+    POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, reply="text/plain", replies=citations.CONTENT_TYPES, refuses=(404,)),
     GET("/api/search/export", search_export.export, "Results of a search as a file", "citations", search_export.SearchExportParameters, reply="text/csv", replies=search_export.CONTENT_TYPES),
 )
 # fmt: on

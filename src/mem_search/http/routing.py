@@ -124,7 +124,8 @@ class Route:
     ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
-    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``.
+    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``;
+    ``refuses`` are statuses of its errors beyond those that follow from all this.
     """
 
     method: str
@@ -146,6 +147,7 @@ class Route:
     answers: type[BaseModel] | None = None
     reply: str = "application/json"
     replies: tuple[str, ...] = ()
+    refuses: tuple[int, ...] = ()
 
     @property
     def is_agents(self) -> bool:

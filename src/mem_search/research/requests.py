@@ -60,6 +60,7 @@ def load(values: Mapping[str, Any]) -> Asked:
         parent_operation_id=said["parent_operation_id"] or "",
         max_operations=said["max_operations"],
         scope=said["scope"] or "",
+        boosts=tuple(said["boosts"] or ()),
     )
     return Asked(query, at)
 
@@ -88,6 +89,7 @@ def body(query: UniversalQuery) -> dict[str, Any]:
         "parent_operation_id": query.parent_operation_id or None,
         "max_operations": query.max_operations,
         "scope": query.scope or None,
+        "boosts": list(query.boosts) or None,
     }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mem_search.model import Boost, DateRange, Kind, Record, SearchReport
 from mem_search.model import Citation as Citation
-from mem_search.model import DateRange, Kind, Record, SearchReport
 
 SearchMode = Literal["basic", "deep_research"]
 SearchType = Literal["keyword", "semantic", "hybrid"]
@@ -47,6 +47,7 @@ class UniversalQuery:
     parent_operation_id: str = ""
     max_operations: int = MOST_OPERATIONS
     scope: str = ""
+    boosts: tuple[Boost, ...] = ()
     stored: DateRange = ANY_TIME
 
 

@@ -94,6 +94,7 @@ def search_query(
         mode=_MODES[query.search_type],
         limit=query.limit,
         offset=query.offset,
+        boosts=query.boosts,
         asked_at=asked_at,
         snippet_length=query.snippet_length,
         fold=False,  # whoever pages to the total, or waits for what is new, gets every match

@@ -23,7 +23,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mem_search.errors import InputError
 from mem_search.http.parameters import DEEPEST_RANK
 from mem_search.http.values import LONGEST_VALUE, REF_PATTERN, Text, fault_at, faults_of, refused
-from mem_search.model import DateRange, Kind, Ref
+from mem_search.model import Boost, DateRange, Kind, Ref
 from mem_search.search.universal import (
     MOST_OPERATIONS,
     SNIPPET_LENGTH,
@@ -109,7 +109,9 @@ class UniversalSearchRequest(Body):
 
     model_config = ConfigDict(json_schema_extra=ONLY_IN_BACKGROUND)
 
-    query: Query = Field(description="The question; may use the query language")
+    query: Query = Field(
+        description="The question; may use the query language", examples=["rate limit tag:work"]
+    )
     content_types: list[Kind] | None = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
@@ -149,6 +151,9 @@ class UniversalSearchRequest(Body):
         default=None, description="Called when the background job has ended"
     )
     scope: Text | None = Field(default=None, description="Only what is in this scope, by its name")
+    boosts: list[Boost] | None = Field(
+        default=None, description="What counts a little beside the question"
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -186,13 +191,16 @@ class UniversalSearchRequest(Body):
             parent_operation_id=self.parent_operation_id or "",
             max_operations=self.max_operations,
             scope=(self.scope or "").strip(),
+            boosts=tuple(dict.fromkeys(self.boosts or ())),
         )
 
 
 class McpSearchRequest(Body):
     """A search as research agents ask it: by words and meaning, short results."""
 
-    query: Query = Field(description="The question; may use the query language")
+    query: Query = Field(
+        description="The question; may use the query language", examples=["how is the rate limited"]
+    )
     content_types: list[Kind] | None = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
@@ -218,9 +226,7 @@ class McpFetchRequest(Body):
     parent_operation_id: Id | None = Field(
         default=None, description="The operation that this step follows"
     )
-    max_operations: int = Field(
-        default=MOST_OPERATIONS, ge=1, le=LONGEST_CHAIN, description="Longest chain"
-    )
+    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
 
 
 def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
+from mem_search.http.problems import Fault, Invalid
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
@@ -39,6 +41,16 @@ def _interval(text: str) -> str:
 Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]
 
 
+_PLAIN = {
+    "mode": "basic",
+    "background": False,
+    "session_id": None,
+    "parent_operation_id": None,
+    "offset": 0,
+}
+"""What a saved search has no use for, as it is when left out."""
+
+
 class SavedSearchPlan(Body):
     """What to ask, when, and whom to tell."""
 
@@ -54,11 +66,14 @@ class SavedSearchPlan(Body):
     )
 
     def plan(self) -> Plan:
-        """The same as values. Raises InputError for what a saved search has no use for."""
-        for name, plain in (("mode", "basic"), ("background", False), ("session_id", None),
-                            ("parent_operation_id", None), ("offset", 0)):  # fmt: skip
-            if getattr(self.search, name) != plain:
-                raise InputError("is not for a saved search; leave it out", field=f"search/{name}")
+        """The same as values. Raises Invalid for what a saved search has no use for."""
+        faults = [
+            Fault("is not for a saved search; leave it out", pointer=f"/search/{name}")
+            for name, plain in _PLAIN.items()
+            if getattr(self.search, name) != plain
+        ]
+        if faults:
+            raise Invalid(faults)
         return Plan(
             query=self.search.universal(),
             every=None if self.every is None else intervals.seconds(self.every),
@@ -77,7 +92,8 @@ async def create(call: Call) -> web.StreamResponse:
     """Save a search; it tells of what is stored from now on."""
     asked = call.sent(SavedSearchBody)
     plan = asked.plan()
-    saved = await call.runtime.saved.create(asked.name, plan, Asked(plan.query, call.now))
+    with _faults_in_search():
+        saved = await call.runtime.saved.create(asked.name, plan, Asked(plan.query, call.now))
     reply = json_reply(_saved(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
     return reply
@@ -98,7 +114,8 @@ async def one(call: Call) -> web.StreamResponse:
 async def change(call: Call) -> web.StreamResponse:
     """Another question, schedule or way to tell; another question looks from now on."""
     plan = call.sent(SavedSearchPlan).plan()
-    saved = await call.runtime.saved.change(_name(call), plan, Asked(plan.query, call.now))
+    with _faults_in_search():
+        saved = await call.runtime.saved.change(_name(call), plan, Asked(plan.query, call.now))
     return json_reply(_saved(saved))
 
 
@@ -157,6 +174,17 @@ async def dismiss(call: Call) -> web.StreamResponse:
     if not await call.runtime.database.write(notifications.remove, number):
         raise _nothing(number)
     return json_reply({"deleted": number})
+
+
+@contextmanager
+def _faults_in_search() -> Iterator[None]:
+    """What is wrong with the search of a plan is at its place in the plan."""
+    try:
+        yield
+    except InputError as error:
+        if error.field in UniversalSearchRequest.model_fields and error.field != "webhook_url":
+            raise Invalid([Fault(error.message, pointer=f"/search/{error.field}")]) from None
+        raise
 
 
 def _name(call: Call) -> str:

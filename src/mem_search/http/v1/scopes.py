@@ -9,6 +9,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, NotFound
+from mem_search.http.problems import Fault, Invalid
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.v1.models import Body
@@ -32,13 +33,17 @@ class ScopeBody(Body):
 
 async def put(call: Call) -> web.StreamResponse:
     """Keep a scope under the name in the path, in place of one of that name."""
-    text = call.sent(ScopeBody).filter.strip()
-    demand_of(text, call.now, kind_of)
-    name = call.request.match_info["name"]
+    name, text = call.request.match_info["name"], call.sent(ScopeBody).filter.strip()
+    faults = []
     if not NAME.fullmatch(name):
-        raise InputError(
-            "a name has letters, digits, _ . and - and begins with a letter or digit", field="name"
-        )
+        said = "a name has letters, digits, _ . and - and begins with a letter or digit"
+        faults.append(Fault(said, parameter="name"))
+    try:
+        demand_of(text, call.now, kind_of)
+    except InputError as error:
+        faults.append(Fault(error.message, pointer="/filter"))
+    if faults:
+        raise Invalid(faults)
     scope = Scope(name, text, int(time.time() * 1000))
     return json_reply(_scope(await call.runtime.database.write(scopes.put, scope)))
 

@@ -1,0 +1,98 @@
+"""The worker keeps what its own OpenAPI document promises, whatever is sent (schemathesis).
+
+Every operation is asked, those that write with the home's token: what is documented as an
+example, the borders of every parameter and field, and values made at random from a fixed seed.
+What touches a machine (sync, import) sees a temporary home and a temporary ``HOME`` only.
+
+More of the same by hand: set MEM_SEARCH_FUZZ_EXAMPLES (random requests an operation) and
+MEM_SEARCH_FUZZ_SEED.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from http_worker import AUTHORIZED
+from schemathesis.config import SchemathesisConfig
+from threaded_worker import serving
+
+from mem_search.http.openapi import describe
+from mem_search.http.routes import ROUTES
+
+NDJSON = "application/x-ndjson"
+CONFIG: dict[str, Any] = {
+    "seed": int(os.environ.get("MEM_SEARCH_FUZZ_SEED", "1")),
+    "suppress-health-check": ["all"],  # they time how fast examples are made; slow is fine here
+    "cache": {"enabled": False},  # nothing is left in the checkout
+    "analysis": {"constants": {"enabled": False}},
+    "generation": {
+        "max-examples": int(os.environ.get("MEM_SEARCH_FUZZ_EXAMPLES", "3")),
+        "database": "none",
+        "no-shrink": True,
+    },
+    "checks": {
+        # Dates in words, time zones, questions in the query language, paths that have to exist:
+        # a schema says their form only. What is refused beyond it says why, with 422, and has
+        # its own tests (test_*_bad_input).
+        "positive_data_acceptance": {"enabled": False},
+    },
+}
+
+
+@schemathesis.serializer(NDJSON)
+def ndjson(_context: object, value: Any) -> bytes | None:
+    """As it is: lines of JSON have no model, the handler reads them in pieces."""
+    return str(value).encode("utf-8", "replace")
+
+
+API = schemathesis.openapi.from_dict(describe(ROUTES), config=SchemathesisConfig.from_dict(CONFIG))
+
+
+def a_refusal_names_every_place(
+    _context: object, response: schemathesis.Response, _case: schemathesis.Case
+) -> None:
+    """What is refused for what was sent says where, by a parameter or a JSON pointer."""
+    if response.status_code == 422:
+        faults = response.json().get("errors", [])
+        assert faults, response.text
+        for fault in faults:
+            assert fault["detail"], fault
+            assert ("parameter" in fault) != ("pointer" in fault), fault
+            assert fault.get("pointer", "/").startswith("/") or fault["pointer"] == "", fault
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    directory = tmp_path_factory.mktemp("machine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(directory))
+        with serving(directory) as address:
+            yield address
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as opened:
+        yield opened
+
+
+@API.parametrize()
+def test_what_is_promised_is_kept(
+    case: schemathesis.Case, base: str, session: requests.Session
+) -> None:
+    case.call_and_validate(
+        base_url=base,
+        session=session,
+        headers=AUTHORIZED,
+        additional_checks=[a_refusal_names_every_place],
+    )
+
+
+def test_every_operation_is_asked() -> None:
+    asked = {operation.ok().label for operation in API.get_all_operations()}
+    assert asked == {f"{route.method} {route.path}" for route in ROUTES if route.is_rest}
