@@ -11,6 +11,7 @@ import pytest_asyncio
 import drafts
 from mem_search.contracts import Question, Ranking
 from mem_search.model import Filters, SearchQuery
+from mem_search.retrievers import vector
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, pages, small
@@ -51,10 +52,32 @@ async def test_the_index_answers_as_the_scan_would(full: Runtime) -> None:
 
 
 async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
-    await full.database.write(lambda c: c.execute("insert into outbox values(900, 'embed')"))
+    """What has a vector and is not in the index yet is scored beside what the index returns."""
+    (passage,) = await full.database.read(
+        lambda c: c.execute("select id from passages where kind = 'note'").fetchone()
+    )
+    wait = "insert into outbox values(?, 'index')"
+    await full.index.delete([2 * passage, 2 * passage + 1])
+    await full.database.write(lambda c: c.execute(wait, (passage,)))
     full.corpus.changed()
     ranking = await rank(full, 50)
-    assert (ranking.state, ranking.detail) == ("degraded", "index filling: exact scan")
+    assert ranking.state == "ok"
+    assert passage in {candidate.passage for candidate in ranking.candidates}
+    await full.database.write(lambda c: c.execute("delete from outbox"))
+    full.corpus.changed()
+
+
+async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
+    full: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector, "MOST_UNINDEXED", 0)
+    await full.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
+    full.corpus.changed()
+    ranking = await rank(full, 50)
+    assert (ranking.state, ranking.detail) == (
+        "degraded",
+        "the index is away or filling: exact scan",
+    )
     await full.database.write(lambda c: c.execute("delete from outbox"))
     full.corpus.changed()
     assert (await rank(full, 50)).state == "ok"

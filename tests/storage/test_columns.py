@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import store
-from mem_search.model import Condition, DateRange, Filters, Link, Not
+from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Link, Not, Term
 from mem_search.storage.sqlite import changes, records
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Connection, Database
@@ -42,6 +42,18 @@ FILTERS = [
     Filters(without=(2, 5, 99)),
     Filters(without=(1,), tags=("red",)),
     Filters(demand=Not(Condition("project:p", (Filters(project="p"),)))),
+    Filters(tags=("blue", "nothing")),
+    Filters(types=("bugfix",)),
+    Filters(facets=(("tag", "RED"), ("tag", "blue"))),
+    Filters(any_facets=(("tag", "blue"), ("author", "x"))),
+    Filters(files=("a.py",)),
+    Filters(without=(1, 2, 99)),
+    Filters(demand=Term(("words",))),
+    Filters(demand=AnyOf((Term(("nowhere",)), Condition("tag:red", (Filters(tags=("red",)),))))),
+    Filters(
+        demand=AllOf((Term(("some", "words")), Not(Condition("x", (Filters(tags=("blue",)),))))),
+        kinds=("note", "memory"),
+    ),
 ]
 ONE: Any = st.builds(
     drafts.draft,

@@ -20,7 +20,7 @@ from mem_search.contracts import Embedder, Question, Ranking, VectorIndex
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.retrievers.questions import QuestionVectors
-from mem_search.storage.sqlite import vectors
+from mem_search.storage.sqlite import outbox, vectors
 from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import Best, Owners, PassageOwners
@@ -38,6 +38,9 @@ FEW = 1500
 
 SCAN_LIMIT = 25_000
 """Up to so many passages an exact scan is as fast as the index, and exact."""
+
+MOST_UNINDEXED = 5000
+"""Passages with a vector that the index has not got yet: so many are scored beside it."""
 
 RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
@@ -95,30 +98,52 @@ class VectorRetriever:
         return best
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
-        found = await self._from_index(text, OVERFETCH * depth)
-        corpus = await self._corpus()
-        few = len(found.records) < depth if found is not None else True
-        if found is None:
-            state, why = "degraded", "index away: exact scan"
-        elif corpus.waiting and corpus.size <= SCAN_LIMIT:
-            state, why = "degraded", "index filling: exact scan"
-        elif few and corpus.size <= SCAN_LIMIT:
-            # Long records, by their many passages, crowd others out of what the index returned.
-            state, why = "ok", "exact"
-        else:
+        found = await self._near(text, OVERFETCH * depth)
+        size = (await self._corpus()).size
+        if found is not None and (len(found.records) >= depth or size > SCAN_LIMIT):
             return await self._ranking(text, found, Filters(), depth)
         passages = await self._passages(Filters())
-        return await self._scanned(text, passages, depth, state=state, detail=why)
+        if found is None:
+            why = "the index is away or filling: exact scan"
+            return await self._scanned(text, passages, depth, state="degraded", detail=why)
+        # Long records, by their many passages, crowd others out of what the index returned.
+        return await self._scanned(text, passages, depth, state="ok", detail="exact")
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
         passages = await self._passages(filters)
         size = (await self._corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
-        if len(passages) > FEW and wanted <= MOST_FETCHED:
-            found = await self._from_index(text, wanted, passages)
-            if found is not None and len(found.records) >= depth:
+        # What is near a question may be mostly outside the filter: then it is worth asking for
+        # more once, before everything inside is scored.
+        for k in (wanted, MOST_FETCHED):
+            if len(passages) <= FEW or k > MOST_FETCHED:
+                break
+            found = await self._near(text, k, passages)
+            if found is None:
+                break
+            if len(found.records) >= depth:
                 return await self._ranking(text, found, filters, depth)
         return await self._scanned(text, passages, depth, state="ok", detail="exact")
+
+    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> Best | None:
+        """The nearest ``k`` of the index, and exactly what is not in it yet.
+
+        None when the index is away or empty, or when too much is not in it.
+        """
+        found = await self._from_index(text, k, passing)
+        if found is None or not (await self._corpus()).waiting:
+            return found
+        numbers = await self._database.read(outbox.waiting, "index", MOST_UNINDEXED + 1)
+        if len(numbers) > MOST_UNINDEXED:
+            return None
+        late = np.array(numbers, dtype=np.int64)
+        if passing is not None:
+            late = late[np.isin(late, passing)]
+        more, scores = await self._scan(text, late)
+        owners = await self._owners.up_to(int(more.max(initial=0)))
+        return owners.best(
+            np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
+        )
 
     async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> Best | None:
         """The nearest among ``passing``; None when the index is away or has nothing at all."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS
+from mem_search.model import KINDS, Filters
 from mem_search.storage.sqlite.database import Database
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
@@ -63,6 +63,8 @@ class Columns:
     successors: Numbers
     heads: Heads
     names: dict[str, Names]
+    masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
+    """Which records pass the filters asked for lately (``passing``)."""
 
     @property
     def size(self) -> int:
@@ -170,7 +172,7 @@ def _grown(known: Columns, size: int) -> Columns:
     """A copy with room: searches under way keep the columns they began with."""
     larger = _empty(size, known.names)
     for column in fields(Columns):
-        if column.name != "names":
+        if column.name not in ("names", "masks"):
             values: NDArray[Any] = getattr(known, column.name)
             getattr(larger, column.name)[: known.size] = values
     return larger

@@ -23,14 +23,6 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         terms.append(term)
         values.extend(parameters)
 
-    def facet(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
-        add(
-            "exists (select 1 from facets x where x.record_id = r.id"
-            f" and x.name in ({_marks(names)}) and x.value collate nocase in ({_marks(wanted)}))",
-            *names,
-            *wanted,
-        )
-
     if filters.kinds:
         add(f"r.kind in ({_marks(filters.kinds)})", *filters.kinds)
     if filters.project:
@@ -56,31 +48,10 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         add("r.archived = ?", int(filters.archived))
     if filters.superseded is not None:
         add(f"r.superseded_by is {'not ' if filters.superseded else ''}null")
-    if filters.types:
-        facet(("type",), filters.types)
-    if filters.concepts:
-        facet(("concept",), filters.concepts)
-    if filters.tags:
-        facet(("tag",), filters.tags)
-    for name, value in filters.facets:
-        facet((name,), (value,))
-    if filters.any_facets:
-        pairs = " or ".join(["x.name = ? and x.value = ? collate nocase"] * len(filters.any_facets))
+    for condition, parameters in facets(filters):
         add(
-            f"exists (select 1 from facets x where x.record_id = r.id and ({pairs}))",
-            *(part for pair in filters.any_facets for part in pair),
-        )
-    if filters.files:
-        # A path matches whole, or from a path separator on: "auth.py" finds "src/auth.py".
-        # LIKE ignores the case of ASCII letters, so the whole match does as well.
-        add(
-            "exists (select 1 from facets x where x.record_id = r.id"
-            " and x.name in ('file_read', 'file_modified', 'path') and ("
-            + " or ".join(
-                ["x.value = ? collate nocase or x.value like ? escape '\\'"] * len(filters.files)
-            )
-            + "))",
-            *(part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))),
+            f"exists (select 1 from facets x where x.record_id = r.id and {condition})",
+            *parameters,
         )
     if filters.without:
         add("r.id not in (select value from json_each(?))", json.dumps(filters.without))
@@ -88,6 +59,42 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
         term, parameters = demands.condition(filters.demand, where)
         add(term, *parameters)
     return " and ".join(terms) or "1", values
+
+
+def facets(filters: Filters) -> list[tuple[str, list[Any]]]:
+    """Conditions over ``facets x``, with their parameters: a record needs a facet for each."""
+
+    def named(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, list[Any]]:
+        return (
+            f"x.name in ({_marks(names)}) and x.value collate nocase in ({_marks(wanted)})",
+            [*names, *wanted],
+        )
+
+    found = [
+        named((name,), wanted)
+        for name, wanted in (
+            ("type", filters.types),
+            ("concept", filters.concepts),
+            ("tag", filters.tags),
+        )
+        if wanted
+    ]
+    found += [named((name,), (value,)) for name, value in filters.facets]
+    if filters.any_facets:
+        pairs = " or ".join(["x.name = ? and x.value = ? collate nocase"] * len(filters.any_facets))
+        found.append((f"({pairs})", [part for pair in filters.any_facets for part in pair]))
+    if filters.files:
+        # A path matches whole, or from a path separator on: "auth.py" finds "src/auth.py".
+        # LIKE ignores the case of ASCII letters, so the whole match does as well.
+        path = "x.value = ? collate nocase or x.value like ? escape '\\'"
+        found.append(
+            (
+                "x.name in ('file_read', 'file_modified', 'path')"
+                f" and ({' or '.join([path] * len(filters.files))})",
+                [part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))],
+            )
+        )
+    return found
 
 
 def is_met(connection: sqlite3.Connection, filters: Filters) -> bool:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, DateRange, Filters
+from mem_search.model import KINDS, AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.storage.sqlite import demands
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.columns import GONE, Columns, Numbers
 
 Mask = NDArray[np.bool_]
-ANY_TIME = DateRange()
+MOST_MASKS = 32
+"""Filters whose records are remembered until something is written; a byte a record each."""
 
 
 def passing(
@@ -25,31 +28,66 @@ def passing(
     ``records`` may hold a number several times, and numbers that ``columns`` have not.
     """
     inside = records < columns.size
-    mask = inside & told(columns, filters, np.where(inside, records, 0))
-    condition, values = sql_filters.where(untold(filters))
-    if condition != "1" and mask.any():
-        numbers = np.unique(records[mask]).tolist()
-        (found,) = connection.execute(
-            "select json_group_array(r.id) from records r"
-            f" where r.id in (select value from json_each(?)) and {condition}",
-            (json.dumps(numbers), *values),
-        ).fetchone()
-        mask &= np.isin(records, json.loads(found))
-    return mask
+    return inside & every(connection, columns, filters)[np.where(inside, records, 0)]
 
 
 def every(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Mask:
-    """The same for every number that ``columns`` have, as an array by record number."""
-    mask = told(columns, filters, np.arange(columns.size))
-    condition, values = sql_filters.where(untold(filters))
-    if condition != "1" and mask.any():
-        (found,) = connection.execute(
-            f"select json_group_array(r.id) from records r where {condition}", values
-        ).fetchone()
-        numbers = np.array(json.loads(found), dtype=np.int64)
-        rest = np.zeros(columns.size, dtype=np.bool_)
-        rest[numbers[numbers < columns.size]] = True
-        mask &= rest
+    """The same for every number that ``columns`` have, as an array by record number.
+
+    Kept with the columns: one search asks several times, and the next often the same.
+    """
+    mask = columns.masks.get(filters)
+    if mask is None:
+        mask = told(columns, filters, np.arange(columns.size))
+        for asked in _untold(connection, columns, filters):
+            mask &= asked
+        while len(columns.masks) >= MOST_MASKS:
+            columns.masks.pop(next(iter(columns.masks)), None)
+        columns.masks[filters] = mask
+    return mask
+
+
+def _untold(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Iterator[Mask]:
+    """A mask for each thing that only the store can tell."""
+    for condition, values in sql_filters.facets(filters):
+        statement = f"select json_group_array(x.record_id) from facets x where {condition}"
+        yield _listed(connection, columns, statement, values)
+    if filters.stored:
+        condition, values = sql_filters.where(Filters(stored=filters.stored))
+        statement = f"select json_group_array(r.id) from records r where {condition}"
+        yield _listed(connection, columns, statement, values)
+    if filters.demand is not None:
+        yield _demanded(connection, columns, filters.demand)
+
+
+def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) -> Mask:
+    def asked(part: Demand) -> Mask:
+        return _demanded(connection, columns, part)
+
+    match demand:
+        case Term():
+            condition, values = demands.condition(demand, sql_filters.where)
+            statement = f"select json_group_array(r.id) from records r where {condition}"
+            return _listed(connection, columns, statement, values)
+        case Condition():
+            masks = [every(connection, columns, filters) for filters in demand.any_of]
+            return np.logical_or.reduce(masks) if masks else np.zeros(columns.size, np.bool_)
+        case Not():
+            return ~asked(demand.of)
+        case AllOf():
+            return np.asarray(np.logical_and.reduce([asked(part) for part in demand.of]))
+        case AnyOf():
+            return np.asarray(np.logical_or.reduce([asked(part) for part in demand.of]))
+
+
+def _listed(
+    connection: sqlite3.Connection, columns: Columns, statement: str, values: Sequence[Any]
+) -> Mask:
+    """The records whose numbers the one value of ``statement`` lists."""
+    (found,) = connection.execute(statement, values).fetchone()
+    numbers = np.array(json.loads(found), dtype=np.int64)
+    mask = np.zeros(columns.size, dtype=np.bool_)
+    mask[numbers[numbers < columns.size]] = True
     return mask
 
 
@@ -86,23 +124,6 @@ def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     if filters.superseded is not None:
         mask &= (columns.successors[records] > 0) == filters.superseded
     return np.asarray(mask, dtype=np.bool_)
-
-
-def untold(filters: Filters) -> Filters:
-    """What of ``filters`` only the store can tell."""
-    return replace(
-        filters,
-        kinds=(),
-        project="",
-        session="",
-        source="",
-        created=ANY_TIME,
-        updated=ANY_TIME,
-        importance=None,
-        archived=None,
-        without=(),
-        superseded=None,
-    )
 
 
 def _folded(name: str) -> str:
