@@ -1,15 +1,17 @@
 """A store filed anew, so that every sort of filter has a value of every share.
 
-Records keep their words, vectors and numbers; what they are filed under is drawn by chance:
-one value in ``SHARES`` or none of them. Real questions are mostly asked where the answer is;
-here the filter and the question have nothing to do with each other.
+Records keep their words, vectors and numbers. Kind, type and tag are drawn by chance, so they
+have nothing to do with what is asked. Projects go with topics, and dates do, too: a new project
+is a run of whole old ones, and a date range is the newest records.
 """
 
 from __future__ import annotations
 
 import random
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 
 SHARES = (0.5, 0.15, 0.01, 0.001)
@@ -23,7 +25,7 @@ _SEED = 11
 def file_anew(home: Path) -> dict[str, dict[float, Mapping[str, object]]]:
     """filter → share → the parameters of a search that say it.
 
-    A date range is simply the newest records. The store in ``home`` is changed: give a copy.
+    The store in ``home`` is changed: give a copy.
     """
     store = sqlite3.connect(home / "mem-search.db")
     numbers = [number for (number,) in store.execute("select id from records order by id")]
@@ -38,7 +40,7 @@ def file_anew(home: Path) -> dict[str, dict[float, Mapping[str, object]]]:
         )
         store.executemany(
             "update records set project = ? where id = ?",
-            _drawn(chance, numbers, _names("project"), "another"),
+            _in_runs(store, _names("project"), "another"),
         )
         store.execute("delete from facets where name in ('type', 'tag')")
         for name in ("type", "tag"):
@@ -66,6 +68,16 @@ def _drawn(
 ) -> list[tuple[str, int]]:
     drawn = chance.choices((*values, other), (*SHARES, 1 - sum(SHARES)), k=len(numbers))
     return list(zip(drawn, numbers, strict=True))
+
+
+def _in_runs(
+    store: sqlite3.Connection, values: tuple[str, ...], other: str
+) -> list[tuple[str, int]]:
+    """As many records for each value as its share says, next to each other by project."""
+    rows = store.execute("select id from records order by project, id").fetchall()
+    ends = [round(len(rows) * share) for share in accumulate(SHARES)]
+    names = [*values, other]
+    return [(names[bisect_right(ends, place)], number) for place, (number,) in enumerate(rows)]
 
 
 def _names(sort: str) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,9 @@ def home(tmp_path: Path) -> Path:
     store(
         connection,
         *(
-            draft(f"d{i}", f"words of {i}", project="p", created_at=FIRST + i, tags=("old",))
+            draft(
+                f"d{i}", f"words of {i}", project=f"p{i % 7}", created_at=FIRST + i, tags=("old",)
+            )
             for i in range(RECORDS)
         ),
     )
@@ -49,7 +53,7 @@ def test_every_filter_lets_its_share_of_the_records_pass(home: Path) -> None:
                 {name: str(value) for name, value in parameters.items()}
             )
             passing = sum(records.counts(connection, asked.search().filters).values())
-            spread = 0 if sort == "date" else 4 * (RECORDS * share) ** 0.5
+            spread = 0 if sort in ("date", "project") else 4 * (RECORDS * share) ** 0.5
             assert passing == pytest.approx(RECORDS * share, abs=spread), (sort, share)
     connection.close()
 
@@ -70,11 +74,30 @@ def test_passages_go_with_their_records_and_texts_stay(home: Path) -> None:
     connection.close()
 
 
-def test_the_same_store_is_always_filed_alike(home: Path, tmp_path: Path) -> None:
-    first = file_anew(home)
+def test_a_new_project_is_made_of_whole_old_ones_but_at_its_ends(home: Path) -> None:
     connection = sqlite3.connect(home / "mem-search.db")
-    statement = "select id, kind, project from records order by id"
-    before = connection.execute(statement).fetchall()
-    assert file_anew(home) == first
-    assert connection.execute(statement).fetchall() == before
+    before = dict(connection.execute("select id, project from records").fetchall())
+    file_anew(home)
+    half = connection.execute("select id from records where project = 'project-50.0%'").fetchall()
+    olds = [before[number] for (number,) in half]
+    assert {old: olds.count(old) for old in set(olds)} == {
+        "p0": 143,
+        "p1": 143,
+        "p2": 143,
+        "p3": 71,
+    }
     connection.close()
+
+
+def test_the_same_store_is_always_filed_alike(home: Path, tmp_path_factory: Any) -> None:
+    other = tmp_path_factory.mktemp("other")
+    shutil.copy(home / "mem-search.db", other)
+    assert file_anew(home) == file_anew(other)
+    contents = []
+    for folder in (home, other):
+        connection = sqlite3.connect(folder / "mem-search.db")
+        contents.append(
+            connection.execute("select id, kind, project from records order by id").fetchall()
+        )
+        connection.close()
+    assert contents[0] == contents[1]
