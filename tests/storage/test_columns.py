@@ -43,6 +43,7 @@ FILTERS = [
     Filters(without=(1,), tags=("red",)),
     Filters(demand=Not(Condition("project:p", (Filters(project="p"),)))),
     Filters(tags=("blue", "nothing")),
+    Filters(kinds=("nothing",)),  # type: ignore[arg-type]
     Filters(types=("bugfix",)),
     Filters(facets=(("tag", "RED"), ("tag", "blue"))),
     Filters(any_facets=(("tag", "blue"), ("author", "x"))),

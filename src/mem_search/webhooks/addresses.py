@@ -20,7 +20,9 @@ def is_public(address: Address) -> bool:
     """Whether anybody anywhere could be asked at ``address``, whatever is wrapped in it."""
     if isinstance(address, IPv6Address):
         inside = _inside(address)
-        wrapper = address.ipv4_mapped is not None or address in _NAT64
+        # What Python says of these wrappers themselves differs between its versions.
+        wrapped = address.ipv4_mapped or address.sixtofour
+        wrapper = wrapped is not None or address in _NAT64
         itself = wrapper or (address in _GLOBAL_UNICAST and address.is_global)
         return itself and all(map(is_public, inside))
     return address.is_global and not (address.is_multicast or address.is_reserved)

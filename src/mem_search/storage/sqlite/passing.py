@@ -95,7 +95,8 @@ def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     """Whether ``records`` are there and pass those of ``filters`` that columns know."""
     kinds = columns.kinds[records]
     if filters.kinds:
-        mask = np.isin(kinds, [KINDS.index(kind) for kind in filters.kinds])
+        # A question may name a kind that does not exist, which nothing is of.
+        mask = np.isin(kinds, [KINDS.index(kind) for kind in filters.kinds if kind in KINDS])
     else:
         mask = kinds != GONE
     if filters.project:
