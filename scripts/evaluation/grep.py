@@ -7,7 +7,8 @@ The real ``grep`` over one file a record (title and text), a folder a project:
 Any word may match, also inside a longer one, in any case; the stop list of the keyword leg is
 left out unless nothing else remains. Files are ranked by how many different words of the
 question they have, then by how often, then in the order of the corpus. Of the recipes tried
-(whole words or not, stop words or not, ranked by words or by lines) this one did best.
+(whole words or not, stop words or not, ranked by words, matches or both) this one did best
+on average.
 """
 
 from __future__ import annotations
