@@ -115,7 +115,8 @@ class VectorRetriever:
         wanted = OVERFETCH * depth * size // max(1, len(passages))
         # What is near a question may be mostly outside the filter: then it is worth asking for
         # more once, before everything inside is scored.
-        for k in (wanted, MOST_FETCHED):
+        again = (MOST_FETCHED,) if 2 * wanted <= MOST_FETCHED else ()
+        for k in (wanted, *again):
             if len(passages) <= FEW or k > MOST_FETCHED:
                 break
             found = await self._near(text, k, passages)
