@@ -13,6 +13,7 @@ import rispy
 from http_worker import Client, Get, opening_of
 
 from mem_search.model import Location
+from runtimes import settled
 
 
 @pytest.fixture
@@ -29,7 +30,9 @@ async def cited(client: Client, tmp_path: Any) -> Client:
     }
     file = tmp_path / "more.jsonl"
     file.write_text(json.dumps(line) + "\n", "utf-8")
-    await opening_of(client).runtime.reader.read(Location("jsonl", str(file)))
+    runtime = opening_of(client).runtime
+    await runtime.reader.read(Location("jsonl", str(file)))
+    await settled(runtime)  # until then one search may know more vectors than the one before
     return client
 
 
