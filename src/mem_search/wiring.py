@@ -39,7 +39,6 @@ from mem_search.search.engine import Engine
 from mem_search.search.front import Front
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
-from mem_search.search.universal_filters import Scratchpad
 from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
@@ -47,48 +46,15 @@ from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.exact import ExactIndex
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.storage.sqlite.corpus_numbers import CorpusNumbers
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.secret import webhook_secret
 from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex | ExactIndex
-
-SMALL_CORPUS = 5_000
-"""Passages up to which the numbers are read again at every change."""
-
-CORPUS_SECONDS = 5.0
-"""How old the corpus numbers may be while the store changes."""
-
-
-class CorpusNumbers:
-    """The corpus' numbers, read again when the store changed, but not more often than needed."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._numbers: Corpus | None = None
-        self._read_at = 0.0
-        self._stale = True
-        self._reading = asyncio.Lock()
-
-    def changed(self) -> None:
-        """The store is not what it was."""
-        self._stale = True
-
-    async def __call__(self) -> Corpus:
-        async with self._reading:
-            if self._numbers is None or (self._stale and self._due(self._numbers)):
-                self._stale = False
-                self._read_at = time.monotonic()
-                self._numbers = await self._database.read(stats.corpus)
-            return self._numbers
-
-    def _due(self, numbers: Corpus) -> bool:
-        small = numbers.size < SMALL_CORPUS
-        return small or time.monotonic() - self._read_at > CORPUS_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +138,10 @@ async def open_runtime(
         )
         corpus = CorpusNumbers(database)
         owners, columns = PassageOwners(database), RecordColumns(database)
-        scratchpad = Scratchpad(database)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
         def stored() -> None:
             corpus.changed()
-            scratchpad.changed()
             indexer.wake()
 
         intake = Intake(database, stored)
@@ -193,7 +157,7 @@ async def open_runtime(
         engine = Engine(database, legs, corpus, columns, kind_called)
         searches = SearchLog(database, on=settings.search_log)
         front = Front(engine, Suggestions(database), searches)
-        universal = UniversalSearch(front, database, by_name, scratchpad)
+        universal = UniversalSearch(front, database, by_name, columns)
         research = Research(database, universal, corpus, embedder.fingerprint)
         sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
         deliveries = Deliveries(database, sender)
@@ -207,7 +171,7 @@ async def open_runtime(
             universal=universal,
             research=research,
             replays=Replays(database, research),
-            search_jobs=SearchJobs(database, research, deliveries),
+            search_jobs=SearchJobs(database, research, deliveries, most=settings.limit_jobs),
             saved=SavedSearches(database, universal, deliveries),
             deliveries=deliveries,
             intake=intake,

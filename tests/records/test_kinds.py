@@ -7,7 +7,7 @@ import pytest
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Record
-from mem_search.records import by_name, by_plural, installed
+from mem_search.records import by_name, installed
 
 
 def draft(kind: Kind, text: str = "Some text.", **values: Any) -> Draft:
@@ -207,11 +207,8 @@ def test_what_cannot_be_used_is_named(item: Draft, field: str) -> None:
     assert caught.value.field == field
 
 
-def test_kinds_are_found_by_name_and_by_plural() -> None:
-    assert by_plural("sessions") is by_name("session_summary")
-    assert by_plural("memories").name == "memory"
+def test_kinds_are_found_by_name() -> None:
+    assert by_name("session_summary").plural == "sessions"
     with pytest.raises(InputError, match="observation, session_summary"):
         by_name("thing")
-    with pytest.raises(InputError, match="observations, sessions"):
-        by_plural("things")
     assert len({kind.plural for kind in installed()}) == len(installed())

@@ -17,7 +17,6 @@ from mem_search.model import KINDS, DateRange, Draft, Page, SearchQuery
 from mem_search.records import by_name
 from mem_search.search.engine import Engine
 from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
-from mem_search.search.universal_filters import Scratchpad
 from mem_search.search.universal_search import UniversalSearch, relevance
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.wiring import Runtime
@@ -220,7 +219,7 @@ async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) 
         Plain(Engine(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
         filled.database,
         by_name,
-        Scratchpad(filled.database),
+        RecordColumns(filled.database),
     )
     page = await universal.search(UniversalQuery("lantern", search_type="hybrid"), "test")
     assert found(page) == ALL

@@ -50,11 +50,6 @@ def by_name(kind: str) -> RecordKind:
     return built_in or _pick(kind, {known.name: known for known in installed()})
 
 
-def by_plural(word: str) -> RecordKind:
-    """The kind whose routes and commands say ``observations``, ...; raises InputError."""
-    return _pick(word, {known.plural: known for known in installed()})
-
-
 def kind_called(word: str) -> Kind | None:
     """The kind that a word means: its name, its plural, or what people call it; None for none."""
     word = word.strip().lower()

@@ -23,6 +23,7 @@ from mem_search.research.replay import NOBODY
 from mem_search.research.requests import Asked, dump, load
 from mem_search.search.universal import UniversalPage, UniversalQuery
 from mem_search.search.universal_search import UniversalSearch
+from mem_search.storage.agenda import Agenda
 from mem_search.storage.sqlite import (
     notifications,
     operations,
@@ -50,7 +51,6 @@ OVERLAP_MS = 60_000
 
 _PAGE = 100
 _RETRY_SECONDS = 30.0
-_LONGEST_WAIT = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SavedSearches:
         self._universal = universal
         self._deliveries = deliveries
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._work = asyncio.Event()
+        self._agenda = Agenda("saved searches", self._run_due, retry=_RETRY_SECONDS)
 
     async def create(self, name: str, plan: Plan, asked: Asked) -> Saved:
         """Raises Conflict when the name is taken, and what ``check`` raises."""
@@ -132,24 +132,14 @@ class SavedSearches:
 
     def wake(self) -> None:
         """Schedules have changed."""
-        self._work.set()
+        self._agenda.wake()
 
     async def run(self) -> None:
         """Run what is due, then wait for what comes due or is added, until cancelled."""
-        while True:
-            self._work.clear()
-            try:
-                wait = await self._run_due()
-            except StorageError as error:
-                log.warning("saved searches wait: %s", error)
-                wait = _RETRY_SECONDS
-            try:
-                async with asyncio.timeout(wait):
-                    await self._work.wait()
-            except TimeoutError:
-                continue
+        await self._agenda.run()
 
-    async def _run_due(self) -> float:
+    async def _run_due(self) -> int | None:
+        """Run all that is due; when the next one is."""
         for name in await self._database.read(saved_searches.due, _now()):
             try:
                 await self.look(name)
@@ -163,10 +153,7 @@ class SavedSearches:
                 await self._database.write(
                     saved_searches.ran, saved, _now(), since=saved.since, error=error.message
                 )
-        following = await self._database.read(saved_searches.next_at)
-        if following is None:
-            return _LONGEST_WAIT
-        return min(_LONGEST_WAIT, max(0.0, (following - _now()) / 1000))
+        return await self._database.read(saved_searches.next_at)
 
     async def _check(self, plan: Plan, asked: Asked) -> None:
         """Raises RefusedReceiver, and what the question itself raises: better now than at night."""

@@ -30,9 +30,6 @@ from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
 
-MOST_UNFINISHED = 10
-"""At once, per user: a store has one."""
-
 POLICY = "background_jobs"
 """Seed 000's name for that limit."""
 
@@ -70,9 +67,15 @@ class Told:
 
 
 class SearchJobs:
-    """The background searches of one store. ``run`` until cancelled."""
+    """The background searches of one store, and so of one user. ``run`` until cancelled.
 
-    def __init__(self, database: Database, research: Research, deliveries: Deliveries) -> None:
+    ``most`` may be unfinished at once; 0 is no limit.
+    """
+
+    def __init__(
+        self, database: Database, research: Research, deliveries: Deliveries, *, most: int
+    ) -> None:
+        self._most = most
         self._database = database
         self._research = research
         self._deliveries = deliveries
@@ -107,10 +110,10 @@ class SearchJobs:
             surface=surface,
             webhook_url=webhook_url or "",
             at=_now(),
-            most=MOST_UNFINISHED,
+            most=self._most,
         ):
             raise TooManyJobs(
-                f"{MOST_UNFINISHED} background searches are unfinished; wait for one of them",
+                f"{self._most} background searches are unfinished; wait for one of them",
                 policies=(POLICY,),
                 retry_after=RETRY_SECONDS,
             )

@@ -24,43 +24,11 @@ from mem_search.model import (
     SearchQuery,
 )
 from mem_search.search.universal import SearchType, UniversalQuery
-from mem_search.storage.sqlite import facets
-from mem_search.storage.sqlite.database import Database
 
-SCRATCHPAD = "scratchpad"
-"""The folder of notes that nobody means to find; its name in whatever case."""
+SCRATCHPAD = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
+"""The notes that nobody means to find; the name of their folder in whatever case."""
 
 _MODES: dict[SearchType, Mode] = {"keyword": "keyword", "semantic": "vector", "hybrid": "hybrid"}
-
-
-class Scratchpad:
-    """The notes of the store's scratchpad, looked up when it has changed.
-
-    Known by their numbers, because a search that asks the store which notes these are takes
-    twice as long as one that knows; and mostly there are none.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._notes: tuple[int, ...] = ()
-        self._stale = True
-
-    def changed(self) -> None:
-        """The store is not what it was."""
-        self._stale = True
-
-    async def notes(self) -> tuple[int, ...]:
-        """Their numbers."""
-        if self._stale:
-            self._stale = False
-            try:
-                self._notes = await self._database.read(
-                    facets.records_with, "note", "folder", SCRATCHPAD
-                )
-            except BaseException:
-                self._stale = True
-                raise
-        return self._notes
 
 
 def search_query(
@@ -72,6 +40,7 @@ def search_query(
 ) -> SearchQuery:
     """What the engine is asked; the notes of the ``scratchpad`` are hidden where they are to be.
 
+    They are known by their numbers: mostly there are none, and then nothing is filtered.
     ``scope`` is what the query's scope demands. Raises MissingField when there is neither a
     question nor a filter: that something is hidden is none.
     """

@@ -25,9 +25,11 @@ from mem_search.search.universal import (
     UniversalPage,
     UniversalQuery,
 )
-from mem_search.search.universal_filters import Scratchpad, search_query
+from mem_search.search.universal_filters import SCRATCHPAD, search_query
 from mem_search.storage.sqlite import places
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.passing import all_passing
 from mem_search.storage.sqlite.places import PassageSpan
 from mem_search.text.lit import lit
 
@@ -49,12 +51,12 @@ class UniversalSearch:
         front: Asked,
         database: Database,
         kinds: Callable[[str], RecordKind],
-        scratchpad: Scratchpad,
+        columns: RecordColumns,
     ) -> None:
         self._front = front
         self._database = database
         self._kinds = kinds
-        self._scratchpad = scratchpad
+        self._columns = columns
 
     async def search(
         self, query: UniversalQuery, surface: str, *, asked_at: datetime | None = None
@@ -66,7 +68,7 @@ class UniversalSearch:
         Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        scratchpad = await self._scratchpad.notes()
+        scratchpad = await all_passing(self._columns, SCRATCHPAD)
         scope = None
         if query.scope:
             now = asked_at or datetime.now().astimezone()

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from mem_search.errors import StorageError
+from mem_search.storage.agenda import Agenda
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
@@ -35,7 +35,6 @@ JITTER = 0.25
 AT_ONCE = 8
 KEEP_MS = 7 * 24 * 3600 * 1000
 _RETRY_SECONDS = 5.0
-_LONGEST_WAIT = 3600.0
 
 
 def pause(attempts: int, chance: float) -> float:
@@ -59,7 +58,7 @@ class Deliveries:
     def __init__(self, database: Database, sender: Sender) -> None:
         self._database = database
         self._sender = sender
-        self._work = asyncio.Event()
+        self._agenda = Agenda("webhooks", self._deliver_due, retry=_RETRY_SECONDS)
 
     def check(self, url: str) -> None:
         """Raises RefusedReceiver, naming ``webhook_url``, for a URL that can never be asked."""
@@ -67,36 +66,22 @@ class Deliveries:
 
     def wake(self) -> None:
         """There is something new to deliver."""
-        self._work.set()
+        self._agenda.wake()
 
     async def run(self) -> None:
         """Deliver what is due, then wait for what comes due or is added."""
-        while True:
-            self._work.clear()
-            try:
-                wait = await self._deliver_due()
-            except StorageError as error:
-                log.warning("webhooks wait: %s", error)
-                wait = _RETRY_SECONDS
-            try:
-                async with asyncio.timeout(wait):
-                    await self._work.wait()
-            except TimeoutError:
-                continue
+        await self._agenda.run()
 
     async def close(self) -> None:
         """Close connections; what waits is delivered after the next start."""
         await self._sender.close()
 
-    async def _deliver_due(self) -> float:
-        """Try all that is due; how many seconds until the next one is."""
+    async def _deliver_due(self) -> int | None:
+        """Try all that is due; when the next one is."""
         while due := await self._database.read(stored.due, _now(), AT_ONCE):
             await asyncio.gather(*(self._deliver(each) for each in due))
         await self._database.write(stored.expire, _now() - KEEP_MS)
-        following = await self._database.read(stored.next_at)
-        if following is None:
-            return _LONGEST_WAIT
-        return min(_LONGEST_WAIT, max(0.0, (following - _now()) / 1000))
+        return await self._database.read(stored.next_at)
 
     async def _deliver(self, delivery: Delivery) -> None:
         attempt = await self._sender.send(delivery.url, delivery.id, delivery.body)

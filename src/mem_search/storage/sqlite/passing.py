@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mem_search.model import KINDS, AllOf, AnyOf, Condition, Demand, Filters, Not, Term
 from mem_search.storage.sqlite import demands
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite.columns import GONE, Columns, Numbers
+from mem_search.storage.sqlite.columns import GONE, Columns, Numbers, RecordColumns
 
 Mask = NDArray[np.bool_]
 MOST_MASKS = 32
@@ -45,6 +45,15 @@ def every(connection: sqlite3.Connection, columns: Columns, filters: Filters) ->
             columns.masks.pop(next(iter(columns.masks)), None)
         columns.masks[filters] = mask
     return mask
+
+
+async def all_passing(columns: RecordColumns, filters: Filters) -> tuple[int, ...]:
+    """The numbers of all records that pass; the store is asked once after each change of it."""
+    now = await columns.fresh()
+    mask = now.masks.get(filters)
+    if mask is None:
+        mask = await columns.database.read(every, now, filters)
+    return tuple(np.flatnonzero(mask).tolist())
 
 
 def _untold(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Iterator[Mask]:

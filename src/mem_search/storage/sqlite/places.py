@@ -1,4 +1,4 @@
-"""Where records stand: conversation and position, passages' spans. Slim reads for ranking."""
+"""Where passages stand in their records. Slim reads for ranking and pages."""
 
 from __future__ import annotations
 

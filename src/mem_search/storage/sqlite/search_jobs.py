@@ -54,11 +54,11 @@ def create(
     at: int,
     most: int,
 ) -> bool:
-    """A new job; False, and nothing happens, when ``most`` are unfinished already."""
+    """A new job; False, and nothing happens, when ``most`` are unfinished already (0: any)."""
     (unfinished,) = connection.execute(
         "select count(*) from search_jobs where status in ('pending', 'running')"
     ).fetchone()
-    if unfinished >= most:
+    if most and unfinished >= most:
         return False
     connection.execute(
         "insert into search_jobs(id, request, surface, webhook_url, created_at)"
