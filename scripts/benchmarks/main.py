@@ -21,13 +21,14 @@ import memory
 import start
 import store
 import under_indexing
+import universal
 from figures import Bar, show, show_bars
 
 import cli
 import search
 
 STAGES = (
-    "search", "filters", "under-indexing", "mcp", "indexing", "start", "cli", "memory",
+    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "start", "cli", "memory",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -90,11 +91,10 @@ class Bench:
     def run(self, stage: str) -> Any:
         """(name, (figures, bars)) of each size that the stage has."""
         given = self._given
-        if stage in ("search", "mcp"):
-            measured = search.measure if stage == "search" else mcp_calls.measure
+        searched = {"search": search, "mcp": mcp_calls, "universal": universal}
+        if stage in searched:
             for count in given.records:
-                home, embedder = self._store(count)
-                yield f"{stage} {count}", measured(home, embedder)
+                yield f"{stage} {count}", searched[stage].measure(*self._store(count))
         elif stage in ("filters", "under-indexing"):
             measured = filters.measure if stage == "filters" else under_indexing.measure
             for count in given.records:

@@ -14,6 +14,7 @@ from http_worker import RECORDS, TOKEN, Client, Get, opening_of
 from mem_search.http.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
+from runtimes import settled
 
 
 @pytest.fixture
@@ -40,12 +41,13 @@ async def empty(settings: Settings) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def client(empty: Client, tmp_path: Path) -> Client:
-    """A worker that has stored ``RECORDS``."""
+    """A worker that has stored and embedded ``RECORDS``."""
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
     runtime = opening_of(empty).runtime
     taken = await runtime.reader.read(Location("jsonl", str(file)))
     assert taken.new == len(RECORDS)
+    await settled(runtime)  # until then one search may know more vectors than the one before
     return empty
 
 

@@ -6,6 +6,7 @@ outside the basic plane, combining marks, line ends, and what is redacted or cle
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from hashlib import sha256
@@ -24,7 +25,8 @@ ODD = ("\r\n", "\n\n", "\t", "\x00", "\ufeff", "\u200b", "\u2028", "password = h
        "<private>not for you</private>", "  ", "…", '"', "<b>", "\x1b[0m")  # fmt: skip
 LENGTHS = (1, 5, 30, 200, 600, 1500)
 RECORDS = 300
-SEARCHES = 10
+LEAST = int(os.environ.get("SPANS", "4000"))
+"""Spans that are held against their records."""
 
 
 def text_of(rng: random.Random, length: int) -> str:
@@ -63,7 +65,7 @@ async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
     async def span_holds(ref: str, text: str, span: dict[str, Any]) -> None:
         await holds(ref, text, span["start"], span["end"], span["sha256"])
 
-    for _ in range(SEARCHES):
+    while seen < LEAST:
         query = f"lantern {rng.choice(WORDS)} {rng.choice(WORDS)}"
         length = rng.choice((40, 41, 77, 200, 2000))
         body = {
@@ -90,7 +92,6 @@ async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
         weighted = await json(await empty.post("/api/v2/search/hybrid", json=asked))
         for item in weighted["data"]["items"]:
             await span_holds(item["id"], item["snippet"], item["snippet_span"])
-    assert seen > 4000
 
 
 async def json(reply: Any) -> Any:

@@ -22,6 +22,7 @@ PUBLISHED = (
     "published",
 )  # fmt: skip
 ACCESSED = ("last_opened_at", "last_accessed", "accessed_at", "retrieved_at")
+NAMES = frozenset((*AUTHORS, *PUBLISHED, *ACCESSED))
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
 _MAIL = re.compile(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
@@ -33,6 +34,8 @@ _LEAST_EPOCH = 100_000_000
 
 def words(metadata: Mapping[str, Any], *names: str) -> str:
     """The first of ``names`` that is a text, or a list of texts, on one line; else ""."""
+    if not metadata:
+        return ""
     for name in names:
         if (value := metadata.get(name)) is None:
             continue
@@ -45,6 +48,8 @@ def words(metadata: Mapping[str, Any], *names: str) -> str:
 
 def moment(metadata: Mapping[str, Any], *names: str) -> int | None:
     """The first of ``names`` that is a date or a time, in milliseconds."""
+    if not metadata:
+        return None
     for name in names:
         if (value := metadata.get(name)) is not None and (at := _moment(value)) is not None:
             return at

@@ -130,7 +130,10 @@ class BaseKind(Generic[M]):
                 yield key.replace("_", " ").capitalize(), text
 
     def citation(self, record: Record) -> Citation:
-        said = record.metadata
+        # Most records say nothing of it, and fifteen names need not be looked for one by one.
+        said: Mapping[str, Any] = (
+            {} if _citing.NAMES.isdisjoint(record.metadata) else record.metadata
+        )
         return Citation(
             source_id=str(record.ref),
             source_type=record.kind,

@@ -51,7 +51,15 @@ class Lit:
 
     def stands_in(self, text: str) -> bool:
         """Whether any of them stands in ``text``."""
-        return any(True for _ in self.places(text, 0, len(text)))
+        if self._pairs or not text.isascii():
+            return any(True for _ in self.places(text, 0, len(text)))
+        # Asked twice of every result: the first of them will do, without a generator.
+        match = self._ascii.search(text)
+        while match is not None:
+            if stem(match[0].lower()) in self._stems:
+                return True
+            match = self._ascii.search(text, match.end())
+        return False
 
     def count_in(self, text: str) -> int:
         """How many different ones stand in ``text``."""
