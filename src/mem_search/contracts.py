@@ -7,15 +7,17 @@ suites in ``tests/contracts`` run every member through the same tests.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, Batch, Citation, Draft, Filters, Kind, Location, Record
+from mem_search.model import Batch, Citation, Draft, Filters, Kind, Location, Record
+from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.text.words import Words, mostly_foreign
 
 Vectors = NDArray[np.float32]
@@ -154,69 +156,6 @@ class Question:
         return mostly_foreign(self.text)
 
 
-class Candidate(NamedTuple):
-    """A record that one retriever found, by its best passage; the higher score the better."""
-
-    record: int
-    kind: str
-    field: str
-    passage: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """All records that match a leg, as columns in the order of their numbers.
-
-    There may be tens of thousands; ``kinds`` are indices into KINDS.
-    """
-
-    records: NDArray[np.int64]
-    kinds: NDArray[np.uint8]
-    scores: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, found: Mapping[int, tuple[str, float]]) -> Self:
-        """From record → (kind, score)."""
-        rows = sorted((record, *of) for record, of in found.items())
-        return cls(
-            np.array([record for record, _, _ in rows], dtype=np.int64),
-            np.array([KINDS.index(kind) for _, kind, _ in rows], dtype=np.uint8),
-            np.array([score for _, _, score in rows], dtype=np.float64),
-        )
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def scores_of(self, records: Sequence[int]) -> dict[int, float]:
-        """The scores of those of ``records`` that match."""
-        if not len(self):
-            return {}
-        wanted = np.array(records, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self.records, wanted), len(self) - 1)
-        found = self.records[places] == wanted
-        return dict(zip(wanted[found].tolist(), self.scores[places[found]].tolist(), strict=True))
-
-
-NO_MATCHES = Matches.of({})
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """What one retriever found: candidates best first, each record once.
-
-    ``scores`` has every record whose score the leg knows, also below the candidates.
-    ``matched`` has every record that matches this leg; empty when the leg has no such notion.
-    """
-
-    name: str
-    candidates: tuple[Candidate, ...] = ()
-    scores: Mapping[int, float] = field(default_factory=dict)
-    matched: Matches = NO_MATCHES
-    state: Literal["ok", "degraded"] = "ok"
-    detail: str = ""
-
-
 class Retriever(Protocol):
     """Question to ranking. One leg of the search; legs do not know each other."""
 
@@ -231,8 +170,15 @@ class Retriever(Protocol):
         """
         ...
 
-    async def score(
-        self, question: Question, ranking: Ranking, records: Sequence[int]
-    ) -> Mapping[int, float]:
-        """The exact score of ``records`` that the ranking does not list, where there is one."""
+    def score(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        ranking: Ranking,
+        records: Numbers,
+    ) -> Values:
+        """The exact score of each of ``records``, which the ranking does not list; NaN for none.
+
+        Blocking: it runs inside a read of the store, together with what comes after it.
+        """
         ...

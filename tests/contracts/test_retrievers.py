@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+import numpy as np
 import pytest
 
 import drafts
@@ -47,9 +48,9 @@ async def test_candidates_are_records_best_first_each_once(leg: Retriever) -> No
     assert order == sorted(order)
     assert len({candidate.record for candidate in ranking.candidates}) == len(order) == 63
     assert ranking.name == leg.name
-    records = [c.record for c in ranking.candidates]
-    known = ranking.matched.scores_of(records) | dict(ranking.scores)
-    assert all(known[c.record] == c.score for c in ranking.candidates)
+    found = ranking.candidates
+    known = ranking.scores if len(ranking.scores) else ranking.matched
+    assert known.of(found.records).tolist() == found.scores.tolist()
 
 
 async def test_a_deeper_ranking_begins_like_a_shallow_one(leg: Retriever) -> None:
@@ -72,12 +73,14 @@ async def test_a_filter_keeps_the_order_and_the_scores(leg: Retriever, filters: 
     assert set(filtered.matched.records) == set(everything.matched.records) & kept
 
 
-async def test_a_score_asked_for_later_is_the_score_of_the_ranking(leg: Retriever) -> None:
+async def test_a_score_asked_for_later_is_the_score_of_the_ranking(
+    leg: Retriever, runtime: Runtime
+) -> None:
     ranking = await leg.rank(question(), 100)
-    if leg.name == "vector":  # the keyword leg knows its scores by the ranking alone
-        again = await leg.score(question(), ranking, [1, 5, 63])
-        assert again == pytest.approx({n: ranking.scores[n] for n in (1, 5, 63)}, abs=1e-6)
-    assert await leg.score(question(), ranking, []) == {}
+    known = ranking.scores if len(ranking.scores) else ranking.matched
+    for records in (np.array([63, 1, 5]), np.array([7]), np.zeros(0, np.int64)):
+        again = await runtime.database.read(leg.score, question(), ranking, records)
+        assert again == pytest.approx(known.of(records), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ async def test_seeds_bring_what_is_tied_to_them_best_first(database: Database) -
     found = await expansion.expand({1: 1.0}, depth=2)
     assert [candidate.record for candidate in found.ranking.candidates] == [2, 5, 1, 3]
     assert found.ranking.candidates[0].score == 1.0
-    assert {(c.kind, c.field) for c in found.ranking.candidates} == {
-        ("note", "content"),
-        ("email", "content"),
+    assert {(c.kind, c.is_code) for c in found.ranking.candidates} == {
+        ("note", False),
+        ("email", False),
     }
     assert all(candidate.passage for candidate in found.ranking.candidates)
     assert set(found.scores) == {1, 2, 3, 5}
@@ -40,7 +40,7 @@ async def test_a_filter_holds_before_the_limit(database: Database) -> None:
     expansion = await filled(database)
     filters = Filters(kinds=("email",))
     found = await expansion.expand({5: 1.0}, depth=5, limit=1, filters=filters)
-    assert found.ranking.candidates == ()
+    assert not len(found.ranking.candidates)
     notes = await expansion.expand({1: 1.0}, depth=5, limit=3, filters=Filters(kinds=("note",)))
     assert [candidate.record for candidate in notes.ranking.candidates] == [2, 3, 1]
 
@@ -49,7 +49,7 @@ async def test_no_seed_and_a_seed_without_ties_bring_nothing(database: Database)
     expansion = await filled(database)
     for seeds in ({}, {6: 1.0}, {999: 1.0}):
         found = await expansion.expand(seeds)
-        assert (found.ranking.candidates, dict(found.scores)) == ((), {})
+        assert (len(found.ranking.candidates), dict(found.scores)) == (0, {})
         assert len((await expansion.cloud(found, 5)).nodes) == (6 in seeds)
 
 

@@ -9,8 +9,9 @@ import pytest
 import pytest_asyncio
 
 import drafts
-from mem_search.contracts import Question, Ranking
+from mem_search.contracts import Question
 from mem_search.model import Filters, SearchQuery
+from mem_search.rankings import Ranking
 from mem_search.retrievers import vector
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime

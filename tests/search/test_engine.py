@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import sqlite3
 from typing import get_args
 
+import numpy as np
 import pytest
 
 import drafts
-from mem_search.contracts import Question, Ranking
+from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
 from mem_search.model import Batch, DateRange, Draft, Filters, Mode, Order, Page, SearchQuery
+from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.columns import RecordColumns
@@ -217,10 +219,14 @@ class Leg:
             raise self.error
         return Ranking(self.name)
 
-    async def score(
-        self, question: Question, ranking: Ranking, records: Sequence[int]
-    ) -> Mapping[int, float]:
-        return {}
+    def score(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        ranking: Ranking,
+        records: Numbers,
+    ) -> Values:
+        return np.full(len(records), np.nan)
 
 
 def with_vector_leg(runtime: Runtime, leg: Leg) -> Engine:

@@ -1,39 +1,48 @@
+import math
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.contracts import Candidate, Matches, Ranking
-from mem_search.model import Hit
+from mem_search.model import KINDS, Hit, Kind
+from mem_search.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search import matching
 from mem_search.search.fusion import LegScores
 
 
-def ranking(name: str, *records: int, kind: str = "note", matched: bool = True) -> Ranking:
-    candidates = tuple(Candidate(r, kind, "content", r, 100.0 - r) for r in records)
+def ranking(name: str, *records: int, kind: Kind = "note", matched: bool = True) -> Ranking:
+    candidates = [Candidate(r, kind, False, r, 100.0 - r) for r in records]
     return Ranking(
         name,
-        candidates,
-        {c.record: c.score for c in candidates},
-        matched=Matches.of({c.record: (kind, c.score) for c in candidates if matched}),
+        Candidates.of(candidates),
+        Scores.by_record({c.record: c.score for c in candidates}),
+        matched=Matches.by_kind({c.record: (kind, c.score) for c in candidates if matched}),
     )
+
+
+def numbers(*values: int) -> Numbers:
+    return np.array(values, dtype=np.int64)
 
 
 def test_the_union_has_the_best_of_every_leg() -> None:
     keyword, vector = ranking("keyword", 1, 2, 3), ranking("vector", 3, 4, matched=False)
-    assert list(matching.union([keyword, vector], 2)) == [1, 2, 3, 4]
+    assert matching.union([keyword, vector], 2).records.tolist() == [1, 2, 3, 4]
 
 
 def test_a_rare_kind_enters_the_union_beyond_the_depth() -> None:
-    frequent = [Candidate(n, "observation", "content", n, 100.0 - n) for n in range(1, 51)]
-    leg = Ranking("keyword", (*frequent, Candidate(99, "note", "content", 99, 0.1)))
-    assert 99 in matching.union([leg], 20)
-    assert 50 not in matching.union([leg], 20)
+    frequent = [Candidate(n, "observation", False, n, 100.0 - n) for n in range(1, 51)]
+    rare = Candidate(99, "note", False, 99, 0.1)
+    leg = Ranking("keyword", Candidates.of([*frequent, rare]))
+    assert matching.union([leg], 20).records.tolist() == [*range(1, 21), 99]
 
 
 def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
     floor = matching.COSINE_FLOOR
-    scores = {"vector": LegScores({1: floor + 0.01, 2: floor - 0.01, 3: floor - 0.01}, [1, 2, 3])}
+    near = np.array([floor + 0.01, floor - 0.01, floor - 0.01, math.nan])
+    scores = {"vector": LegScores(near, numbers(1, 2, 3, 0))}
     legs = [ranking("keyword", 3)]
-    assert matching.matches([1, 2, 3], scores, legs, floor) == {1, 3}
+    union = ranking("vector", 1, 2, 3, 4).candidates
+    assert matching.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
 
 
 def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> None:
@@ -47,8 +56,22 @@ def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> Non
 
 def test_counts_are_all_word_matches_and_what_only_meaning_found() -> None:
     keyword = ranking("keyword", *range(1, 11))
-    hits = [Hit(1, 2.0), Hit(20, 1.0)]
-    assert matching.counts(hits, {1: "note", 20: "email"}, [keyword]) == {"email": 1, "note": 10}
+    kinds = np.array([KINDS.index("note"), KINDS.index("email")], dtype=np.uint8)
+    counts = matching.counts(numbers(1, 20), kinds, [keyword])
+    assert list(counts.items()) == [("email", 1), ("note", 10)]
+    assert matching.counts(numbers(1, 20), kinds, [keyword, keyword]) == counts
+
+
+def test_hits_are_best_first_and_equal_ones_by_number() -> None:
+    records, scores = numbers(5, 3, 9, 4), np.array([1.0, 2.0, 2.0, 1.0])
+    rows = matching.order(records, scores)
+    hits = matching.hits(records[rows], scores[rows], records[rows])
+    assert [(hit.number, hit.score, hit.passage) for hit in hits] == [
+        (3, 2.0, 3),
+        (9, 2.0, 9),
+        (4, 1.0, 4),
+        (5, 1.0, 5),
+    ]
 
 
 def test_a_rare_kind_with_a_good_match_gets_a_place_on_the_page() -> None:
@@ -66,11 +89,27 @@ def test_a_rare_kind_without_a_good_match_does_not() -> None:
     assert matching.represent(hits, kinds, 20) == hits
 
 
+def test_below_the_average_a_rare_kind_must_be_near_the_best_in_every_leg() -> None:
+    hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, -0.5)]
+    kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
+    records = numbers(*(hit.number for hit in hits))
+    words, meaning = np.full(31, 8.0), np.full(31, 0.6)
+    words[-1], meaning[-1] = 4.1, 0.31
+    near = matching.near_the_best(records, [words, meaning])
+    assert 99 in {hit.number for hit in matching.represent(hits, kinds, 20, near)[:20]}
+    meaning[-1] = 0.29
+    assert 99 not in matching.near_the_best(records, [words, meaning])
+    meaning[-1] = math.nan
+    assert 99 not in matching.near_the_best(records, [words, meaning])
+    assert matching.near_the_best(records, []) == set()
+
+
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("abc")), max_size=40), st.integers(1, 10)
 )
 def test_representation_loses_and_doubles_nothing(items: list[tuple[int, str]], limit: int) -> None:
-    hits = matching.order(Hit(n, float(score)) for n, (score, _) in enumerate(items))
+    hits = [Hit(n, float(score)) for n, (score, _) in enumerate(items)]
+    hits.sort(key=lambda hit: (-hit.score, hit.number))
     kinds = {n: kind for n, (_, kind) in enumerate(items)}
     page = matching.represent(hits, kinds, limit)
     assert sorted(h.number for h in page) == sorted(h.number for h in hits)

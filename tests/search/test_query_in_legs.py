@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from drafts import draft
-from mem_search.contracts import Matches, Question, Ranking, Retriever
+from mem_search.contracts import Question, Retriever
 from mem_search.model import Demand, Draft, Filters, Mode, Page, SearchQuery
+from mem_search.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.columns import RecordColumns
@@ -71,20 +72,29 @@ class Restricted:
         allowed = await passing(self._database, question.filters.demand)
         return replace(
             everything,
-            candidates=tuple(c for c in everything.candidates if c.record in allowed),
-            scores={r: s for r, s in everything.scores.items() if r in allowed},
+            candidates=everything.candidates.taken(
+                np.isin(everything.candidates.records, list(allowed))
+            ),
+            scores=Scores(
+                everything.scores.records[np.isin(everything.scores.records, list(allowed))],
+                everything.scores.scores[np.isin(everything.scores.records, list(allowed))],
+            ),
             matched=only(everything.matched, allowed),
         )
 
-    async def score(
-        self, question: Question, ranking: Ranking, wanted: Sequence[int]
-    ) -> Mapping[int, float]:
-        return await self._inner.score(_undemanding(question), ranking, wanted)
+    def score(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        ranking: Ranking,
+        wanted: Numbers,
+    ) -> Values:
+        return self._inner.score(connection, _undemanding(question), ranking, wanted)
 
 
 def only(matches: Matches, allowed: set[int]) -> Matches:
     kept = np.isin(matches.records, list(allowed))
-    return Matches(matches.records[kept], matches.kinds[kept], matches.scores[kept])
+    return Matches(matches.records[kept], matches.scores[kept], matches.kinds[kept])
 
 
 def _undemanding(question: Question) -> Question:

@@ -16,9 +16,8 @@ def owners(rows: list[tuple[int, int, int]]) -> Owners:
     return Owners(
         records=np.array([0, *(record for record, _, _ in rows)], dtype=np.int64),
         kinds=np.array([0, *(kind for _, kind, _ in rows)], dtype=np.uint8),
-        fields=np.zeros(len(rows) + 1, np.uint8),
+        code=np.zeros(len(rows) + 1, np.bool_),
         lengths=np.ones(len(rows) + 1, np.int32),
-        field_names=("content",),
     )
 
 
@@ -37,7 +36,8 @@ def test_a_record_stands_by_its_best_passage(
     scores = np.array([rows[passage - 1][2] for passage in passages], dtype=np.float64)
     best = known.best(np.array(passages, dtype=np.int64), scores)
     assert best.records.tolist() == sorted(expected)
-    assert best.by_record() == {record: score for record, (_, score) in expected.items()}
+    by_record = best.by_record().of(best.records)
+    assert by_record.tolist() == [expected[record][1] for record in sorted(expected)]
     assert best.passages.tolist() == [expected[record][0] for record in sorted(expected)]
 
     order = sorted(expected, key=lambda record: (-expected[record][1], record))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Escape sequences would act on a terminal, direction overrides would disguise a line."""
@@ -34,18 +37,21 @@ def cut_to_cost(text: str, budget: int) -> str:
     are split finer, and outside ASCII a single character may be a token or more.
     """
     text = one_line(text)
-    spent = 0
-    for at, character in enumerate(text):
-        spent += _cost(character)
-        if spent > budget:
-            quote = '"' if text.startswith('"') and text.endswith('"') else ""
-            return text[:at].rstrip() + "…" + quote
-    return text
+    spent = list(accumulate(_costs(text[: budget + 1])))  # no character costs nothing
+    if not spent or spent[-1] <= budget:
+        return text
+    quote = '"' if text.startswith('"') and text.endswith('"') else ""
+    return text[: bisect_right(spent, budget)].rstrip() + "…" + quote
 
 
 def cost(text: str) -> int:
     """What a text costs, as ``cut_to_cost`` counts."""
-    return sum(map(_cost, text))
+    return sum(_costs(text))
+
+
+def _costs(text: str) -> Iterable[int]:
+    # Every line of a listing is counted, and most are plain ASCII.
+    return text.encode("ascii").translate(_IN_ASCII) if text.isascii() else map(_cost, text)
 
 
 def _cost(character: str) -> int:
@@ -55,3 +61,7 @@ def _cost(character: str) -> int:
     if point < 0x2E80:
         return 2 if point < 0x530 else 3
     return 5 if point < 0x10000 else 10
+
+
+_IN_ASCII = bytes(_cost(chr(min(point, 0x7F))) for point in range(256))
+"""The cost of each byte of an ASCII text."""

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mem_search.contracts import Candidate, Ranking
 from mem_search.model import Filters, Ref
+from mem_search.rankings import Candidate, Candidates, Ranking, Scores
 from mem_search.search.expansion import arrivals
 from mem_search.storage.sqlite import graph, places
 from mem_search.storage.sqlite.database import Database
@@ -128,13 +128,13 @@ def _expand(
     scores = {number: share / most for number, share in shares.items() if share > 0}
     best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
     passages = places.first_passages(connection, best)
-    candidates = tuple(
-        Candidate(number, kind, name, passage, scores[number])
+    candidates = Candidates.of(
+        Candidate(number, kind, name == "code", passage, scores[number])
         for number in best
         if number in passages
         for passage, kind, name in (passages[number],)
     )
-    return Expansion(seeds, walk, scores, Ranking(NAME, candidates, scores))
+    return Expansion(seeds, walk, scores, Ranking(NAME, candidates, Scores.by_record(scores)))
 
 
 def _cloud(connection: sqlite3.Connection, expansion: Expansion, limit: int) -> KnowledgeCloud:

@@ -9,12 +9,13 @@ and documents the same change costs as much, so it stays with chats.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from mem_search.contracts import Matches, Question, Ranking
+from mem_search.contracts import Question
 from mem_search.model import KINDS, Filters
+from mem_search.rankings import Matches, Numbers, Ranking, Values
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
@@ -75,8 +76,8 @@ class KeywordRetriever:
         best = owners.best(passages, corrected(passages, scores, owners, corpus))
         return Ranking(
             self.name,
-            candidates=tuple(owners.candidates(best, depth)),
-            matched=Matches(best.records, owners.kinds[best.passages], best.scores),
+            candidates=owners.candidates(best, depth),
+            matched=Matches(best.records, best.scores, owners.kinds[best.passages]),
         )
 
     def _within(
@@ -92,21 +93,27 @@ class KeywordRetriever:
         # One snapshot: the same passages, in the same order.
         return passages[mask], scores[mask]
 
-    async def score(
-        self, question: Question, ranking: Ranking, records: Sequence[int]
-    ) -> Mapping[int, float]:
+    def score(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        ranking: Ranking,
+        records: Numbers,
+    ) -> Values:
         """Known without looking: what does not match scores nothing."""
-        return dict.fromkeys(records, 0.0) | ranking.matched.scores_of(records)
+        return np.nan_to_num(ranking.matched.of(records), copy=False)
 
 
 def corrected(passages: Passages, scores: Scores, owners: Owners, corpus: Corpus) -> Scores:
     """Scores of the passages with the length correction of chat turns applied."""
     kinds = owners.kinds[passages]
-    relative = owners.lengths[passages] / corpus.mean_length
+    corrected = scores
     for kind in CHAT_KINDS:
-        of_kind = kinds == KINDS.index(kind)
-        if of_kind.any():
-            among_chats = owners.lengths[passages] / corpus.lengths.get(kind, 1.0)
-            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among_chats))
-            scores = np.where(of_kind, scores * factor, scores)
-    return scores
+        rows = np.flatnonzero(kinds == KINDS.index(kind))
+        if len(rows):
+            lengths = owners.lengths[passages[rows]]
+            relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
+            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
+            corrected = corrected.copy()
+            corrected[rows] *= factor
+    return corrected

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
 
 import numpy as np
 
-from mem_search.contracts import Embedder, Question, Ranking, VectorIndex
+from mem_search.contracts import Embedder, Question, VectorIndex
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
+from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.retrievers.questions import QuestionVectors
 from mem_search.storage.sqlite import outbox, vectors
-from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
+from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import Best, Owners, PassageOwners
 from mem_search.storage.sqlite.passing import every
@@ -79,22 +80,22 @@ class VectorRetriever:
             return await self._filtered(text, filters, depth)
         return await self._unfiltered(text, depth)
 
-    async def score(
-        self, question: Question, ranking: Ranking, records: Sequence[int]
-    ) -> Mapping[int, float]:
-        """Exact, from the stored vectors; a record that has none yet is left out."""
-        return await self._database.read(self._score, question.text, records) if records else {}
-
-    def _score(
-        self, connection: sqlite3.Connection, text: str, records: Sequence[int]
-    ) -> dict[int, float]:
+    def score(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        ranking: Ranking,
+        records: Numbers,
+    ) -> Values:
+        """Exact, from the stored vectors; a record that has none yet has no score."""
         owners, _, rows = vectors.of_records(
-            connection, self._model, self._embedder.dimensions, records
+            connection, self._model, self._embedder.dimensions, records.tolist()
         )
-        best: dict[int, float] = {}
-        query = self._questions.vector(text)
-        for record, score in zip(owners, (rows @ query[0]).tolist(), strict=True):
-            best[record] = max(score, best.get(record, -1.0))
+        cosines = rows @ self._questions.vector(question.text)[0]
+        order = np.argsort(records)
+        places = order[np.searchsorted(records, owners, sorter=order)]
+        best = np.full(len(records), np.nan)
+        np.fmax.at(best, places, cosines)
         return best
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
@@ -217,7 +218,7 @@ def _ranked(
 ) -> Ranking:
     return Ranking(
         VectorRetriever.name,
-        candidates=tuple(owners.candidates(best, depth)),
+        candidates=owners.candidates(best, depth),
         scores=best.by_record(),
         state="degraded" if state == "degraded" else "ok",
         detail=detail,

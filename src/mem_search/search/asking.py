@@ -7,15 +7,20 @@ caller to say.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from mem_search.contracts import Question, Ranking, Retriever
+import numpy as np
+
+from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError
 from mem_search.model import LegReport
+from mem_search.rankings import NONE_KNOWN, Candidates, Ranking, Scores
 from mem_search.search import matching
 from mem_search.search.fusion import LegScores
+from mem_search.storage.sqlite.database import Database
 
 LEG_SECONDS = 10.0
 """A leg that takes longer is left out: half an answer in time is worth more."""
@@ -29,7 +34,7 @@ class Answer:
     ms: float
     ranking: Ranking | None = None
     error: str = ""
-    early: Mapping[int, float] = field(default_factory=dict)
+    early: Scores = NONE_KNOWN
     """Scores of records that other legs found first."""
 
     @property
@@ -58,76 +63,83 @@ async def ask(leg: Retriever, question: Question, depth: int) -> Answer:
     return Answer(leg, ms(started), ranking)
 
 
-async def ask_all(legs: Sequence[Retriever], question: Question, depth: int) -> list[Answer]:
+async def ask_all(
+    database: Database, legs: Sequence[Retriever], question: Question, depth: int
+) -> list[Answer]:
     """The answers of all legs, in their order.
 
     A leg that is still at work when another has answered scores what the other found, so that
     hardly anything is left to score when it answers itself.
     """
     asked = [asyncio.create_task(ask(leg, question, depth)) for leg in legs]
-    early = [
-        asyncio.create_task(
-            _score_early(leg, question, own, [a for a in asked if a is not own], depth)
+    early = {
+        own: asyncio.create_task(
+            _score_early(database, leg, question, own, [a for a in asked if a is not own], depth)
         )
         for leg, own in zip(legs, asked, strict=True)
+        if leg.scores_early and len(legs) > 1
+    }
+    return [
+        replace(await own, early=await early[own]) if own in early else await own for own in asked
     ]
-    answers = await asyncio.gather(*asked)
-    known = await asyncio.gather(*early)
-    return [replace(answer, early=scores) for answer, scores in zip(answers, known, strict=True)]
 
 
 async def _score_early(
+    database: Database,
     leg: Retriever,
     question: Question,
     own: asyncio.Task[Answer],
     others: Sequence[asyncio.Task[Answer]],
     depth: int,
-) -> Mapping[int, float]:
-    if not leg.scores_early:
-        return {}
+) -> Scores:
+    """What ``leg`` says of the others' candidates; nothing once it has answered itself."""
     known: dict[int, float] = {}
-    for other in asyncio.as_completed(others):
+    for other in others:
         ranking = (await other).ranking
+        if own.done():
+            break
         if ranking is not None:
-            done = own.result().ranking if own.done() else None
-            records = [
-                record
-                for record in matching.union([ranking], depth)
-                if done is None or record not in done.scores
-            ]
+            records = matching.union([ranking], depth).records
             try:
-                known |= await leg.score(question, Ranking(leg.name), records)
+                scores = await database.read(leg.score, question, Ranking(leg.name), records)
             except MemSearchError:
-                return {}  # the leg's own answer says why it cannot
-    return known
+                break  # the leg's own answer says why it cannot
+            known |= dict(zip(records.tolist(), scores.tolist(), strict=True))
+    return Scores.by_record(known)
 
 
-async def exact_scores(
-    question: Question, union: Mapping[int, object], answers: Sequence[Answer], depth: int
+def exact_scores(
+    connection: sqlite3.Connection,
+    question: Question,
+    union: Candidates,
+    answers: Sequence[Answer],
+    depth: int,
 ) -> dict[str, LegScores]:
     """For each leg its score of every record of the union, also of those it did not list."""
-    given = [(a.leg, a.ranking, a.early) for a in answers if a.ranking is not None]
-    unlisted = await asyncio.gather(
-        *(
-            leg.score(
-                question,
-                ranking,
-                [
-                    record
-                    for record in union
-                    if record not in ranking.scores and record not in early
-                ],
-            )
-            for leg, ranking, early in given
-        )
-    )
     return {
-        leg.name: LegScores(
-            scores={**early, **extra, **ranking.scores},
-            ranked=[candidate.record for candidate in ranking.candidates[:depth]],
-        )
-        for (leg, ranking, early), extra in zip(given, unlisted, strict=True)
+        answer.leg.name: _exact(connection, question, union, answer, answer.ranking, depth)
+        for answer in answers
+        if answer.ranking is not None
     }
+
+
+def _exact(
+    connection: sqlite3.Connection,
+    question: Question,
+    union: Candidates,
+    answer: Answer,
+    ranking: Ranking,
+    depth: int,
+) -> LegScores:
+    scores = ranking.scores.of(union.records)
+    unlisted = np.isnan(scores)
+    if unlisted.any():
+        scores[unlisted] = answer.early.of(union.records[unlisted])
+        unlisted = np.isnan(scores)
+    if unlisted.any():
+        scores[unlisted] = answer.leg.score(connection, question, ranking, union.records[unlisted])
+    ranks = ranking.candidates.ranks_of(union.records)
+    return LegScores(scores, np.where(ranks <= depth, ranks, 0))
 
 
 def ms(started: float) -> float:

@@ -8,34 +8,21 @@ way is said in the page's report; only a search that no leg can answer raises.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mem_search.contracts import Candidate, Question, Ranking, Retriever
+from mem_search.contracts import Question, Retriever
 from mem_search.errors import MissingField, Unavailable
-from mem_search.model import (
-    Hit,
-    LegReport,
-    Page,
-    Result,
-    SearchQuery,
-    SearchReport,
-)
-from mem_search.search import boosts, matching
-from mem_search.search.asking import Answer, ask_all, exact_scores, ms
-from mem_search.search.context import Places, add_context
-from mem_search.search.diversity import spread
-from mem_search.search.folding import fold
-from mem_search.search.fusion import LegScores, explain, fuse
+from mem_search.model import Hit, LegReport, Page, Result, SearchQuery, SearchReport
+from mem_search.rankings import Ranking
+from mem_search.search.asking import Answer, ask_all, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
-from mem_search.search.supersession import lift
-from mem_search.storage.sqlite import records, traits
-from mem_search.storage.sqlite.columns import Columns, Numbers, RecordColumns
+from mem_search.search.relevance import rank
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -48,16 +35,15 @@ VECTOR_DEPTH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
-    """All hits in order of relevance, as far as the page needs them, and how many there are."""
+class _Found:
+    """The results of the page, best first, and how many records match, by kind."""
 
-    hits: tuple[Hit, ...]
+    results: tuple[Result, ...]
     counts: Mapping[str, int]
+    folded: int = 0
     legs: tuple[LegReport, ...] = ()
     notices: tuple[str, ...] = ()
     realised: str = "filter"
-    words: tuple[str, ...] = field(default=())
-    folded: int = 0
 
 
 class Engine:
@@ -84,10 +70,9 @@ class Engine:
             raise MissingField("give a query, or at least one filter", field="query")
         question, analyzed = await understand(self._database, query, self._kind_of)
         is_asked = bool(question.text.strip())
-        ranked = await (self._rank if is_asked else self._browse)(query, question)
+        found = await (self._rank if is_asked else self._browse)(query, question)
         coverage = (await self._corpus()).coverage
-        results = await self._hydrate(query, ranked)
-        notices = list(ranked.notices)
+        notices = list(found.notices)
         if coverage < 1 and is_asked and query.mode != "keyword":
             notices.append(
                 f"the vector index covers {coverage:.1%} of the store so far;"
@@ -95,14 +80,14 @@ class Engine:
             )
         return Page(
             query=query,
-            results=results,
-            total=sum(ranked.counts.values()),
-            counts=ranked.counts,
-            folded=ranked.folded,
+            results=_in_order(found.results, query),
+            total=sum(found.counts.values()),
+            counts=found.counts,
+            folded=found.folded,
             report=SearchReport(
                 requested=query.mode,
-                realised=ranked.realised,  # type: ignore[arg-type]
-                legs=ranked.legs,
+                realised=found.realised,  # type: ignore[arg-type]
+                legs=found.legs,
                 coverage=coverage,
                 took_ms=ms(started),
                 notices=tuple(notices),
@@ -110,68 +95,29 @@ class Engine:
             ),
         )
 
-    async def _browse(self, query: SearchQuery, question: Question) -> _Ranked:
+    async def _browse(self, query: SearchQuery, question: Question) -> _Found:
         """Nothing to look for: everything that passes the filters, by date."""
-        numbers, counts = await asyncio.gather(
-            self._database.read(
-                records.browse, question.filters, query.order, query.limit, query.offset
-            ),
-            self._database.read(records.counts, question.filters),
-        )
-        return _Ranked(hits=tuple(Hit(number, 0.0) for number in numbers), counts=counts)
+        return await self._database.read(_browsed, query, question)
 
-    async def _rank(self, query: SearchQuery, question: Question) -> _Ranked:
+    async def _rank(self, query: SearchQuery, question: Question) -> _Found:
         legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        answers = await ask_all(legs, question, depth)
+        answers = await ask_all(self._database, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-
         columns = await self._columns.fresh()
-        union = _alive(matching.union(rankings, depth), columns)
-        numbers = np.fromiter(union, np.int64)
-        scores, known = await asyncio.gather(
-            exact_scores(question, union, answers, DEPTH),
-            traits.of_records(self._database, columns, numbers, question.filters, fold=query.fold),
+        found = await self._database.read(
+            _ranked, query, question, answers, columns, depth, rankings
         )
-        fields = {record: candidate.field for record, candidate in union.items()}
-        kinds = {record: candidate.kind for record, candidate in union.items()}
-        fused = fuse(fields, scores, foreign=question.foreign)
-        base = np.fromiter(fused.values(), np.float64)
-        context = add_context(base, _places(columns, numbers)) | boosts.add(
-            query.boosts, columns.created[numbers], columns.importance[numbers], _moment(query)
-        )
-        total = dict(zip(union, sum(context.values(), base).tolist(), strict=True))
-        matches = matching.matches(union, scores, rankings, matching.floor(question.text, rankings))
-        hits = matching.order(
-            Hit(record, total[record], passage=union[record].passage) for record in matches
-        )
-        counts = matching.counts(hits, kinds, rankings)
-        hits = lift(hits, known.successors)
-        hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
-        folded = sum(len(hit.similar) for hit in hits)
-        hits = matching.represent(hits, kinds, query.limit, scores)
-        if query.per_session is not None:
-            sessions = dict(zip(union, columns.conversations(numbers).tolist(), strict=True))
-            hits = spread(hits, sessions, query.per_session)
-        reach = query.offset + query.limit
-        page = matching.tail(
-            hits, await self._further(question, answers, depth, reach + folded), reach
-        )
-        shown = [
-            hit._replace(scores={**_breakdown(hit.number, scores, fused, context), **hit.scores})
-            if hit.number in fused
-            else hit
-            for hit in page[query.offset : query.offset + query.limit]
-        ]
-        if query.explain:
-            only = [hit.number for hit in shown]
-            shown = _explained(shown, explain(fields, scores, only, foreign=question.foreign))
-        return _Ranked(
-            hits=tuple(shown),
-            folded=folded,
-            counts=counts,
+        reach = query.offset + query.limit + found.folded
+        if reach > depth:
+            further = await self._further(question, answers, reach)
+            found = await self._database.read(
+                _ranked, query, question, answers, columns, depth, further
+            )
+        return replace(
+            found,
             legs=tuple(answer.report for answer in answers),
             notices=tuple(
                 f"{answer.leg.name} search did not answer ({answer.error});"
@@ -180,11 +126,10 @@ class Engine:
                 if answer.ranking is None
             ),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
-            words=question.words.all,
         )
 
     async def _further(
-        self, question: Question, answers: Sequence[Answer], depth: int, reach: int
+        self, question: Question, answers: Sequence[Answer], reach: int
     ) -> list[Ranking]:
         """The rankings as far as a page at ``reach`` needs them.
 
@@ -192,57 +137,47 @@ class Engine:
         score, is the same for all pages of a search, so that they fit together.
         """
         given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
-        if reach <= depth:
-            return [ranking for _, ranking in given]
         return await asyncio.gather(
             *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
         )
 
-    async def _hydrate(self, query: SearchQuery, ranked: _Ranked) -> tuple[Result, ...]:
-        """Records and snippets of the page's hits; then, and only then, the asked order."""
-        results = list(
-            await hydrate(self._database, ranked.hits, ranked.words, length=query.snippet_length)
-        )
-        if query.order != "relevance":
-            results.sort(
-                key=lambda result: (result.record.created_at, result.record.number),
-                reverse=query.order == "date_desc",
-            )
-        return tuple(results)
 
-
-def _alive(union: dict[int, Candidate], columns: Columns) -> dict[int, Candidate]:
-    """Without what was deleted a moment ago: it may still be in the index."""
-    numbers = np.fromiter(union, np.int64)
-    alive = columns.exist(numbers)
-    if alive.all():
-        return union
-    return {number: union[number] for number in numbers[alive].tolist()}
-
-
-def _places(columns: Columns, numbers: Numbers) -> Places:
-    return Places(
-        columns.kinds[numbers], columns.conversations(numbers), columns.positions[numbers]
+def _browsed(connection: sqlite3.Connection, query: SearchQuery, question: Question) -> _Found:
+    numbers = records.browse(connection, question.filters, query.order, query.limit, query.offset)
+    hits = [Hit(number, 0.0) for number in numbers]
+    return _Found(
+        hydrate(connection, hits, (), length=query.snippet_length),
+        records.counts(connection, question.filters),
     )
 
 
-def _moment(query: SearchQuery) -> int:
-    """When the query was asked, in milliseconds."""
-    at = query.asked_at
-    return int((time.time() if at is None else at.timestamp()) * 1000)
+def _ranked(
+    connection: sqlite3.Connection,
+    query: SearchQuery,
+    question: Question,
+    answers: Sequence[Answer],
+    columns: Columns,
+    depth: int,
+    further: Sequence[Ranking],
+) -> _Found:
+    """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
+    ranked = rank(connection, query, question, answers, columns, depth, further)
+    words = question.words.all
+    return _Found(
+        hydrate(connection, ranked.page, words, length=query.snippet_length),
+        ranked.counts,
+        ranked.folded,
+    )
 
 
-def _breakdown(
-    record: int,
-    scores: Mapping[str, LegScores],
-    fused: Mapping[int, float],
-    context: Mapping[str, NDArray[np.float64]],
-) -> dict[str, float]:
-    place = list(fused).index(record)
-    raw = {name: leg.scores[record] for name, leg in scores.items() if record in leg.scores}
-    added = {name: float(by[place]) for name, by in context.items() if by[place]}
-    return {**raw, "fused": fused[record], **added}
-
-
-def _explained(hits: Sequence[Hit], parts: Mapping[int, Mapping[str, float]]) -> list[Hit]:
-    return [hit._replace(scores={**hit.scores, **parts.get(hit.number, {})}) for hit in hits]
+def _in_order(results: tuple[Result, ...], query: SearchQuery) -> tuple[Result, ...]:
+    """Relevance has decided which results make the page; then, and only then, the asked order."""
+    if query.order == "relevance":
+        return results
+    return tuple(
+        sorted(
+            results,
+            key=lambda result: (result.record.created_at, result.record.number),
+            reverse=query.order == "date_desc",
+        )
+    )

@@ -9,11 +9,13 @@ ablation is in docs/retrieval.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mem_search.rankings import Numbers, Values
 
 CODE_DENSE = 5.0
 """Source code shares few words with questions about it: there the vector leg decides."""
@@ -26,76 +28,71 @@ RANK_BONUS = 1.0
 
 _LEAST_SPREAD = 1e-9
 
+Code = NDArray[np.bool_]
+"""For each record of the union whether its passage is source code."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LegScores:
-    """What one leg says: its score for each record it knows, and its candidates in order."""
+    """What one leg says of each record of the union, in its order.
 
-    scores: Mapping[int, float]
-    ranked: Sequence[int]
+    ``scores`` are NaN where it knows none; ``ranks`` count from 1 and are 0 where it does not
+    list the record.
+    """
+
+    scores: Values
+    ranks: Numbers
 
 
-def fuse(
-    fields: Mapping[int, str], legs: Mapping[str, LegScores], *, foreign: bool
-) -> dict[int, float]:
-    """Record → fused score, for every record of ``fields`` (record → field of its passage)."""
-    records = list(fields)
-    total = np.zeros(len(records))
+def fuse(code: Code, legs: Mapping[str, LegScores], *, foreign: bool) -> Values:
+    """The fused score of every record of the union."""
+    total = np.zeros(len(code))
     for name, leg in legs.items():
-        part = _part(name, leg, fields, foreign=foreign)
+        part = _part(name, leg, code, foreign=foreign)
         total += part["weight"] * (part["z"] + part["bonus"])
-    return dict(zip(records, total.tolist(), strict=True))
+    return total
 
 
 def explain(
-    fields: Mapping[int, str],
-    legs: Mapping[str, LegScores],
-    only: Collection[int],
-    *,
-    foreign: bool,
-) -> dict[int, dict[str, float]]:
-    """For the records in ``only``, what each leg put into ``fuse``: by name, ``vector.z``, ….
+    code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
+) -> dict[str, float]:
+    """What each leg put into ``fuse`` for the record at ``row``: by name, ``vector.z``, ….
 
     A leg adds ``weight * (z + bonus)``; ``rank`` is there when the leg lists the record.
     """
-    said: dict[int, dict[str, float]] = {record: {} for record in only if record in fields}
+    said: dict[str, float] = {}
     for name, leg in legs.items():
-        part = _part(name, leg, fields, foreign=foreign)
-        rank = {record: place for place, record in enumerate(leg.ranked, start=1)}
-        for place, record in enumerate(fields):
-            if record in said:
-                if record in rank:
-                    said[record][f"{name}.rank"] = rank[record]
-                for what, values in part.items():
-                    said[record][f"{name}.{what}"] = float(values[place])
+        if rank := int(leg.ranks[row]):
+            said[f"{name}.rank"] = rank
+        for what, values in _part(name, leg, code, foreign=foreign).items():
+            said[f"{name}.{what}"] = float(values[row])
     return said
 
 
-def _part(
-    name: str, leg: LegScores, fields: Mapping[int, str], *, foreign: bool
-) -> dict[str, NDArray[np.float64]]:
-    """``z``, ``bonus`` and ``weight`` of one leg for every record of ``fields``, in its order."""
-    bonus = {record: RANK_BONUS / rank for rank, record in enumerate(leg.ranked, start=1)}
-    weight = {field: _weight(name, field, foreign=foreign) for field in set(fields.values())}
-    unknown = float("nan")
+def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:
+    """``z``, ``bonus`` and ``weight`` of one leg for every record of the union."""
+    listed = leg.ranks > 0
     return {
-        "z": z_scores([leg.scores.get(record, unknown) for record in fields]),
-        "bonus": np.array([bonus.get(record, 0.0) for record in fields]),
-        "weight": np.array([weight[field] for field in fields.values()]),
+        "z": z_scores(leg.scores),
+        "bonus": np.where(listed, RANK_BONUS / np.maximum(leg.ranks, 1), 0.0),
+        "weight": np.where(
+            code,
+            _weight(name, code=True, foreign=foreign),
+            _weight(name, code=False, foreign=foreign),
+        ),
     }
 
 
-def z_scores(values: Sequence[float]) -> NDArray[np.float64]:
+def z_scores(values: Values) -> Values:
     """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
-    array = np.array(values, dtype=np.float64)
-    known = array[~np.isnan(array)]
-    if known.size < 2 or known.std() < _LEAST_SPREAD:
-        return np.zeros(len(array))
-    scores: NDArray[np.float64] = np.nan_to_num((array - known.mean()) / known.std(), nan=0.0)
+    known = values[~np.isnan(values)]
+    if known.size < 2 or (spread := known.std()) < _LEAST_SPREAD:
+        return np.zeros(len(values))
+    scores: Values = np.nan_to_num((values - known.mean()) / spread, nan=0.0, copy=False)
     return scores
 
 
-def _weight(leg: str, field: str, *, foreign: bool) -> float:
-    """Weights of the two legs sum to 2 whatever their ratio, so that all fields compare."""
-    dense = FOREIGN_DENSE if foreign else CODE_DENSE if field == "code" else 1.0
+def _weight(leg: str, *, code: bool, foreign: bool) -> float:
+    """Weights of the two legs sum to 2 whatever their ratio, so that all passages compare."""
+    dense = FOREIGN_DENSE if foreign else CODE_DENSE if code else 1.0
     return 2 * (dense if leg == "vector" else 1.0) / (1.0 + dense)

@@ -1,6 +1,6 @@
 """Hydration: hits become results, each with its record and the span that shows why.
 
-One read whatever the number of hits; the order is that of the hits.
+Two statements whatever the number of hits; the order is that of the hits.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from mem_search.model import Hit, Ref, Result, Snippet
 from mem_search.storage.sqlite import places, records
-from mem_search.storage.sqlite.database import Database
 from mem_search.text import snippets
 
 
-async def hydrate(
-    database: Database,
+def hydrate(
+    connection: sqlite3.Connection,
     hits: Sequence[Hit],
     words: Sequence[str],
     *,
@@ -25,12 +24,6 @@ async def hydrate(
 
     Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
-    return await database.read(_results, hits, words, length) if hits else ()
-
-
-def _results(
-    connection: sqlite3.Connection, hits: Sequence[Hit], words: Sequence[str], length: int | None
-) -> tuple[Result, ...]:
     found = records.fetch(connection, [hit.number for hit in hits])
     spans = places.spans(connection, [hit.passage for hit in hits if hit.passage is not None])
     results = []

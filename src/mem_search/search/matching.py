@@ -7,13 +7,14 @@ text is *somewhere* near every question, so without a floor a nonsense question 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mem_search.contracts import Candidate, Ranking
-from mem_search.model import KINDS, Hit
+from mem_search.model import KINDS, NO_SCORES, Hit
+from mem_search.rankings import NO_CANDIDATES, Candidates, Numbers, Ranking, Values
 from mem_search.search.fusion import LegScores
 from mem_search.text import wordpieces
 
@@ -30,16 +31,24 @@ READABLE = 2.2
 """Characters in a word piece of known words, at least; ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 
-def union(rankings: Sequence[Ranking], depth: int) -> dict[int, Candidate]:
-    """The best ``depth`` candidates of every leg, and as many of each kind that is rarer."""
-    found: dict[int, Candidate] = {}
+def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
+    """The best ``depth`` candidates of every leg, and a tenth as many of each kind that is rarer.
+
+    A record stands there once, as the first leg has it.
+    """
+    found = NO_CANDIDATES
     for ranking in rankings:
-        taken: Counter[str] = Counter()
-        for place, candidate in enumerate(ranking.candidates):
-            if place < depth or taken[candidate.kind] < depth // 10:
-                taken[candidate.kind] += 1
-                found.setdefault(candidate.record, candidate)
+        found = found.joined(_best(ranking.candidates, depth))
     return found
+
+
+def _best(candidates: Candidates, depth: int) -> Candidates:
+    if len(candidates) <= depth:
+        return candidates
+    chosen = np.arange(len(candidates)) < depth
+    for kind in np.unique(candidates.kinds[depth:]):
+        chosen[np.flatnonzero(candidates.kinds == kind)[: depth // 10]] = True
+    return candidates.taken(chosen)
 
 
 def floor(text: str, rankings: Sequence[Ranking]) -> float:
@@ -52,70 +61,75 @@ def floor(text: str, rankings: Sequence[Ranking]) -> float:
 
 
 def matches(
-    union: Collection[int],
+    union: Candidates,
     scores: Mapping[str, LegScores],
     rankings: Sequence[Ranking],
     floor: float,
-) -> set[int]:
-    """Those that a leg stands for: their words match, or their meaning is near enough."""
-    found = {record for ranking in rankings for record in ranking.matched.scores_of(list(union))}
+) -> NDArray[np.bool_]:
+    """Which a leg stands for: their words match, or their meaning is near enough."""
+    found = np.zeros(len(union), np.bool_)
+    for ranking in rankings:
+        found |= ~np.isnan(ranking.matched.of(union.records))
     if "vector" in scores:
-        near = scores["vector"].scores
-        found.update(record for record in union if near.get(record, -1.0) >= floor)
+        found |= scores["vector"].scores >= floor
     return found
 
 
-def order(hits: Iterable[Hit]) -> list[Hit]:
-    """Best first; ties by number, so that equal questions give equal pages."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.number))
+def order(records: Numbers, scores: Values) -> NDArray[np.intp]:
+    """Rows best first; ties by number, so that equal questions give equal pages."""
+    return np.lexsort((records, -scores))
+
+
+def hits(records: Numbers, scores: Values, passages: Numbers) -> list[Hit]:
+    """One for each row of the columns."""
+    return list(map(Hit, records.tolist(), scores.tolist(), repeat(NO_SCORES), passages.tolist()))
 
 
 def counts(
-    hits: Sequence[Hit], kinds: Mapping[int, str], rankings: Sequence[Ranking]
+    matching: Numbers, kinds: NDArray[np.uint8], rankings: Sequence[Ranking]
 ) -> dict[str, int]:
-    """How many records match, by kind: all word matches, and what only meaning found."""
-    numbers = [hit.number for hit in hits]
+    """How many records match, by kind: all word matches, and what only meaning found.
+
+    ``matching`` are the matches among the candidates, ``kinds`` theirs.
+    """
     worded = [ranking.matched for ranking in rankings if len(ranking.matched)]
-    records = np.concatenate([np.zeros(0, np.int64), *(leg.records for leg in worded)])
-    places = np.concatenate([np.zeros(0, np.uint8), *(leg.kinds for leg in worded)])
+    only_meant = np.ones(len(matching), np.bool_)
+    for leg in worded:
+        only_meant &= np.isnan(leg.of(matching))
+    records = np.concatenate([matching[only_meant], *(leg.records for leg in worded)])
+    of_kind = np.concatenate([kinds[only_meant], *(leg.kinds for leg in worded)])
     if len(worded) > 1:
-        records, first = np.unique(records, return_index=True)
-        places = places[first]
-    found: Counter[str] = Counter(
-        {KINDS[kind]: count for kind, count in enumerate(np.bincount(places).tolist()) if count}
-    )
-    known = {record for leg in worded for record in leg.scores_of(numbers)}
-    found.update(kinds[number] for number in numbers if number not in known)
-    return dict(sorted(found.items()))
+        _, first = np.unique(records, return_index=True)
+        of_kind = of_kind[first]
+    found = {KINDS[kind]: count for kind, count in enumerate(np.bincount(of_kind).tolist())}
+    return {kind: found[kind] for kind in sorted(found) if found[kind]}
+
+
+def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:
+    """Those of ``matching`` whose score is in every leg not far from the best; ``legs`` theirs."""
+    near = np.full(len(matching), bool(legs))
+    for scores in map(np.nan_to_num, legs):
+        near &= scores >= NEAR * max(0.0, scores.max(initial=0.0))
+    return frozenset(matching[near].tolist())
 
 
 def represent(
-    hits: list[Hit],
-    kinds: Mapping[int, str],
-    limit: int,
-    legs: Mapping[str, LegScores] = MappingProxyType({}),
+    hits: list[Hit], kinds: Mapping[int, str], limit: int, near: Collection[int] = ()
 ) -> list[Hit]:
     """Give every kind that has a good match a place on the first page.
 
     A rare kind's best hit moves up to the end of the page when it is better than the average
-    candidate (a positive score), or in each leg not far from the best: among hundreds of
-    records that say the same, all others are below the average. The order within the page
-    stays that of ``hits``.
+    candidate (a positive score), or ``near_the_best``: among hundreds of records that say the
+    same, all others are below the average. The order within the page stays that of ``hits``.
     """
     page, rest = hits[:limit], hits[limit:]
     shown = Counter(kinds[hit.number] for hit in page)
-    best: dict[str, float] = {}
+    if all(shown[kinds[hit.number]] for hit in rest):
+        return hits
     for hit in list(rest):
         kind = kinds[hit.number]
-        if shown[kind]:
+        if shown[kind] or (hit.score <= 0 and hit.number not in near):
             continue
-        if hit.score <= 0:
-            best = best or {
-                name: max((leg.scores.get(hit.number, 0.0) for hit in hits), default=0.0)
-                for name, leg in legs.items()
-            }
-            if not _is_near(hit, legs, best):
-                continue
         for place in range(len(page) - 1, -1, -1):
             crowded = kinds[page[place].number]
             if shown[crowded] > 1:
@@ -125,19 +139,11 @@ def represent(
                 shown[crowded] -= 1
                 shown[kind] += 1
                 break
-    if all(hit is other for hit, other in zip(page, hits, strict=False)):
-        return hits
     before = {hit.number: at for at, hit in enumerate(hits)}
     return [
         *sorted(page, key=lambda hit: before[hit.number]),
         *sorted(rest, key=lambda hit: before[hit.number]),
     ]
-
-
-def _is_near(hit: Hit, legs: Mapping[str, LegScores], best: Mapping[str, float]) -> bool:
-    return bool(best) and all(
-        leg.scores.get(hit.number, 0.0) >= NEAR * best[name] for name, leg in legs.items()
-    )
 
 
 def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
@@ -148,15 +154,14 @@ def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[H
     if len(hits) >= reach:
         return [*hits]
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
-    worded = {
-        record
-        for ranking in rankings
-        for record in ranking.matched.scores_of([c.record for c in ranking.candidates])
-    }
     last = hits[-1].score if hits else 0.0
-    return [*hits] + [
-        Hit(candidate.record, last, {ranking.name: candidate.score}, candidate.passage)
-        for ranking in rankings
-        for candidate in ranking.candidates
-        if candidate.record in worded and candidate.record not in seen
-    ]
+    more: dict[int, Hit] = {}
+    for ranking in rankings:
+        worded = [~np.isnan(other.matched.of(ranking.candidates.records)) for other in rankings]
+        for candidate in ranking.candidates.taken(np.any(worded, axis=0)):
+            if candidate.record not in seen:
+                scores = {ranking.name: candidate.score}
+                more.setdefault(
+                    candidate.record, Hit(candidate.record, last, scores, candidate.passage)
+                )
+    return [*hits, *more.values()]

@@ -8,9 +8,12 @@ told and says what every leg contributed. Both ask the same legs and call the sa
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, Unavailable
@@ -19,7 +22,6 @@ from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import matching, rrf
 from mem_search.search.asking import ask_all, exact_scores, ms
-from mem_search.search.fusion import LegScores
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
@@ -100,17 +102,22 @@ class WeightedSearch:
         return _Ranked(tuple(Hit(number, 0.0) for number in numbers))
 
     async def _rank(self, query: WeightedQuery, question: Question) -> _Ranked:
-        answers = await ask_all(list(self._needed(query.weights)), question, DEPTH)
+        answers = await ask_all(self._database, self._needed(query.weights), question, DEPTH)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
         union = matching.union(rankings, DEPTH)
-        scores = await exact_scores(question, union, answers, DEPTH)
+        legs = await self._database.read(exact_scores, question, union, answers, DEPTH)
         floor = matching.floor(question.text, rankings)
-        matches = matching.matches(union, scores, rankings, floor)
+        matched = union.records[matching.matches(union, legs, rankings, floor)]
         lists = {
-            ranking.name: [c.record for c in ranking.candidates if c.record in matches][:DEPTH]
+            ranking.name: listed[np.isin(listed, matched)][:DEPTH].tolist()
             for ranking in rankings
+            for listed in (ranking.candidates.records,)
+        }
+        numbers = union.records.tolist()
+        scores: dict[str, Mapping[int, float]] = {
+            name: _known(numbers, leg.scores.tolist()) for name, leg in legs.items()
         }
         reports = [answer.report for answer in answers]
         expansion = None
@@ -119,19 +126,20 @@ class WeightedSearch:
             reports.append(report)
         if expansion is not None:
             reached = expansion.ranking.candidates
-            lists[GRAPH] = [candidate.record for candidate in reached]
-            scores[GRAPH] = LegScores(expansion.scores, lists[GRAPH])
-            union = {**{candidate.record: candidate for candidate in reached}, **union}
+            lists[GRAPH] = reached.records.tolist()
+            scores[GRAPH] = expansion.scores
+            union = union.joined(reached)
 
         fusing = time.perf_counter()
         fused = rrf.fuse(lists, query.weights, query.k)
-        hits = matching.order(
-            Hit(record, score, passage=union[record].passage)
-            for record, score in fused.items()
-            if score >= query.least
-        )[: query.limit]
+        passages = dict(zip(union.records.tolist(), union.passages.tolist(), strict=True))
+        hits = tuple(
+            Hit(record, fused[record], passage=passages[record])
+            for record in _best_first(fused)
+            if fused[record] >= query.least
+        )
         return _Ranked(
-            hits=tuple(hits),
+            hits=hits[: query.limit],
             shares=_shares(lists, scores),
             legs=tuple(reports),
             fusion_ms=ms(fusing),
@@ -155,8 +163,7 @@ class WeightedSearch:
         counting = any(query.weights.get(name) for name in lists)
         weights = query.weights if counting else dict.fromkeys(lists, 1.0)
         fused = rrf.fuse(lists, weights, query.k)
-        best = matching.order(Hit(record, score) for record, score in fused.items())
-        seeds = {hit.number: hit.score for hit in best[: walk.seeds]}
+        seeds = {record: fused[record] for record in _best_first(fused)[: walk.seeds]}
         try:
             expansion = await self._graph.expand(
                 seeds, depth=walk.depth, limit=DEPTH, filters=filters
@@ -185,7 +192,7 @@ class WeightedSearch:
     ) -> tuple[Found, ...]:
         hits = ranked.hits
         results, places = await asyncio.gather(
-            hydrate(self._database, hits, question.words.all, length=query.snippet),
+            self._database.read(hydrate, hits, question.words.all, length=query.snippet),
             self._database.read(around, {hit.number: hit.passage for hit in hits}, query.reach),
         )
         return tuple(
@@ -195,15 +202,26 @@ class WeightedSearch:
         )
 
 
+def _best_first(fused: Mapping[int, float]) -> list[int]:
+    """Ties by number, so that equal questions give equal pages."""
+    return sorted(fused, key=lambda record: (-fused[record], record))
+
+
+def _known(records: Sequence[int], scores: Sequence[float]) -> dict[int, float]:
+    """record → score, without the records that a leg has none for."""
+    pairs = zip(records, scores, strict=True)
+    return {record: score for record, score in pairs if not math.isnan(score)}
+
+
 def _shares(
-    lists: Mapping[str, Sequence[int]], scores: Mapping[str, LegScores]
+    lists: Mapping[str, Sequence[int]], scores: Mapping[str, Mapping[int, float]]
 ) -> dict[int, dict[str, Share]]:
     """record → leg → what the leg says of it."""
     shares: dict[int, dict[str, Share]] = {}
     for name, leg in scores.items():
         ranks = {record: rank for rank, record in enumerate(lists[name], start=1)}
-        best = max((leg.scores[record] for record in ranks), default=1.0) or 1.0
-        for record, raw in leg.scores.items():
+        best = max((leg[record] for record in ranks), default=1.0) or 1.0
+        for record, raw in leg.items():
             # BM25 has no upper end: it is told relative to the best of this search.
             score = raw / best if name == "keyword" else raw
             unmatched = name == "keyword" and not raw

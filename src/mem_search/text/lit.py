@@ -25,7 +25,6 @@ class Lit:
         self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
         roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
         # A word begins with its stem, but for accents: few words need a closer look.
-        self._ascii = re.compile(rf"(?<![^\W_])(?:{roots})[^\W_]*", re.IGNORECASE)
         self._likely = re.compile(
             rf"(?<![^\W_])(?:(?:{roots})[^\W_]*|[^\W_]*[^\W_\x00-\x7f][^\W_]*)", re.IGNORECASE
         )
@@ -38,8 +37,10 @@ class Lit:
 
     def places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         """Where in ``text[start:end]`` they stand, in order, each with what it stands for."""
-        pattern = self._ascii if text.isascii() else self._likely
-        for match in pattern.finditer(text, start, end):
+        if text.isascii():
+            yield from sorted(self._ascii_places(text, start, end))
+            return
+        for match in self._likely.finditer(text, start, end):
             word = match[0]
             if (root := stem(_plain(word.lower()))) in self._stems:
                 yield match.start(), root
@@ -49,17 +50,25 @@ class Lit:
                         if word.startswith(pair, at):
                             yield match.start() + at, pair
 
+    def _ascii_places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """The same in no order. Looking for a few stems is faster than reading every word."""
+        before = text[max(0, start - 1) : start]
+        low = before.lower() + text[start:end].lower()
+        shift = start - len(before)
+        for root in self._stems:
+            at = low.find(root, len(before))
+            while at >= 0:
+                word = WORD.match(low, at)
+                if word is None:  # a stem of signs is no word
+                    break
+                if not (at and low[at - 1].isalnum()) and stem(word[0]) == root:
+                    yield at + shift, root
+                at = low.find(root, at + 1)
+
     def stands_in(self, text: str) -> bool:
         """Whether any of them stands in ``text``."""
-        if self._pairs or not text.isascii():
-            return any(True for _ in self.places(text, 0, len(text)))
-        # Asked twice of every result: the first of them will do, without a generator.
-        match = self._ascii.search(text)
-        while match is not None:
-            if stem(match[0].lower()) in self._stems:
-                return True
-            match = self._ascii.search(text, match.end())
-        return False
+        places = self._ascii_places if text.isascii() else self.places
+        return next(iter(places(text, 0, len(text))), None) is not None
 
     def count_in(self, text: str) -> int:
         """How many different ones stand in ``text``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from mem_search.model import Snippet
 from mem_search.text.lit import lit
@@ -26,12 +27,24 @@ def snippet(
     if not hits:
         return _window(text, start, length, start, end)
     lead = length // 6
-    best_at, best = start, -1
-    for at, _ in hits:
-        inside = {root for other, root in hits if at <= other < at + length - lead}
+    first = _densest(hits, length - lead)
+    return _window(text, max(start, first - lead), length, start, end)
+
+
+def _densest(hits: Sequence[tuple[int, str]], reach: int) -> int:
+    """The first place from which ``reach`` characters hold the most different roots."""
+    inside: Counter[str] = Counter()
+    best_at, best, until = hits[0][0], 0, 0
+    for at, root in hits:
+        while until < len(hits) and hits[until][0] < at + reach:
+            inside[hits[until][1]] += 1
+            until += 1
         if len(inside) > best:
             best_at, best = at, len(inside)
-    return _window(text, max(start, best_at - lead), length, start, end)
+        inside[root] -= 1
+        if not inside[root]:
+            del inside[root]
+    return best_at
 
 
 def _window(text: str, first: int, length: int, start: int, end: int) -> Snippet:

@@ -1,4 +1,4 @@
-"""Whose a passage is, in memory: record, kind, field and length by passage number.
+"""Whose a passage is, in memory: record, kind, length and whether it is code, by its number.
 
 A search looks up thousands of passages; joining them in SQL costs more than ranking them. What
 is kept here never changes for a passage (``records.store`` gives a passage a new number when it
@@ -13,13 +13,14 @@ import sqlite3
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Candidate
 from mem_search.model import KINDS
+from mem_search.rankings import Candidates
+from mem_search.rankings import Scores as RecordScores
 from mem_search.storage.sqlite.database import Database
 
 Numbers = NDArray[np.int64]
@@ -34,19 +35,18 @@ class Best:
     passages: Numbers
     scores: NDArray[np.float64]
 
-    def by_record(self) -> dict[int, float]:
-        return dict(zip(self.records.tolist(), self.scores.tolist(), strict=True))
+    def by_record(self) -> RecordScores:
+        return RecordScores(self.records, self.scores)
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Arrays indexed by passage number; ``kinds`` and ``fields`` hold indices into the names."""
+    """Arrays indexed by passage number; ``kinds`` are indices into KINDS."""
 
     records: Numbers
     kinds: NDArray[np.uint8]
-    fields: NDArray[np.uint8]
+    code: NDArray[np.bool_]
     lengths: NDArray[np.int32]
-    field_names: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -60,12 +60,18 @@ class Owners:
         """
         records = self.records[passages]
         owned = np.flatnonzero(records > 0)
+        records = records[owned]
+        order = owned
         # Passages come in order of their number, and mostly that is the order of their records.
-        order = owned[np.argsort(records[owned], kind="stable")]
-        records, scores = records[order], scores[order]
-        starts = np.flatnonzero(np.r_[True, records[1:] != records[:-1]][: len(records)])
-        if len(starts) == len(records):
+        if (records[1:] < records[:-1]).any():
+            places = np.argsort(records, kind="stable")
+            records, order = records[places], owned[places]
+        scores = scores[order]
+        is_first = np.ones(len(records), np.bool_)
+        np.not_equal(records[1:], records[:-1], out=is_first[1:])
+        if is_first.all():
             return Best(records, passages[order], scores)
+        starts = np.flatnonzero(is_first)
         most = np.maximum.reduceat(scores, starts)
         sizes = np.diff(np.append(starts, len(records)))
         is_most = np.flatnonzero(scores == np.repeat(most, sizes))
@@ -73,45 +79,36 @@ class Owners:
         chosen = is_most[first]
         return Best(records[chosen], passages[order[chosen]], scores[chosen])
 
-    def candidates(self, best: Best, depth: int) -> list[Candidate]:
+    def candidates(self, best: Best, depth: int) -> Candidates:
         """The first ``depth`` of ``best``, and a tenth as many of each kind that is rarer."""
-        rows = [_first(best, np.arange(len(best.records)), depth)]
-        kinds = self.kinds[best.passages]
+        wanted = _first(best.scores, depth)
         if len(best.records) > depth:
-            among = np.bincount(kinds[rows[0]], minlength=len(KINDS))
-            rows += [
-                _first(best, np.flatnonzero(kinds == kind), depth // 10)
-                for kind in np.flatnonzero(among < depth // 10)
-            ]
-        wanted = np.unique(np.concatenate(rows))
+            kinds = self.kinds[best.passages]
+            present = np.bincount(kinds, minlength=len(KINDS)) > 0
+            among = np.bincount(kinds[wanted], minlength=len(KINDS))
+            for kind in np.flatnonzero(present & (among < depth // 10)):
+                of_kind = np.flatnonzero(kinds == kind)
+                rarer = of_kind[_first(best.scores[of_kind], depth // 10)]
+                wanted = np.union1d(wanted, rarer)
         wanted = wanted[np.lexsort((best.records[wanted], -best.scores[wanted]))]
         chosen = best.passages[wanted]
-        return list(
-            map(
-                Candidate,
-                best.records[wanted].tolist(),
-                self.kind_names(chosen),
-                self.names_of_fields(chosen),
-                chosen.tolist(),
-                best.scores[wanted].tolist(),
-            )
+        return Candidates(
+            best.records[wanted],
+            self.kinds[chosen],
+            self.code[chosen],
+            chosen,
+            best.scores[wanted],
         )
 
-    def kind_names(self, passages: Numbers) -> list[str]:
-        return [KINDS[kind] for kind in self.kinds[passages].tolist()]
 
-    def names_of_fields(self, passages: Numbers) -> list[str]:
-        return [self.field_names[name] for name in self.fields[passages].tolist()]
-
-
-def _first(best: Best, rows: Numbers, count: int) -> Numbers:
-    """The ``count`` of ``rows`` with the best scores, ties by record number; in no order."""
-    if len(rows) <= count or not count:
-        return rows[:count]
+def _first(scores: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Rows of the ``count`` best scores, of equal ones the first; in no order."""
+    if len(scores) <= count or not count:
+        return np.arange(min(len(scores), count))
     # Whole columns are not sorted for the sake of their beginning.
-    last = np.partition(-best.scores[rows], count - 1)[count - 1]
-    near = rows[-best.scores[rows] <= last]
-    best_first: Numbers = near[np.argsort(-best.scores[near], kind="stable")]
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    near = np.flatnonzero(scores >= least)
+    best_first: NDArray[np.intp] = near[np.argsort(-scores[near], kind="stable")]
     return best_first[:count]
 
 
@@ -124,7 +121,7 @@ class PassageOwners:
         default_factory=lambda: Owners(
             np.zeros(0, np.int64),
             np.zeros(0, np.uint8),
-            np.zeros(0, np.uint8),
+            np.zeros(0, np.bool_),
             np.zeros(0, np.int32),
         )
     )
@@ -146,34 +143,31 @@ class PassageOwners:
         return self._known
 
 
-def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[int | str]]:
-    """Columns id, record, kind, field, length of the passages from ``first`` on."""
+def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]]:
+    """Columns id, record, kind, is it code, length of the passages from ``first`` on."""
     row = connection.execute(
         "select json_group_array(id), json_group_array(record_id), json_group_array(kind),"
-        " json_group_array(field), json_group_array(end - start) from passages where id >= ?",
+        " json_group_array(field = 'code'), json_group_array(end - start)"
+        " from passages where id >= ?",
         (first,),
     ).fetchone()
     return [json.loads(column) for column in row]
 
 
-def _extended(known: Owners, rows: Sequence[Sequence[int | str]], passage: int) -> Owners:
-    ids, records, kinds, fields, lengths = rows
+def _extended(known: Owners, rows: Sequence[Sequence[Any]], passage: int) -> Owners:
+    ids, records, kinds, code, lengths = rows
     places = np.array(ids, dtype=np.int64)
     size = max(int(places.max(initial=-1)), passage) + 1
-    names = list(known.field_names)
-    names += sorted({str(name) for name in fields} - set(names))
-    index = {name: place for place, name in enumerate(names)}
     kind_index = {name: place for place, name in enumerate(KINDS)}
     found = Owners(
         records=_grown(known.records, size),
         kinds=_grown(known.kinds, size),
-        fields=_grown(known.fields, size),
+        code=_grown(known.code, size),
         lengths=_grown(known.lengths, size),
-        field_names=tuple(names),
     )
     found.records[places] = np.array(records, dtype=np.int64)
-    found.kinds[places] = [kind_index[kind] for kind in kinds]  # type: ignore[index]
-    found.fields[places] = [index[str(name)] for name in fields]
+    found.kinds[places] = [kind_index[kind] for kind in kinds]
+    found.code[places] = np.array(code, dtype=np.bool_)
     found.lengths[places] = np.array(lengths, dtype=np.int32)
     return found
 

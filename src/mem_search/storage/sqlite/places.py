@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from mem_search.model import Filters
+from mem_search.model import Filters, Kind
 from mem_search.storage.sqlite import filters as sql_filters
 
 
@@ -26,7 +26,7 @@ def spans(
 
 def first_passages(
     connection: sqlite3.Connection, records: Sequence[int]
-) -> dict[int, tuple[int, str, str]]:
+) -> dict[int, tuple[int, Kind, str]]:
     """record → (first passage, kind, field)."""
     rows = connection.execute(
         "select record_id, id, kind, field from passages"

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from mem_search.model import Filters
 from mem_search.storage.sqlite import sketches, successions
 from mem_search.storage.sqlite.columns import Columns, Numbers
-from mem_search.storage.sqlite.database import Database
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
 
@@ -28,19 +27,19 @@ class Traits:
     sketches: Sketches = field(default_factory=lambda: sketch.read(b""))
 
 
-async def of_records(
-    database: Database, columns: Columns, numbers: Numbers, filters: Filters, *, fold: bool
+def of_records(
+    connection: sqlite3.Connection,
+    columns: Columns,
+    numbers: Numbers,
+    filters: Filters,
+    *,
+    fold: bool,
 ) -> Traits:
     """Successions within ``filters``, and sketches if there is something to ``fold``."""
     superseded = numbers[columns.successors[numbers] > 0]
     suspects = numbers[sketch.repeated(columns.heads[numbers])] if fold else numbers[:0]
     if not len(superseded) and not len(suspects):
         return Traits()
-    return await database.read(_read, superseded.tolist(), suspects.tolist(), filters)
-
-
-def _read(
-    connection: sqlite3.Connection, superseded: list[int], suspects: list[int], filters: Filters
-) -> Traits:
-    sketched, rows = sketches.of_records(connection, suspects)
-    return Traits(successions.chains(connection, superseded, filters), sketched, rows)
+    sketched, rows = sketches.of_records(connection, suspects.tolist())
+    chains = successions.chains(connection, superseded.tolist(), filters)
+    return Traits(chains, sketched, rows)

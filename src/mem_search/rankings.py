@@ -1,0 +1,165 @@
+"""What a leg of the search found, as columns: hundreds of candidates, tens of thousands of matches.
+
+Columns because a search makes hundreds of candidates to show twenty results; an object for each
+costs more than ranking them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import KINDS, Kind
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+class Candidate(NamedTuple):
+    """A record that one leg found, by its best passage; the higher score the better."""
+
+    record: int
+    kind: Kind
+    is_code: bool
+    passage: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Candidates best first, each record once: columns of one length.
+
+    ``kinds`` are indices into KINDS; ``code`` says which passages are source code.
+    """
+
+    records: Numbers
+    kinds: NDArray[np.uint8]
+    code: NDArray[np.bool_]
+    passages: Numbers
+    scores: Values
+
+    @classmethod
+    def of(cls, found: Iterable[Candidate]) -> Self:
+        rows = list(found)
+        return cls(
+            np.array([row.record for row in rows], dtype=np.int64),
+            np.array([KINDS.index(row.kind) for row in rows], dtype=np.uint8),
+            np.array([row.is_code for row in rows], dtype=np.bool_),
+            np.array([row.passage for row in rows], dtype=np.int64),
+            np.array([row.score for row in rows], dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, place: int) -> Candidate:
+        return Candidate(
+            int(self.records[place]),
+            KINDS[self.kinds[place]],
+            bool(self.code[place]),
+            int(self.passages[place]),
+            float(self.scores[place]),
+        )
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return map(self.__getitem__, range(len(self)))
+
+    def taken(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Candidates:
+        """Those at ``rows``, in their order."""
+        return Candidates(
+            self.records[rows],
+            self.kinds[rows],
+            self.code[rows],
+            self.passages[rows],
+            self.scores[rows],
+        )
+
+    def ranks_of(self, records: Numbers) -> Numbers:
+        """The rank of each of ``records``, from 1; 0 for those that are not among these."""
+        if not len(self):
+            return np.zeros(len(records), np.int64)
+        order = np.argsort(self.records)
+        places = np.minimum(np.searchsorted(self.records, records, sorter=order), len(self) - 1)
+        ranks = order[places]
+        return np.where(self.records[ranks] == records, ranks + 1, 0)
+
+    def joined(self, others: Candidates) -> Candidates:
+        """These, then those of ``others`` that are not among them."""
+        if not len(self):
+            return others
+        rest = others.taken(np.isin(others.records, self.records, invert=True))
+        return Candidates(
+            np.concatenate([self.records, rest.records]),
+            np.concatenate([self.kinds, rest.kinds]),
+            np.concatenate([self.code, rest.code]),
+            np.concatenate([self.passages, rest.passages]),
+            np.concatenate([self.scores, rest.scores]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Records with a score each: columns in the order of the record numbers."""
+
+    records: Numbers
+    scores: Values
+
+    @classmethod
+    def by_record(cls, found: Mapping[int, float]) -> Scores:
+        order = sorted(found)
+        return Scores(
+            np.array(order, dtype=np.int64),
+            np.array([found[record] for record in order], dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def of(self, records: Numbers) -> Values:
+        """The score of each of ``records``; NaN where there is none."""
+        if not len(self):
+            return np.full(len(records), np.nan)
+        places = np.minimum(np.searchsorted(self.records, records), len(self) - 1)
+        return np.where(self.records[places] == records, self.scores[places], np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches(Scores):
+    """All records that match a leg; ``kinds`` are indices into KINDS."""
+
+    kinds: NDArray[np.uint8]
+
+    @classmethod
+    def by_kind(cls, found: Mapping[int, tuple[Kind, float]]) -> Self:
+        """From record → (kind, score)."""
+        order = sorted(found)
+        return cls(
+            np.array(order, dtype=np.int64),
+            np.array([found[record][1] for record in order], dtype=np.float64),
+            np.array([KINDS.index(found[record][0]) for record in order], dtype=np.uint8),
+        )
+
+
+NONE_KNOWN = Scores.by_record({})
+NO_MATCHES = Matches.by_kind({})
+NO_CANDIDATES = Candidates.of(())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """What one leg found.
+
+    ``scores`` has every record whose score the leg knows, also below the candidates.
+    ``matched`` has every record that matches this leg; empty when the leg has no such notion.
+    """
+
+    name: str
+    candidates: Candidates = NO_CANDIDATES
+    scores: Scores = field(default=NONE_KNOWN)
+    matched: Matches = NO_MATCHES
+    state: Literal["ok", "degraded"] = "ok"
+    detail: str = ""

@@ -1,0 +1,108 @@
+"""From what the legs answered to the hits of a page: union → fusion → context → order.
+
+One read of the store, and pure stages in between that do not know each other. Which legs there
+are and how they were asked is ``asking``'s business.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mem_search.contracts import Question
+from mem_search.model import KINDS, Hit, SearchQuery
+from mem_search.rankings import Candidates, Ranking, Values
+from mem_search.search import boosts, matching
+from mem_search.search.asking import Answer, exact_scores
+from mem_search.search.context import Places, add_context
+from mem_search.search.diversity import spread
+from mem_search.search.folding import fold
+from mem_search.search.fusion import LegScores, explain, fuse
+from mem_search.search.supersession import lift
+from mem_search.storage.sqlite import traits
+from mem_search.storage.sqlite.columns import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The hits of the page, best first; how many records match, by kind, and how many folded."""
+
+    page: Sequence[Hit]
+    counts: Mapping[str, int]
+    folded: int
+
+
+def rank(
+    connection: sqlite3.Connection,
+    query: SearchQuery,
+    question: Question,
+    answers: Sequence[Answer],
+    columns: Columns,
+    depth: int,
+    further: Sequence[Ranking],
+) -> Ranked:
+    """Rank what ``answers`` bring; ``further`` are rankings as far as the page reaches."""
+    rankings = [answer.ranking for answer in answers if answer.ranking is not None]
+    union = _alive(matching.union(rankings, depth), columns)
+    numbers = union.records
+    legs = exact_scores(connection, question, union, answers, depth)
+    fused = fuse(union.code, legs, foreign=question.foreign)
+    places = Places(union.kinds, columns.conversations(numbers), columns.positions[numbers])
+    added = add_context(fused, places) | boosts.add(
+        query.boosts, columns.created[numbers], columns.importance[numbers], _moment(query)
+    )
+    total = sum(added.values(), fused)
+
+    matched = np.flatnonzero(
+        matching.matches(union, legs, rankings, matching.floor(question.text, rankings))
+    )
+    matched = matched[matching.order(numbers[matched], total[matched])]
+    hits = matching.hits(numbers[matched], total[matched], union.passages[matched])
+    counts = matching.counts(numbers[matched], union.kinds[matched], rankings)
+    kinds = dict(zip(numbers.tolist(), map(KINDS.__getitem__, union.kinds.tolist()), strict=True))
+    known = traits.of_records(connection, columns, numbers, question.filters, fold=query.fold)
+    hits = lift(hits, known.successors)
+    hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
+    folded = sum(len(hit.similar) for hit in hits)
+    near = matching.near_the_best(numbers[matched], [leg.scores[matched] for leg in legs.values()])
+    hits = matching.represent(hits, kinds, query.limit, near)
+    if query.per_session is not None:
+        sessions = dict(zip(numbers.tolist(), places.conversations.tolist(), strict=True))
+        hits = spread(hits, sessions, query.per_session)
+
+    reach = query.offset + query.limit
+    page = matching.tail(hits, further, reach)[query.offset : reach]
+    row_of = {number: row for row, number in enumerate(numbers.tolist())}
+    for place, hit in enumerate(page):
+        if (row := row_of.get(hit.number)) is not None:
+            scores = {**_scores(row, legs, fused, added), **hit.scores}
+            if query.explain:
+                scores |= explain(union.code, legs, row, foreign=question.foreign)
+            page[place] = hit._replace(scores=scores)
+    return Ranked(page, counts, folded)
+
+
+def _alive(union: Candidates, columns: Columns) -> Candidates:
+    """Without what was deleted a moment ago: it may still be in the index."""
+    alive = columns.exist(union.records)
+    return union if alive.all() else union.taken(alive)
+
+
+def _moment(query: SearchQuery) -> int:
+    """When the query was asked, in milliseconds."""
+    at = query.asked_at
+    return int((time.time() if at is None else at.timestamp()) * 1000)
+
+
+def _scores(
+    row: int, legs: Mapping[str, LegScores], fused: Values, added: Mapping[str, Values]
+) -> dict[str, float]:
+    """What made the score of the record at ``row``, by name."""
+    raw = {name: float(leg.scores[row]) for name, leg in legs.items()}
+    more = {name: float(by[row]) for name, by in added.items() if by[row]}
+    known = {name: score for name, score in raw.items() if score == score}  # not NaN
+    return {**known, "fused": float(fused[row]), **more}
