@@ -49,6 +49,7 @@ from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.corpus_numbers import CorpusNumbers
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import PassageOwners
+from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.secret import webhook_secret
 from mem_search.webhooks.sending import Sender
@@ -113,6 +114,7 @@ async def open_runtime(
     index: Index | None = None
     jobs: JobQueue | None = None
     searches: SearchLog | None = None
+    rows: VectorRows | None = None
     deliveries: Deliveries | None = None
     reset = asyncio.Event()
     try:
@@ -138,6 +140,7 @@ async def open_runtime(
         )
         corpus = CorpusNumbers(database)
         owners, columns = PassageOwners(database), RecordColumns(database)
+        rows = VectorRows(settings.home, model, embedder.dimensions)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
         def stored() -> None:
@@ -152,7 +155,7 @@ async def open_runtime(
         )
         legs: tuple[Retriever, ...] = (
             KeywordRetriever(database, corpus, owners, columns),
-            VectorRetriever(database, index, embedder, model, asking, corpus, owners, columns),
+            VectorRetriever(database, index, embedder, rows, asking, corpus, owners, columns),
         )
         engine = Engine(database, legs, corpus, columns, kind_called)
         searches = SearchLog(database, on=settings.search_log)
@@ -188,6 +191,7 @@ async def open_runtime(
             await jobs.start()
             background_work = (
                 _run("index", indexer.run()),
+                _run("vectors", rows.fill(database)),
                 _run("audit", _audit_after(reset, indexer)),
                 _run("follow", follow(database, reader, settings.follow)),
                 _run("search log", searches.run()),
@@ -215,6 +219,8 @@ async def open_runtime(
         if index is not None:
             await index.close()
         await database.close()
+        if rows is not None:
+            rows.close()
 
 
 async def _open_model(settings: Settings) -> Model:

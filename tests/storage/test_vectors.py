@@ -1,4 +1,4 @@
-"""Stored vectors: exact search over them equals exact search in numpy."""
+"""Stored vectors: which there are, and what becomes of them on their way to the index."""
 
 from __future__ import annotations
 
@@ -35,30 +35,9 @@ def test_a_space_has_one_number(connection: Connection) -> None:
     assert numbers[0] == numbers[2] != numbers[1]
 
 
-@pytest.mark.parametrize("step", [1, 3])
-def test_a_scan_is_exact(connection: Connection, model: int, step: int) -> None:
-    query = unit(1, seed=9)
-    wanted = np.array([row[0] for row in connection.execute("select id from passages")][::step])
-    rows = connection.execute("select entry_id, vector from vectors order by entry_id").fetchall()
-    expected = sorted(
-        (entry // 2, round(float(vectors.unpack([blob], DIMENSIONS)[0] @ query[0]), 5))
-        for entry, blob in rows
-        if entry // 2 in wanted
-    )
-    passages, scores = vectors.scan(connection, model, query, wanted)
-    found = zip(passages.tolist(), scores.tolist(), strict=True)
-    assert sorted((passage, round(score, 5)) for passage, score in found) == expected
-
-
-def test_nothing_to_scan_is_nothing_found(connection: Connection, model: int) -> None:
-    passages, scores = vectors.scan(connection, model, unit(1), np.zeros(0, np.int64))
-    assert (len(passages), len(scores)) == (0, 0)
-
-
 def test_spaces_do_not_mix(connection: Connection, model: int) -> None:
     other = vectors.model_id(connection, "other space", "test", DIMENSIONS)
     assert vectors.entries(connection, other) == set()
-    assert len(vectors.scan(connection, other, unit(1), np.arange(99))[0]) == 0
     connection.execute("delete from outbox")
     assert outbox.without_vector(connection, model) == 0
     assert outbox.without_vector(connection, other) == 30

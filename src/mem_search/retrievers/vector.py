@@ -21,12 +21,13 @@ from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.retrievers.questions import QuestionVectors
-from mem_search.storage.sqlite import outbox, vectors
+from mem_search.storage.sqlite import outbox, places
 from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.owners import Best, Owners, PassageOwners
 from mem_search.storage.sqlite.passing import every
 from mem_search.storage.sqlite.stats import Corpus
+from mem_search.storage.sqlite.vector_rows import VectorRows
 
 OVERFETCH = 2
 """Entries asked of the index for each record wanted: passages and halves share records."""
@@ -35,10 +36,13 @@ MOST_FETCHED = 3000
 """Entries asked of the index at most; a filter that needs more is answered by a scan."""
 
 FEW = 1500
-"""So few passages are scored exactly in less time than the index takes."""
+"""So few passages are scored exactly in less time than the index takes for anything."""
+
+CHEAP = 1000
+"""Entries that the index returns about as fast as those of an unfiltered search."""
 
 SCAN_LIMIT = 25_000
-"""Up to so many passages an exact scan is as fast as the index, and exact."""
+"""Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MOST_UNINDEXED = 5000
 """Passages with a vector that the index has not got yet: so many are scored beside it."""
@@ -58,7 +62,7 @@ class VectorRetriever:
         database: Database,
         index: VectorIndex,
         embedder: Embedder,
-        model: int,
+        rows: VectorRows,
         executor: Executor,
         corpus: Callable[[], Awaitable[Corpus]],
         owners: PassageOwners,
@@ -68,8 +72,7 @@ class VectorRetriever:
         self._owners = owners
         self._columns = columns
         self._index = index
-        self._embedder = embedder
-        self._model = model
+        self._rows = rows
         self._executor = executor
         self._corpus = corpus
         self._questions = QuestionVectors(embedder)
@@ -88,14 +91,13 @@ class VectorRetriever:
         records: Numbers,
     ) -> Values:
         """Exact, from the stored vectors; a record that has none yet has no score."""
-        owners, _, rows = vectors.of_records(
-            connection, self._model, self._embedder.dimensions, records.tolist()
-        )
-        cosines = rows @ self._questions.vector(question.text)[0]
+        query = self._questions.vector(question.text)
+        owners, passages = places.of_records(connection, records)
+        cosines = self._rows.cosines(connection, query, passages)
         order = np.argsort(records)
-        places = order[np.searchsorted(records, owners, sorter=order)]
+        at = order[np.searchsorted(records, owners, sorter=order)]
         best = np.full(len(records), np.nan)
-        np.fmax.at(best, places, cosines)
+        np.fmax.at(best, at, cosines)
         return best
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
@@ -114,16 +116,10 @@ class VectorRetriever:
         passages = await self._passages(filters)
         size = (await self._corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
-        # What is near a question may be mostly outside the filter: then it is worth asking for
-        # more once, before everything inside is scored.
-        again = (MOST_FETCHED,) if 2 * wanted <= MOST_FETCHED else ()
-        for k in (wanted, *again):
-            if len(passages) <= FEW or k > MOST_FETCHED:
-                break
-            found = await self._near(text, k, passages)
-            if found is None:
-                break
-            if len(found.records) >= depth:
+        few = FEW if wanted <= CHEAP else SCAN_LIMIT
+        if len(passages) > few and wanted <= MOST_FETCHED:
+            found = await self._near(text, wanted, passages)
+            if found is not None and len(found.records) >= depth:
                 return await self._ranking(text, found, filters, depth)
         return await self._scanned(text, passages, depth, state="ok", detail="exact")
 
@@ -192,12 +188,14 @@ class VectorRetriever:
         best = owners.best(found, scores)
         return _ranked(best, owners, depth, state=state, detail=detail)
 
-    async def _scan(self, text: str, passages: Numbers) -> tuple[Numbers, vectors.Scores]:
+    async def _scan(self, text: str, passages: Numbers) -> tuple[Numbers, Values]:
         """Exact cosines of those of ``passages`` that have a vector."""
         query = await asyncio.get_running_loop().run_in_executor(
             self._executor, self._questions.vector, text
         )
-        return await self._database.read(vectors.scan, self._model, query, passages)
+        cosines = await self._database.read(self._rows.cosines, query, passages)
+        known = ~np.isnan(cosines)
+        return passages[known], cosines[known]
 
     async def _passages(self, filters: Filters) -> Numbers:
         """The passages of all records within ``filters``."""

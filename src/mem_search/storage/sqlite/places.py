@@ -6,7 +6,10 @@ import json
 import sqlite3
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from mem_search.model import Filters, Kind
+from mem_search.rankings import Numbers
 from mem_search.storage.sqlite import filters as sql_filters
 
 
@@ -22,6 +25,19 @@ def spans(
             (json.dumps(list(passages)),),
         )
     }
+
+
+def of_records(connection: sqlite3.Connection, records: Numbers) -> tuple[Numbers, Numbers]:
+    """(record, passage) of all passages of ``records``, as columns."""
+    owners, passages = connection.execute(
+        "select json_group_array(record_id), json_group_array(id) from passages"
+        " where record_id in (select value from json_each(?))",
+        (json.dumps(records.tolist()),),
+    ).fetchone()
+    return (
+        np.array(json.loads(owners), dtype=np.int64),
+        np.array(json.loads(passages), dtype=np.int64),
+    )
 
 
 def first_passages(

@@ -1,4 +1,4 @@
-"""Stored vectors: the truth that the vector index is derived from, and exact scoring.
+"""Stored vectors: the truth that the vector index and the rows for scoring are derived from.
 
 Vectors are kept as little-endian float16 of unit length; the index gets the same rounded
 values, so a rebuilt index equals the one it replaces.
@@ -12,14 +12,8 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mem_search.contracts import VectorEntry, Vectors
-
-_CHUNK = 4096
-
-Numbers = NDArray[np.int64]
-Scores = NDArray[np.float64]
 
 
 def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimensions: int) -> int:
@@ -57,45 +51,6 @@ def save(
         " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
         [(entry, model, blob) for entry, blob in zip(entries, pack(vectors), strict=True)],
     )
-
-
-def of_records(
-    connection: sqlite3.Connection, model: int, dimensions: int, records: Sequence[int]
-) -> tuple[list[int], list[int], Vectors]:
-    """(record of each row, passage of each row, vectors) for all passages of ``records``."""
-    rows = connection.execute(
-        "select p.record_id, p.id, v.vector from passages p"
-        " join vectors v on v.entry_id between 2 * p.id and 2 * p.id + 1 and v.model_id = ?"
-        " where p.record_id in (select value from json_each(?))",
-        (model, json.dumps(list(records))),
-    ).fetchall()
-    return (
-        [row[0] for row in rows],
-        [row[1] for row in rows],
-        unpack([row[2] for row in rows], dimensions),
-    )
-
-
-def scan(
-    connection: sqlite3.Connection, model: int, query: Vectors, passages: Numbers
-) -> tuple[Numbers, Scores]:
-    """Exact search: (passage, cosine) of each vector of ``passages``, in no order.
-
-    ``query`` has shape (1, dimensions). Reads in chunks, so memory does not grow with the store.
-    """
-    dimensions = query.shape[1]
-    # The cross join keeps this order: SQLite would read every vector and then drop most.
-    cursor = connection.execute(
-        "select j.value, v.vector from json_each(?) j"
-        " cross join vectors v on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
-        (json.dumps(passages.tolist()), model),
-    )
-    found: list[int] = []
-    scores: list[Scores] = [np.zeros(0)]
-    while rows := cursor.fetchmany(_CHUNK):
-        found += [passage for passage, _ in rows]
-        scores.append(unpack([blob for _, blob in rows], dimensions) @ query[0])
-    return np.array(found, dtype=np.int64), np.concatenate(scores)
 
 
 def entries(connection: sqlite3.Connection, model: int) -> set[int]:

@@ -1,0 +1,193 @@
+"""Stored vectors laid out to be scored: rows of one scratch file beside the store.
+
+SQLite finds a few hundred vectors in the time in which it scores one, and scanning those of a
+filter was the slowest search there was. The rows of a passage never change (``vectors``; a changed
+text is a new passage), so this is a cache without a doubt about being fresh: what it lacks is
+read from the store and kept, what was deleted is never asked for. The file has no name and is
+gone with the process; how much of it stays in memory is the system's to decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sqlite3
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import Vectors
+from mem_search.rankings import Numbers, Values
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.vectors import unpack
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 4096
+"""Passages scored, or read from the store, at a time: memory does not grow with the store."""
+
+_FILL = 1000
+"""Passages read ahead at a time, some milliseconds' work, with a pause of the same order."""
+
+_PAUSE = 0.02
+_LEAST_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """``first`` has the row of each passage, 0 where none is known; ``two`` of them have a next."""
+
+    first: NDArray[np.int32]
+    two: NDArray[np.bool_]
+    matrix: NDArray[np.float16]
+
+
+@dataclass(slots=True)
+class VectorRows:
+    """The vectors of one model; ``folder`` is where the scratch file lies. ``close`` it."""
+
+    folder: Path
+    model: int
+    dimensions: int
+    _rows: _Rows = field(
+        default_factory=lambda: _Rows(
+            np.zeros(1, np.int32), np.zeros(1, np.bool_), np.zeros((1, 0), np.float16)
+        )
+    )
+    _count: int = 1
+    _file: IO[bytes] | None = None
+    _full: bool = False
+    _adding: threading.Lock = field(default_factory=threading.Lock)
+
+    def cosines(self, connection: sqlite3.Connection, query: Vectors, passages: Numbers) -> Values:
+        """For each of ``passages`` the cosine of its nearer half; NaN where it has no vector yet.
+
+        ``query`` has shape (1, dimensions).
+        """
+        cosines = np.full(len(passages), np.nan)
+        for start in range(0, len(passages), _CHUNK):
+            some = passages[start : start + _CHUNK]
+            rows = self._rows
+            places = np.where(some < len(rows.first), some, 0)
+            first = rows.first[places]
+            kept = first > 0
+            part = cosines[start : start + _CHUNK]
+            if kept.any():
+                part[kept] = _scored(rows, first[kept], some[kept], query[0])
+            if not kept.all():
+                part[~kept] = self._read(connection, query[0], some[~kept])
+        return cosines
+
+    async def fill(self, database: Database) -> None:
+        """Read all vectors that are stored, little by little, so that few are missing later."""
+        after = 0
+        while True:
+            last = await database.read(self._read_ahead, after)
+            if last is None or self._full:
+                return
+            after = last
+            await asyncio.sleep(_PAUSE)
+
+    def close(self) -> None:
+        """Give the disk back. Whoever still scores has the rows that it began with."""
+        with self._adding:
+            if self._file is not None:
+                self._file.close()
+            self._file, self._full = None, True
+
+    def _read_ahead(self, connection: sqlite3.Connection, after: int) -> int | None:
+        """The last passage of the next lot behind the passage ``after``; None behind the last."""
+        (last,) = connection.execute(
+            "select max(id) from (select id from passages where id > ? order by id limit ?)",
+            (after, _FILL),
+        ).fetchone()
+        if last is None:
+            return None
+        found = connection.execute(
+            "select entry_id, vector from vectors where entry_id between ? and ? and model_id = ?"
+            " order by entry_id",
+            (2 * after + 2, 2 * last + 1, self.model),
+        ).fetchall()
+        self._keep(found)
+        return int(last)
+
+    def _read(self, connection: sqlite3.Connection, query: Any, passages: Numbers) -> Values:
+        """The same from the store, which are then kept."""
+        # The cross join keeps this order: SQLite would read every vector and then drop most.
+        found = connection.execute(
+            "select v.entry_id, v.vector from json_each(?) j cross join vectors v"
+            " on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
+            (json.dumps(passages.tolist()), self.model),
+        ).fetchall()
+        if not found:
+            return np.full(len(passages), np.nan)
+        found.sort()
+        of = np.array([entry >> 1 for entry, _ in found], dtype=np.int64)
+        scores = unpack([blob for _, blob in found], self.dimensions) @ query
+        order = np.argsort(passages)
+        cosines = np.full(len(passages), np.nan)
+        np.fmax.at(cosines, order[np.searchsorted(passages, of, sorter=order)], scores)
+        self._keep(found)
+        return cosines
+
+    def _keep(self, found: list[tuple[int, bytes]]) -> None:
+        """Add rows, in order of their entry; both halves of a passage come together."""
+        if not found:
+            return
+        entries = np.array([entry for entry, _ in found], dtype=np.int64)
+        passages, first, halves = np.unique(entries >> 1, return_index=True, return_counts=True)
+        with self._adding:
+            if self._full:
+                return
+            try:
+                rows = self._room(int(passages[-1]) + 1, self._count + len(found))
+                self._write(b"".join(blob for _, blob in found))
+            except OSError as error:
+                self._full = True
+                log.warning("vectors are read from the store from now on: %s", error)
+                return
+            rows.two[passages] = halves > 1
+            rows.first[passages] = self._count + first  # last: from here on they are known
+            self._count += len(found)
+
+    def _write(self, content: bytes) -> None:
+        assert self._file is not None
+        at = self._count * 2 * self.dimensions
+        while content:
+            written = os.pwrite(self._file.fileno(), content, at)
+            content, at = content[written:], at + written
+
+    def _room(self, passages: int, rows: int) -> _Rows:
+        """The rows, with room for so many; readers keep what they have."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self.folder, prefix="vectors-")  # noqa: SIM115
+        known = self._rows
+        size, held = len(known.first), len(known.matrix)
+        if passages > size or rows > held:
+            if passages > size:
+                size = max(passages, size * 3 // 2)
+            first, two = np.zeros(size, np.int32), np.zeros(size, np.bool_)
+            first[: len(known.first)], two[: len(known.two)] = known.first, known.two
+            matrix = known.matrix
+            if rows > held:
+                held = max(rows, held * 3 // 2, _LEAST_ROWS)
+                self._file.truncate(held * 2 * self.dimensions)
+                matrix = np.memmap(self._file, dtype="<f2", mode="r", shape=(held, self.dimensions))
+            self._rows = _Rows(first, two, matrix)
+        return self._rows
+
+
+def _scored(rows: _Rows, first: NDArray[np.int32], passages: Numbers, query: Any) -> Values:
+    cosines: Values = (rows.matrix[first].astype(np.float32) @ query).astype(np.float64)
+    two = rows.two[passages]
+    if two.any():
+        second = rows.matrix[first[two] + 1].astype(np.float32) @ query
+        cosines[two] = np.maximum(cosines[two], second)
+    return cosines
