@@ -11,10 +11,12 @@ from typing import Any
 
 from http_worker import TOKEN, Client, opening_of
 
+from mem_search.http.v1.models import UniversalSearchRequest
 from mem_search.model import Draft
 from runtimes import fill, settled
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "deep-research.md"
+API = DOCUMENT.with_name("api.md")
 FENCE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^curl (?:[^'\n\\]|'[^']*'|\\\n|\"[^\"]*\")*", re.MULTILINE)
 
@@ -69,3 +71,16 @@ async def test_every_request_of_the_document_is_answered(client: Client) -> None
             known["$JOB"] = said["job_id"]
         if "items" in said and not said["job_id"]:
             assert said["items"], json.dumps(said)[:500]
+
+
+def test_the_document_of_the_universal_search_names_every_field() -> None:
+    table = re.search(
+        r"^\| field \| default \|.*?\n\n", API.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert table is not None
+    named = {
+        name
+        for row in table[0].strip().splitlines()[2:]
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert named == set(UniversalSearchRequest.model_fields)

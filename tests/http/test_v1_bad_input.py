@@ -65,6 +65,25 @@ async def test_every_fault_is_named_by_its_place(
     assert all(error["detail"] for error in problem["errors"])
 
 
+async def test_a_field_that_is_not_known_gets_the_name_that_was_meant(empty: Client) -> None:
+    reply = await empty.post(SEARCH, json={"query": "auth", "limt": 5, "zzz": 1})
+    limt, zzz = (await reply.json())["errors"]
+    assert limt == {"pointer": "/limt", "detail": "unknown field; did you mean limit?"}
+    assert zzz["detail"].startswith("unknown field; known are query, content_types, mode,")
+    body = {"name": "x", "search": {"query": "auth", "limt": 5}}
+    reply = await empty.post("/api/v1/saved-searches", json=body, headers=AUTHORIZED)
+    (nested,) = (await reply.json())["errors"]
+    assert nested == {"pointer": "/search/limt", "detail": "unknown field"}
+
+
+async def test_a_body_nested_without_end_is_malformed(empty: Client) -> None:
+    headers = {"Content-Type": "application/json"}
+    text = '{"query": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    reply = await empty.post(SEARCH, data=text, headers=headers)
+    assert reply.status == 400
+    assert (await reply.json())["detail"] == "the body is not JSON: nested too deeply"
+
+
 async def test_only_rfc_3339_is_a_date(empty: Client) -> None:
     names = ("created_after", "created_before", "updated_after", "updated_before")
     values = (

@@ -16,9 +16,11 @@ from http_worker import AUTHORIZED, TOKEN, Client, opening_of
 from mem_search.http.app import build_app
 from mem_search.model import Draft
 from mem_search.research.requests import Asked, dump
+from mem_search.research.search_jobs import SearchJobs
 from mem_search.search.universal import UniversalQuery
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import search_jobs
+from mem_search.storage.sqlite import scopes, search_jobs
+from mem_search.storage.sqlite.scopes import Scope
 from mem_search.webhooks.secret import webhook_secret
 from runtimes import fill, settled
 from webhook_receiver import Receiver, receiving
@@ -181,13 +183,27 @@ async def test_the_webhook_is_called_when_it_is_completed(
 async def test_a_search_that_fails_says_why_and_tells_it(
     client: Client, receiver: Receiver
 ) -> None:
-    job = (await submit(client, scope="work", webhook_url=receiver.url))["job_id"]
+    runtime = opening_of(client).runtime
+    await runtime.database.write(scopes.put, Scope("work", "kind:note", 0))
+    later = SearchJobs(runtime.database, runtime.research, runtime.deliveries, most=10)
+    asked = Asked(UniversalQuery("auth", scope="work"), datetime.now(UTC))
+    job = await later.submit(asked, "http", base="", webhook_url=receiver.url)
+    await runtime.database.write(scopes.remove, "work")
+    running = asyncio.create_task(later.run())
     failed = await ended(client, job)
     assert (failed["status"], failed["result_payload"]) == ("failed", None)
     assert "no scope is called 'work'" in failed["error_message"]
     (message,) = await receiver.wait_for(1)
     assert message.data["type"] == "search_job.failed"
     assert message.data["data"]["error_message"] == failed["error_message"]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_scope_that_there_is_not_is_refused_before_there_is_a_job(client: Client) -> None:
+    refused = await submit(client, 422, scope="work")
+    assert refused["errors"][0]["pointer"] == "/scope"
+    assert (await (await client.get(JOBS)).json())["total"] == 0
 
 
 async def test_an_unreachable_webhook_fails_its_notification_and_not_the_result(

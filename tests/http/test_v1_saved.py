@@ -356,6 +356,25 @@ async def test_a_scope_is_made_of_fields_only(client: Client, text: str) -> None
     assert refused["errors"][0]["pointer"] == "/filter"
 
 
+async def test_what_of_a_scope_is_no_field_is_named(client: Client) -> None:
+    body = {"filter": "project:web colour:red"}
+    refused = await call(client, "PUT", f"{SCOPES}/x", 422, body)
+    assert "“colour:red” is none" in refused["detail"]
+
+
+async def test_a_scope_may_be_a_folder_of_notes_or_a_domain(client: Client) -> None:
+    drafts = (
+        Draft("note", "jsonl", "h", "Auth at home.", "Home", metadata={"folder": "home"}),
+        Draft("website", "jsonl", "w", "Auth.", "Web", url="https://www.example.org/a"),
+        Draft("website", "jsonl", "x", "Auth.", "Other", url="https://example.com/a"),
+    )
+    await fill(opening_of(client).runtime, *drafts)
+    text = "folder:Home OR domain:www.Example.org"
+    await call(client, "PUT", f"{SCOPES}/mine", body={"filter": text})
+    found = await call(client, "POST", "/api/v1/search", body={"query": "auth", "scope": "mine"})
+    assert titles(found["items"]) == {"Home", "Web"}
+
+
 @pytest.mark.parametrize("name", ["a b", "-a", "a:b", "x" * 65, "ä"])
 async def test_a_scope_has_a_name_that_can_follow_a_colon(client: Client, name: str) -> None:
     refused = await call(client, "PUT", f"{SCOPES}/{name}", 422, {"filter": "kind:note"})

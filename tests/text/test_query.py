@@ -134,6 +134,11 @@ def test_fields_and_exclusions_alone_leave_nothing_to_look_for() -> None:
         ("concept:gotcha", (Filters(concepts=("gotcha",)),)),
         ("tag:a", (Filters(tags=("a",)),)),
         ("file:src/a.py", (Filters(files=("src/a.py",)),)),
+        ("folder:Work", (Filters(facets=(("folder", "Work"),)),)),
+        (
+            "domain:example.org",
+            (Filters(any_facets=(("domain", "example.org"), ("domain", "www.example.org"))),),
+        ),
         ("is:archived", (Filters(archived=True),)),
         ("is:active", (Filters(archived=False),)),
         ("is:decision", (Filters(types=("decision",)),)),

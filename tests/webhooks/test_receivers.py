@@ -108,6 +108,10 @@ def test_no_address_is_both_near_and_public(address: IPv4Address | IPv6Address) 
         ("http://2130706433/", "no address"),
         ("http://0177.0.0.1/", "no address"),
         ("http://1.2.3.4.5/", "no address"),
+        ("http://0x7f.1/", "no address"),
+        ("http://0x7F000001/", "no address"),
+        ("http://127.0.0.0x1/", "no address"),
+        ("http://127.0.0.1./", "no address"),
         ("http://localhost/", "machine or network"),
         ("http://LOCALHOST:80/", "machine or network"),
         ("http://localhost./", "machine or network"),
@@ -142,8 +146,9 @@ def test_a_near_receiver_is_fine_when_it_is_named_with_its_port(url: str, allowe
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "0.0.0.0", "224.0.0.1", "[fe80::1]", "[::]"])
 def test_what_is_no_receiver_at_all_is_refused_even_when_it_is_named(host: str) -> None:
-    with pytest.raises(RefusedReceiver):
+    with pytest.raises(RefusedReceiver, match="cannot be allowed") as refused:
         check_url(f"http://{host}:80/", [f"{host}:80"])
+    assert "MEM_SEARCH_WEBHOOK_ALLOW" not in refused.value.message
 
 
 async def test_a_name_is_refused_when_any_of_its_addresses_is() -> None:

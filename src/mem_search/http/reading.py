@@ -74,13 +74,14 @@ async def read_body(request: web.Request, model: type[M]) -> M:
         raise web.HTTPUnsupportedMediaType
     try:
         value = json.loads(raw or b"{}", parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        detail = str(error) or "nested too deeply"
-        raise MalformedBody(f"the body is not JSON: {detail[:200]}") from None
+    except RecursionError:
+        raise MalformedBody("the body is not JSON: nested too deeply") from None
+    except ValueError as error:
+        raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise Invalid([_body_fault(item) for item in _errors(error)]) from None
+        raise Invalid([_body_fault(item, model) for item in _errors(error)]) from None
 
 
 def number_in_path(request: web.Request) -> int:
@@ -102,11 +103,14 @@ def _spelled(model: type[BaseModel]) -> dict[str, tuple[str, bool]]:
 
 
 def _unknown(word: str, known: Iterable[str]) -> Fault:
+    return Fault(f"unknown parameter; {_meant(word, known)}", parameter=word[:100])
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
     names = list(known)
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
-    hint = f"did you mean {folded[near[0]]}?" if near else f"known are {', '.join(names)}"
-    return Fault(f"unknown parameter; {hint}", parameter=word[:100])
+    return f"did you mean {folded[near[0]]}?" if near else f"known are {', '.join(names)}"
 
 
 def _errors(error: ValidationError) -> list[Any]:
@@ -122,13 +126,21 @@ def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
     return Fault(detail, parameter=written.get(proper, proper) or None, missing=missing)
 
 
-def _body_fault(item: Any) -> Fault:
+def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
     steps = [str(step).replace("~", "~0").replace("/", "~1") for step in item["loc"]]
     missing = item["type"] == "missing"
-    is_no_object = item["type"] in ("model_type", "model_attributes_type")
-    said = "has to be a JSON object" if is_no_object else item["msg"]
+    match item["type"]:
+        case "missing":
+            said = "is required"
+        case "model_type" | "model_attributes_type":
+            said = "has to be a JSON object"
+        case "extra_forbidden":
+            hint = f"; {_meant(steps[0], model.model_fields)}" if len(steps) == 1 else ""
+            said = f"unknown field{hint}"
+        case _:
+            said = item["msg"]
     return Fault(
-        "is required" if missing else said,
+        said,
         pointer="".join(f"/{step}" for step in steps),
         missing=missing,
     )

@@ -45,7 +45,8 @@ class Research:
         self._embedder = embedder
 
     async def check(self, query: UniversalQuery) -> None:
-        """Raises what ``search`` would raise for the query's place in its chain."""
+        """Raises what ``search`` would raise for the query's scope and its place in a chain."""
+        await self.universal.scope(query)
         if query.mode == "deep_research":
             await self._place(query)
 

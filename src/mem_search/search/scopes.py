@@ -43,11 +43,17 @@ def demand_of(text: str, now: datetime, kind_of: KindOf) -> Demand:
     if len(text) > LONGEST_FILTER:
         raise InputError(f"is longer than {LONGEST_FILTER} characters", field="filter")
     reading = language.read(text, now=now, kind_of=kind_of)
-    warnings = "; ".join(reading.analyzed.warnings)
-    if reading.demand is None or reading.text.strip() or reading.wild or warnings:
+    plain = reading.text.strip()
+    why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is none"] if plain else [])]
+    if reading.demand is None or reading.wild or why:
         raise InputError(
-            f"a scope is made of fields only, such as project:web -tag:draft"
-            f" (docs/query-language.md){f'; {warnings}' if warnings else ''}",
+            "; ".join(
+                [
+                    "a scope is made of fields only, such as project:web -tag:draft"
+                    " (docs/query-language.md)",
+                    *why,
+                ]
+            ),
             field="filter",
         )
     return reading.demand

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mem_search.contracts import RecordKind
-from mem_search.model import Citation, Page, Record, Result, SearchQuery
+from mem_search.model import Citation, Demand, Page, Record, Result, SearchQuery
 from mem_search.records import kind_called
 from mem_search.search import annotating, scopes
 from mem_search.search.asking import ms
@@ -69,10 +69,7 @@ class UniversalSearch:
         """
         started = time.perf_counter()
         scratchpad = await all_passing(self._columns, SCRATCHPAD)
-        scope = None
-        if query.scope:
-            now = asked_at or datetime.now().astimezone()
-            scope = await scopes.scope(self._database, query.scope, now, kind_called)
+        scope = await self.scope(query, asked_at)
         asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at, scope=scope)
         page = await self._front.search(asked, surface)
         items = await self._items(query, page)
@@ -84,6 +81,13 @@ class UniversalSearch:
             took_ms=ms(started),
             report=page.report,
         )
+
+    async def scope(self, query: UniversalQuery, asked_at: datetime | None = None) -> Demand | None:
+        """What the query's scope demands of a record. Raises InputError when there is none."""
+        if not query.scope:
+            return None
+        now = asked_at or datetime.now().astimezone()
+        return await scopes.scope(self._database, query.scope, now, kind_called)
 
     def citation(self, record: Record) -> Citation:
         """Where ``record`` comes from, as its kind tells it."""

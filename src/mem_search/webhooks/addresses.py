@@ -7,10 +7,12 @@ and Python calls some of them global; each is unwrapped and judged by what it st
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 Address = IPv4Address | IPv6Address
 
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052; the last four bytes are the IPv4 address
 _GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291 2.5.4: all that is given out so far
 _UNIQUE_LOCAL = IPv6Network("fc00::/7")
@@ -47,9 +49,10 @@ def literal(host: str) -> Address | None:
     """The address that ``host`` is written as; None for a name.
 
     Raises ValueError for what is written as an address, but in a way that programs read
-    differently: ``127.1``, ``0177.0.0.1``, ``fe80::1%eth0``.
+    differently: ``127.1``, ``0177.0.0.1``, ``0x7f.1``, ``fe80::1%eth0``. What ends in a number
+    is no name (WHATWG URL 3.5).
     """
-    if ":" not in host and not host.replace(".", "").isdigit():
+    if ":" not in host and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return None
     if "%" in host:
         raise ValueError("an address with a zone")

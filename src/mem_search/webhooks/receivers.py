@@ -113,7 +113,10 @@ def _judge(host: str, port: int, address: Address, near: bool) -> None:
     if is_public(address) or (near and is_near(address)):
         return
     what = f"{host} is" if host == str(address) else f"{host} leads to {address},"
-    raise _refusal(host, port, f"{what} not an address on the internet")
+    reason = f"{what} not an address on the internet"
+    if is_near(address):
+        raise _refusal(host, port, reason)
+    raise RefusedReceiver(f"{reason}, and cannot be allowed")
 
 
 def _refusal(host: str, port: int, reason: str) -> RefusedReceiver:

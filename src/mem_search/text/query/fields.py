@@ -28,10 +28,10 @@ _DATES: Final = {
     "in": "",
 }
 NAMES: Final = (
-    "type", "kind", "project", "tag", "file", "concept", "source", "session", "is", "scope",
-    *_DATES,
+    "type", "kind", "project", "tag", "file", "concept", "source", "session", "folder", "domain",
+    "is", "scope", *_DATES,
 )  # fmt: skip
-_ALSO: Final = {f"{name}s": name for name in NAMES[:8]}
+_ALSO: Final = {f"{name}s": name for name in NAMES[:10]}
 _FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _PHRASE_OF_DATE: Final = re.compile(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\s\"():]+){0,3}")
@@ -102,6 +102,11 @@ class Fields:
                 return Filters(tags=(value,))
             case "concept":
                 return Filters(concepts=(value,))
+            case "folder":
+                return Filters(facets=(("folder", value),))
+            case "domain":
+                domain = value.lower().removeprefix("www.")
+                return Filters(any_facets=(("domain", domain), ("domain", f"www.{domain}")))
             case "scope":
                 return self._scope(value)
             case _:
