@@ -145,11 +145,15 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search as the retrievers see it: read once, the same for every leg."""
+    """A search as the retrievers see it: read once, the same for every leg.
+
+    ``exact`` asks for the same answer each time: nothing approximate may take part in it.
+    """
 
     text: str
     words: Words
     filters: Filters
+    exact: bool = False
 
     @property
     def foreign(self) -> bool:

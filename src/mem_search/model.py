@@ -241,7 +241,8 @@ class SearchQuery:
     ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
     ``fold`` puts near-duplicates under the best of them. After ``per_session`` results of one
     session those of others come; None is no bound. ``boosts`` count a little beside the question.
-    ``snippet_length`` is the most characters of a snippet; None is the usual.
+    ``snippet_length`` is the most characters of a snippet; None is the usual. ``exact`` takes more
+    time for an answer that the same store gives again, whatever became of the vector index.
     """
 
     text: str = ""
@@ -256,6 +257,7 @@ class SearchQuery:
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
     snippet_length: int | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

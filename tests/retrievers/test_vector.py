@@ -33,9 +33,15 @@ async def full(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runtim
         yield runtime
 
 
-async def rank(runtime: Runtime, depth: int, filters: Filters = Filters()) -> Ranking:  # noqa: B008
+async def rank(
+    runtime: Runtime,
+    depth: int,
+    filters: Filters = Filters(),  # noqa: B008
+    *,
+    exact: bool = False,
+) -> Ranking:
     leg = runtime.engine._legs[1]
-    return await leg.rank(Question("login form", words.read("login form"), filters), depth)
+    return await leg.rank(Question("login form", words.read("login form"), filters, exact), depth)
 
 
 async def test_the_index_answers_as_the_scan_would(full: Runtime) -> None:
@@ -50,6 +56,13 @@ async def test_the_index_answers_as_the_scan_would(full: Runtime) -> None:
     assert by_index.candidates[0].score <= exact.candidates[0].score + 1e-3
     assert "note" in {candidate.kind for candidate in by_index.candidates}
     assert "note" in {candidate.kind for candidate in exact.candidates}
+
+
+async def test_what_has_to_be_exact_is_not_asked_of_the_index(full: Runtime) -> None:
+    exact = await rank(full, 50, exact=True)
+    scanned = await rank(full, 50, Filters(kinds=("observation", "note")))
+    assert (exact.state, exact.detail) == ("ok", "exact")
+    assert list(exact.candidates) == list(scanned.candidates)
 
 
 async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
@@ -74,11 +87,13 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     monkeypatch.setattr(vector, "MOST_UNINDEXED", 0)
     await full.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
     full.corpus.changed()
-    ranking = await rank(full, 50)
-    assert (ranking.state, ranking.detail) == (
-        "degraded",
-        "the index is away or filling: exact scan",
-    )
+    monkeypatch.setattr(vector, "FEW", 10)
+    for filters in (Filters(), Filters(project="p")):
+        ranking = await rank(full, 50, filters)
+        assert (ranking.state, ranking.detail) == (
+            "degraded",
+            "the index is away or filling: exact scan",
+        )
     await full.database.write(lambda c: c.execute("delete from outbox"))
     full.corpus.changed()
     assert (await rank(full, 50)).state == "ok"

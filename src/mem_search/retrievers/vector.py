@@ -47,6 +47,8 @@ SCAN_LIMIT = 25_000
 MOST_UNINDEXED = 5000
 """Passages with a vector that the index has not got yet: so many are scored beside it."""
 
+AWAY = "the index is away or filling: exact scan"
+
 RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
 
@@ -79,6 +81,9 @@ class VectorRetriever:
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         text, filters = question.text, question.filters
+        if question.exact:
+            passages = await self._passages(filters)
+            return await self._scanned(text, passages, depth, state="ok", detail="exact")
         if filters:
             return await self._filtered(text, filters, depth)
         return await self._unfiltered(text, depth)
@@ -107,8 +112,7 @@ class VectorRetriever:
             return await self._ranking(text, found, Filters(), depth)
         passages = await self._passages(Filters())
         if found is None:
-            why = "the index is away or filling: exact scan"
-            return await self._scanned(text, passages, depth, state="degraded", detail=why)
+            return await self._scanned(text, passages, depth, state="degraded", detail=AWAY)
         # Long records, by their many passages, crowd others out of what the index returned.
         return await self._scanned(text, passages, depth, state="ok", detail="exact")
 
@@ -119,7 +123,9 @@ class VectorRetriever:
         few = FEW if wanted <= CHEAP else SCAN_LIMIT
         if len(passages) > few and wanted <= MOST_FETCHED:
             found = await self._near(text, wanted, passages)
-            if found is not None and len(found.records) >= depth:
+            if found is None:
+                return await self._scanned(text, passages, depth, state="degraded", detail=AWAY)
+            if len(found.records) >= depth:
                 return await self._ranking(text, found, filters, depth)
         return await self._scanned(text, passages, depth, state="ok", detail="exact")
 

@@ -55,7 +55,7 @@ async def understand(
         warning = f"no record has the phrase {said}; its words are looked for instead"
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = replace(asked.filters, demand=_both(asked.filters.demand, reading.demand))
-    return Question(reading.text, reading.words, filters), analyzed
+    return Question(reading.text, reading.words, filters, asked.exact), analyzed
 
 
 def _is_mixed(reading: language.Reading) -> bool:

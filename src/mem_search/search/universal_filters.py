@@ -66,6 +66,8 @@ def search_query(
         boosts=query.boosts,
         asked_at=asked_at,
         snippet_length=query.snippet_length,
+        # A graph of neighbours is another one after each start: a replay would tell of it.
+        exact=query.mode == "deep_research",
         fold=False,  # whoever pages to the total, or waits for what is new, gets every match
     )
 
