@@ -34,7 +34,7 @@ from mem_search.research.saved import SavedSearches
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
-from mem_search.retrievers.vector import SCAN_LIMIT, VectorRetriever
+from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.engine import Engine
 from mem_search.search.front import Front
 from mem_search.search.search_log import SearchLog
@@ -43,7 +43,7 @@ from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
-from mem_search.storage.exact import ExactIndex
+from mem_search.storage.exact import FEW, ExactIndex
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.corpus_numbers import CorpusNumbers
@@ -123,7 +123,7 @@ async def open_runtime(
         model = await database.write(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
-        few = shared is not None and (await database.read(stats.corpus)).size <= SCAN_LIMIT
+        few = shared is not None and (await database.read(stats.corpus)).size <= FEW
         exact = few and embedder.dimensions > 0
         index = (
             ExactIndex(database, model, embedder.dimensions)

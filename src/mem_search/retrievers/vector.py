@@ -41,7 +41,7 @@ FEW = 1500
 CHEAP = 1000
 """Entries that the index returns about as fast as those of an unfiltered search."""
 
-SCAN_LIMIT = 25_000
+SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MOST_UNINDEXED = 5000

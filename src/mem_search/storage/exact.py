@@ -23,6 +23,9 @@ from mem_search.storage.sqlite.database import Database
 MOST: Final = 100_000
 """Vectors held, 150 MB of 384 dimensions; a store that grew further is not searched here."""
 
+FEW: Final = 25_000
+"""Passages of a store up to which it is opened with this index."""
+
 _PAGE: Final = 4096
 
 
