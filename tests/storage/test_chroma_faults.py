@@ -10,6 +10,7 @@ from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.faults import (
     CollectionGone,
     ServerFault,
+    Silent,
     Unreachable,
     translate,
     translated,

@@ -76,8 +76,29 @@ async def test_a_child_that_hangs_is_not_waited_for(
     try:
         with pytest.raises(IndexUnavailable, match="in time"):
             await index.query(vectors(1), 1)
+        await until(lambda: index.state == "down")
+        with pytest.raises(IndexUnavailable, match="looking whether"):  # at once
+            await index.query(vectors(1), 1)
     finally:
         os.kill(process.pid, signal.SIGCONT)
+    pid = process.pid
+    await index.ready(20)
+    assert len(await index.query(vectors(1), 2)) == 2
+    assert (process.pid, process.quarantines) == (pid, 0)
+
+
+async def test_a_child_that_hangs_for_good_is_replaced(
+    index: ChromaIndex, process: ChromaProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mem_search.storage.chroma.process._SILENCE", 0.2)
+    await index.upsert(entries(2), vectors(2))
+    hanging = process.pid
+    assert hanging is not None
+    os.kill(hanging, signal.SIGSTOP)
+    with pytest.raises(IndexUnavailable, match="in time"):
+        await index.query(vectors(1), 1)
+    await until(lambda: process.pid not in (None, hanging))
+    await index.ready(20)
     assert len(await index.query(vectors(1), 2)) == 2
     assert process.quarantines == 0
 

@@ -1,7 +1,8 @@
 """What can go wrong with Chroma, in our own words: the one place that knows its exceptions.
 
 IndexUnavailable
-├── Unreachable       no connection, or no answer in time
+├── Unreachable       no connection
+│   └── Silent        no answer in time
 ├── CollectionGone    the server is well but no longer has our collection
 └── ServerFault       the server failed inside: its files may be damaged
 """
@@ -16,6 +17,10 @@ from mem_search.errors import IndexUnavailable
 
 class Unreachable(IndexUnavailable):
     """No connection to the server, or no answer in time."""
+
+
+class Silent(Unreachable):
+    """No answer in time: busy, stopped, or hanging for good."""
 
 
 class CollectionGone(IndexUnavailable):
@@ -55,7 +60,7 @@ def translate(error: Exception, doing: str) -> IndexUnavailable | None:
     said = str(error)[:300] or type(error).__name__
     match error:
         case httpx.TimeoutException() | TimeoutError():
-            return Unreachable(f"Chroma did not answer in time while {doing}")
+            return Silent(f"Chroma did not answer in time while {doing}")
         case httpx.HTTPError() | httpx.InvalidURL() | OSError():
             return Unreachable(f"Chroma cannot be reached while {doing}: {said}")
         case errors.NotFoundError():

@@ -20,7 +20,7 @@ import numpy as np
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import Connection, load
-from mem_search.storage.chroma.faults import CollectionGone, Unreachable
+from mem_search.storage.chroma.faults import CollectionGone, Silent
 from mem_search.storage.chroma.server import Server, State
 
 T = TypeVar("T")
@@ -108,7 +108,9 @@ class ChromaIndex:
             async with asyncio.timeout(self._patience):
                 return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
-            raise Unreachable("Chroma did not answer in time while searching") from None
+            fault = Silent("Chroma did not answer in time while searching")
+            self._server.doubt(fault)
+            raise fault from None
 
     async def entries(self) -> set[int]:
         return await self._worked(Connection.entries)

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.directory import DataDirectory
-from mem_search.storage.chroma.faults import ServerFault
+from mem_search.storage.chroma.faults import ServerFault, Silent
+from mem_search.storage.chroma.heartbeat import heartbeat
 from mem_search.storage.chroma.launch import Child, launch
 from mem_search.storage.chroma.restarts import Restarts
 from mem_search.storage.chroma.server import Opened, Server
@@ -26,6 +27,9 @@ _log = logging.getLogger(__name__)
 
 _START_PATIENCE = 30.0
 _LOCK_WAIT = 2.0
+_SILENCE = 10.0
+"""Seconds without a heartbeat after which a child is taken to hang."""
+
 _SUSPICIOUS = 2
 _ENDED_FROM_OUTSIDE = 0.1
 """What it costs to be killed while serving. Something: a kernel short of memory repeats it."""
@@ -44,6 +48,7 @@ class ChromaProcess(Server):
         self._output = log
         self._restarts = restarts or Restarts()
         self._doubts: asyncio.Queue[str] = asyncio.Queue()
+        self._silent = asyncio.Event()
         self._suspicion = 0
         self.pid: int | None = None
         self.quarantines = 0
@@ -53,6 +58,8 @@ class ChromaProcess(Server):
         # full disk every file looks damaged, and starting afresh would only lose the good one.
         if isinstance(fault, ServerFault) and self._directory.has_room():
             self._doubts.put_nowait(str(fault))
+        elif isinstance(fault, Silent):
+            self._silent.set()
 
     async def _keep_up(self, opened: Opened) -> None:
         await self._lock()
@@ -125,16 +132,35 @@ class ChromaProcess(Server):
         return aside
 
     async def _failing(self, child: Child) -> tuple[str, bool]:
-        """Wait until the child ends or is doubted: what happened, and was it its own fault."""
+        """Wait until the child ends, hangs or is doubted: what happened, was it its own fault."""
         while not self._doubts.empty():
             self._doubts.get_nowait()
+        self._silent.clear()
         ended = asyncio.ensure_future(child.ended())
         doubted = asyncio.ensure_future(self._doubts.get())
+        hanging = asyncio.ensure_future(self._hanging(child))
+        events = {ended, doubted, hanging}
         try:
-            await asyncio.wait({ended, doubted}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
                 return f"Chroma {ended.result()}", child.crashed
-            return doubted.result(), True
+            if doubted.done():
+                return doubted.result(), True
+            return "Chroma did not answer any more and was ended", False
         finally:
-            ended.cancel()
-            doubted.cancel()
+            for event in events:
+                event.cancel()
+
+    async def _hanging(self, child: Child) -> None:
+        """Return when the child answers nobody any more. Meanwhile no search waits for it."""
+        while True:
+            await self._silent.wait()
+            self._set(
+                "down", "Chroma does not answer in time; looking whether it still does at all"
+            )
+            try:
+                await asyncio.to_thread(heartbeat, child.url, timeout=_SILENCE)
+            except IndexUnavailable:
+                return
+            self._silent.clear()
+            self._set("ready")
