@@ -34,6 +34,17 @@ def test_start_status_restart_and_stop(mem: Home) -> None:
     assert log.endswith("stopped\n")
 
 
+def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> None:
+    mem.ok("worker", "start")
+    before = mem.worker()
+    theirs = mem.run("worker", "restart", MEM_SEARCH_TOKEN="mst_" + "x" * 43)
+    assert (theirs.returncode, "given out" in theirs.stderr) == (2, True)
+    foreign = mem.run("worker", "restart", "--host", "192.0.2.1")
+    assert (foreign.returncode, "will not listen" in foreign.stderr) == (6, True)
+    assert mem.worker() == before
+    assert mem.ok("worker", "status").startswith(f"running (pid {before['pid']}, ")
+
+
 def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
     starts = [mem.popen("worker", "start") for _ in range(10)]
     said = [start.communicate(timeout=60)[0] for start in starts]

@@ -58,6 +58,9 @@ def stop() -> None:
 @app.command()
 def restart(port: Port = None, host: Host = None) -> None:
     """Stop the worker, then start it."""
+    from mem_search.daemon.run import check
+
+    check(Settings.read(port=port, host=host))
     stop_worker(Settings.read())
     start(port, host)
 
