@@ -78,10 +78,11 @@ async def admit_message(request: web.Request) -> None:
     try:
         message = json.loads(await request.read())
         asked = message["params"]["arguments"] if message["method"] == "tools/call" else {}
-        question = asked.get("query")
+        question, number = asked.get("query"), message.get("id")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return
     if isinstance(question, str):
+        standing.message = number if isinstance(number, str | int) else None
         admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
 
 
