@@ -100,6 +100,7 @@ def test_a_timeline_stands_around_a_record_or_an_answer(filled: Home) -> None:
     assert "Token lifetime" in around
     assert filled.ok("timeline", "slow login") == around
     assert "Slow login" not in filled.ok("timeline", "1", "--after", "0")
+    assert "Slow login" in filled.ok("timeline", "yesterday")  # a moment, also in words
 
 
 def test_export_import_export_is_identical(filled: Home, tmp_path: Path) -> None:
