@@ -156,6 +156,7 @@ def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
         (["unified", "x", "--limit", "many"], 2, "--limit"),
         (["unified", "x", "--since", "the day after never"], 2, "--since"),
         (["unified", "x", "--order", "size"], 2, "--order"),
+        (["unified", "x", "--format", "yaml"], 2, "csv, markdown, bibtex"),
         (["unified", "x", "--kind", "poem"], 2, "--kind"),
         (["unified"], 2, "query"),
         (["unified", "x", "--unknown"], 2, "--unknown"),
