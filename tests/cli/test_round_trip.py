@@ -100,6 +100,7 @@ def test_a_timeline_stands_around_a_record_or_an_answer(filled: Home) -> None:
     assert "Token lifetime" in around
     assert filled.ok("timeline", "slow login") == around
     assert "Slow login" not in filled.ok("timeline", "1", "--after", "0")
+    assert "Slow login" in filled.ok("timeline", "yesterday")  # a moment, also in words
 
 
 def test_export_import_export_is_identical(filled: Home, tmp_path: Path) -> None:
@@ -155,6 +156,7 @@ def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
         (["unified", "x", "--limit", "many"], 2, "--limit"),
         (["unified", "x", "--since", "the day after never"], 2, "--since"),
         (["unified", "x", "--order", "size"], 2, "--order"),
+        (["unified", "x", "--format", "yaml"], 2, "csv, markdown, bibtex"),
         (["unified", "x", "--kind", "poem"], 2, "--kind"),
         (["unified"], 2, "query"),
         (["unified", "x", "--unknown"], 2, "--unknown"),

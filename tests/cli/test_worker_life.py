@@ -34,6 +34,30 @@ def test_start_status_restart_and_stop(mem: Home) -> None:
     assert log.endswith("stopped\n")
 
 
+def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> None:
+    mem.ok("worker", "start")
+    before = mem.worker()
+    theirs = mem.run("worker", "restart", MEM_SEARCH_TOKEN="mst_" + "x" * 43)
+    assert (theirs.returncode, "given out" in theirs.stderr) == (2, True)
+    foreign = mem.run("worker", "restart", "--host", "192.0.2.1")
+    assert (foreign.returncode, "will not listen" in foreign.stderr) == (6, True)
+    assert mem.worker() == before
+    assert mem.ok("worker", "status").startswith(f"running (pid {before['pid']}, ")
+
+
+def test_a_worker_that_hangs_is_not_taken_for_none(mem: Home) -> None:
+    mem.ok("worker", "start")
+    pid = mem.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        status, doctor = mem.run("worker", "status"), mem.run("doctor")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    said = f"the worker (pid {pid}) holds its lock but does not answer"
+    assert (status.returncode, said in status.stderr) == (3, True)
+    assert (doctor.returncode, f"FAIL  worker: {said}" in doctor.stdout) == (1, True)
+
+
 def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
     starts = [mem.popen("worker", "start") for _ in range(10)]
     said = [start.communicate(timeout=60)[0] for start in starts]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, opening_of
-from people import join
+from people import bring_in, join
 
 from mem_search.errors import InputError
 from mem_search.http.app import build_app
@@ -19,6 +19,7 @@ from mem_search.settings import Settings
 from mem_search.storage.sqlite import jobs
 
 ASKED = {"query": "tides"}
+NOTE = {"kind": "note", "source_id": "1", "title": "Tides", "text": "The tides of the harbour"}
 FORWARDED = {**AUTHORIZED, "X-Forwarded-For": "192.0.2.1"}
 
 
@@ -61,6 +62,35 @@ async def test_all_tokens_of_a_user_are_counted_together(narrow: Client) -> None
         reply = await narrow.get("/api/search", params=ASKED, headers=person.headers)
         assert reply.status == 200
     assert (await narrow.get("/api/search", params=ASKED, headers=phone.headers)).status == 429
+
+
+async def test_looking_around_a_record_is_free_and_around_an_answer_a_search(
+    narrow: Client,
+) -> None:
+    ada = await join(narrow, "ada")
+    await bring_in(narrow, ada, NOTE)
+    for _ in range(5):
+        reply = await narrow.get("/api/timeline", params={"anchor": "1"}, headers=ada.headers)
+        assert (reply.status, "RateLimit" in reply.headers) == (200, False)
+    statuses = [
+        (await narrow.get("/api/timeline", params=ASKED, headers=ada.headers)).status
+        for _ in range(4)
+    ]
+    assert statuses == [200, 200, 200, 429]
+
+
+async def test_a_saved_search_that_is_run_is_a_search(narrow: Client) -> None:
+    ada = await join(narrow, "ada")
+    body = {"name": "tides", "search": ASKED}
+    reply = await narrow.post("/api/v1/saved-searches", json=body, headers=ada.headers)
+    assert (reply.status, "RateLimit" in reply.headers) == (201, False)
+    path = "/api/v1/saved-searches/{}/run"
+    reply = await narrow.post(path.format("nothing"), headers=ada.headers)
+    assert (reply.status, "RateLimit" in reply.headers) == (404, False)
+    statuses = [
+        (await narrow.post(path.format("tides"), headers=ada.headers)).status for _ in range(4)
+    ]
+    assert statuses == [200, 200, 200, 429]
 
 
 async def test_what_is_wrong_is_not_counted(narrow: Client) -> None:

@@ -7,11 +7,15 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import Client, opening_of
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 from people import OWNER, Person, bring_in, join
 
+from mcp import Client as McpClient
 from mem_search.http.app import build_app
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import KINDS
@@ -152,3 +156,17 @@ async def test_questions_are_counted_and_opening_is_free(limited: Client) -> Non
     assert (await say(limited, ada, "tools/list"))[0] == 200
     assert (await say(limited, OWNER.headers, "tools/call", name="search",
                       arguments={"query": "harbour"}))[0] == 200  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_a_client_is_told_why_a_question_is_refused(limited: Client, era: str) -> None:
+    ada = (await join(limited, "ada")).headers
+    async with httpx2.AsyncClient(headers=ada, timeout=60) as sender:
+        transport = streamable_http_client(str(limited.make_url("/mcp")), http_client=sender)
+        async with McpClient(transport, mode=era) as mcp:
+            for _ in range(2):
+                await mcp.call_tool("search", {"query": "harbour"})
+            with pytest.raises(MCPError, match="the limit of 2 requests an hour") as caught:
+                await mcp.call_tool("search", {"query": "harbour"})
+            assert caught.value.error.data["violated-policies"] == ["search"]
+            assert (await mcp.call_tool("fetch", {"id": "note:1"})).is_error  # it goes on

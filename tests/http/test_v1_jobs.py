@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, TOKEN, Client, opening_of
+from people import join
 
 from mem_search.http.app import build_app
 from mem_search.model import Draft
@@ -353,3 +354,7 @@ async def test_the_secret_that_receivers_verify_with_is_told_with_the_token(
     assert (await client.get(path)).status == 401
     reply = await client.get(path, headers={"Authorization": f"Bearer {TOKEN}"})
     assert (await reply.json())["secret"] == receiver.secret
+    for user in ("", "ada"):
+        reader = await join(client, user, f"reader{user}", read_only=True)
+        refused = await client.get(path, headers=reader.headers)
+        assert (refused.status, "secret" in await refused.json()) == (403, False)

@@ -28,6 +28,14 @@ def test_long_texts_are_cut_and_short_ones_stay_whole(texts: list[str], limit: i
         assert texts[place].startswith(kept)
 
 
+def test_fewer_texts_are_worth_more_than_the_beginnings_of_many() -> None:
+    items = [{"id": "x" * 200, "text": "some words " * 60} for _ in range(11)]
+    fitted = fit_texts(items, "text", 1000)
+    assert 1 < len(fitted.items) < 11
+    assert all(len(item["text"]) > 100 for item in fitted.items)
+    assert tokens.count(json.dumps(fitted.items, ensure_ascii=False)) <= 1000
+
+
 @given(TEXTS)
 def test_what_fits_is_left_as_it_is(texts: list[str]) -> None:
     items = [{"text": text} for text in texts]

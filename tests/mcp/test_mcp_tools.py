@@ -261,7 +261,10 @@ async def test_who_searches_is_in_the_log(asker: Asker) -> None:
     ("name", "arguments", "said"),
     [
         ("search", {}, "query: is required"),
+        ("search", {"query": ""}, "query: is empty; write words or a question"),
         ("search", {"query": " \n"}, "query: is empty; write words or a question"),
+        ("get_records", {"ids": []}, "ids: give at least 1"),
+        ("get_records", {"ids": ["note:1"] * 51}, "ids: give at most 50"),
         ("search", {"query": 5}, "query: input should be a valid string"),
         ("search", {"query": "a" * 5000}, "query: string should have at most 4000 characters"),
         ("search", {"query": "a", "limt": 5}, "limt: unknown argument; known are query"),

@@ -145,6 +145,17 @@ class Tokens:
         await self._database.write(tokens.remove, [token.name for token in gone])
 
 
+def check_own(secret: str) -> None:
+    """Raises InputError for a secret that was given out: in the environment of a worker, its
+    user would have the home."""
+    if secret.startswith(PREFIX):
+        raise InputError(
+            "MEM_SEARCH_TOKEN holds a token that was given out, which cannot be the home's own;"
+            " start the worker without it",
+            field="token",
+        )
+
+
 def digest(secret: str) -> bytes:
     """What is kept of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

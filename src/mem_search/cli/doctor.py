@@ -15,7 +15,7 @@ from mem_search.cli import checks, live_checks
 from mem_search.cli.checks import Finding
 from mem_search.cli.output import wants_colour, write
 from mem_search.cli.standing import print_json
-from mem_search.daemon.start import running
+from mem_search.daemon.start import running, silent
 from mem_search.settings import Settings
 
 _SIGNS = {"ok": ("ok", "32"), "advice": ("hint", "33"), "missing": ("FAIL", "31")}
@@ -49,7 +49,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
     if (beside := checks.claude_mem(settings, os.environ, os.getuid())) is not None:
         yield beside
     state = running(settings)
-    if state is None:
+    if state is None and (detail := silent(settings)):
+        yield Finding("worker", "missing", detail, "mem-search worker logs")
+    elif state is None:
         yield checks.port(settings)
         yield Finding(
             "worker", "advice", "not running; the next command starts it", "mem-search worker start"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from mem_search.cli.output import coloured, show_listing, wants_colour, write
 from mem_search.cli.session import local, note, open_client
 from mem_search.errors import InputError, MemSearchError, NotFound
 from mem_search.model import Ref
+from mem_search.text import dates
 
 RULE = "\n---\n\n"
 _ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,18}")
@@ -153,8 +155,14 @@ def _within(max_tokens: int | None) -> list[tuple[str, str]]:
 
 
 def is_anchor(text: str) -> bool:
-    """Whether ``text`` names a record or a day rather than asking something."""
-    return bool(_ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text))
+    """Whether ``text`` names a record or a moment rather than asking something."""
+    if _ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
+        return True
+    try:
+        dates.parse_bound(text, end=False, now=datetime.now(UTC), tz=UTC, field="anchor")
+    except InputError:
+        return False
+    return True
 
 
 def ref_of(client: Client, text: str) -> Ref:

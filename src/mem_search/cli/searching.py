@@ -11,7 +11,8 @@ from mem_search.cli.citing import save
 from mem_search.cli.output import show_listing
 from mem_search.cli.quick import is_empty
 from mem_search.cli.session import local, open_client
-from mem_search.cli.table import COMMANDS, NO_START, Command, Option, collect, exported
+from mem_search.cli.table import COMMANDS, FORMATS, NO_START, Command, Option, collect, exported
+from mem_search.errors import InputError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,6 +55,9 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
         elif value is not None:
             given.append((option, value))
     pairs = collect(list(values["words"] or ()), given)
+    if (wanted := dict(pairs).get("format", FORMATS[0])) not in FORMATS:
+        # The worker would name its listings only: files are another route's.
+        raise InputError(f"cannot be {wanted!r}; write {', '.join(FORMATS)}", field="--format")
     if exported(pairs):
         save(command, pairs, may_start=not values["no_start"])
         return

@@ -70,12 +70,17 @@ COMMANDS = (
     Command("reports", "/api/search/reports", "Search research reports."),
 )
 
+EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
+"""Formats that make a file of the results instead of a listing."""
+
+FORMATS = ("index", "full", "json", *EXPORTS)
+
 OPTIONS = (
     Option(
         "--format",
         "format",
         "How to print results: index if not given; the others from csv on are files.",
-        "index|full|json|csv|markdown|bibtex|ris|csl-json|apa|mla|chicago",
+        "|".join(FORMATS),
     ),
     Option("--json", "format", "Same as --format json.", fixed="json"),
     Option("--project", "project", "Only this project."),
@@ -98,9 +103,6 @@ OPTIONS = (
     Option("--boost", "boosts", "recency or importance count, too; may be repeated.", repeats=True),
     Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
 )
-
-EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
-"""Formats that make a file of the results instead of a listing."""
 
 NO_START = "--no-start"
 NOTHING_FOUND = "No results found"

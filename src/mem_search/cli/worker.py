@@ -11,7 +11,7 @@ import typer
 from mem_search.cli.output import write
 from mem_search.cli.session import note
 from mem_search.daemon import logs
-from mem_search.daemon.start import running
+from mem_search.daemon.start import running, silent
 from mem_search.daemon.start import start as start_worker
 from mem_search.daemon.stop import stop as stop_worker
 from mem_search.errors import NotFound, Unavailable
@@ -58,6 +58,9 @@ def stop() -> None:
 @app.command()
 def restart(port: Port = None, host: Host = None) -> None:
     """Stop the worker, then start it."""
+    from mem_search.daemon.run import check
+
+    check(Settings.read(port=port, host=host))
     stop_worker(Settings.read())
     start(port, host)
 
@@ -72,6 +75,8 @@ def status(
     if state is None:
         if as_json:
             write("null\n")
+        if detail := silent(settings):
+            raise Unavailable(f"{detail}; see: mem-search worker logs")
         raise Unavailable(f"no worker of {settings.home} is running; run: mem-search worker start")
     if as_json:
         write(settings.worker_file.read_text("utf-8"))

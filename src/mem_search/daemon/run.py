@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mem_search import __version__
+from mem_search.access.tokens import check_own
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
 from mem_search.daemon.probe import conflict
@@ -47,6 +48,15 @@ def run(settings: Settings, *, echo: bool = True) -> None:
             asyncio.run(_serve(settings, echo))
     except Conflict as error:
         raise _with_address(error, settings) from error
+
+
+def check(settings: Settings) -> None:
+    """What can be told of settings with which no worker starts, before one is ended for them.
+
+    Raises InputError, Forbidden.
+    """
+    refuse_foreign_hosts(settings.host)
+    check_own(settings.token)
 
 
 def refuse_foreign_hosts(host: str) -> None:

@@ -37,6 +37,15 @@ def running(settings: Settings) -> WorkerState | None:
     return found[0] if found else None
 
 
+def silent(settings: Settings) -> str:
+    """What there is to say of a worker that lives and does not answer; empty where none lives."""
+    if not is_locked(str(settings.home)):
+        return ""
+    state = read_state(settings.worker_file)
+    named = f" (pid {state.pid})" if state else ""
+    return f"the worker{named} holds its lock but does not answer: it is starting, or it hangs"
+
+
 def start(settings: Settings) -> tuple[WorkerState, bool]:
     """The worker of this home with its store open, and whether this call started it.
 

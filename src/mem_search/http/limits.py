@@ -33,8 +33,12 @@ RESEARCH: Final = "deep_research"
 
 
 def searches(*models: type[BaseModel] | None) -> bool:
-    """Whether a route with these parameters and this body searches: it takes a question."""
-    return any("query" in model.model_fields for model in models if model is not None)
+    """Whether a route with these parameters and this body searches: it takes a question.
+
+    What takes an anchor instead of one may open a record only, and counts for itself.
+    """
+    fields = {name for model in models if model is not None for name in model.model_fields}
+    return "query" in fields and "anchor" not in fields
 
 
 def admit(request: web.Request, text: str, *, research: bool = False, agent: bool = False) -> None:
@@ -74,10 +78,11 @@ async def admit_message(request: web.Request) -> None:
     try:
         message = json.loads(await request.read())
         asked = message["params"]["arguments"] if message["method"] == "tools/call" else {}
-        question = asked.get("query")
+        question, number = asked.get("query"), message.get("id")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return
     if isinstance(question, str):
+        standing.message = number if isinstance(number, str | int) else None
         admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
 
 

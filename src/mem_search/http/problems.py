@@ -19,12 +19,16 @@ from mem_search.errors import (
     Unauthorized,
     Unavailable,
 )
-from mem_search.http.replies import dumps
+from mem_search.http.replies import JSON, dumps
+from mem_search.http.standing import STANDING
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 """Of the request that this task answers."""
 
 CONTENT_TYPE = "application/problem+json"
+
+_INTERNAL_ERROR = -32603
+"""Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
 
 _CODES = {
     400: "bad_request",
@@ -167,8 +171,14 @@ def _reply(
         body["field"] = field
     if faults:
         body["errors"] = [_fault(fault) for fault in faults]
+    content_type, standing = CONTENT_TYPE, request.get(STANDING)
+    if standing is not None and standing.message is not None:
+        # Clients of MCP tell their agent why only when it stands in a reply to their message.
+        error = {"code": _INTERNAL_ERROR, "message": detail, "data": body}
+        body = {"jsonrpc": "2.0", "id": standing.message, "error": error}
+        content_type = JSON
     return web.Response(
-        status=status, body=dumps(body), content_type=CONTENT_TYPE, headers=headers or {}
+        status=status, body=dumps(body), content_type=content_type, headers=headers or {}
     )
 
 

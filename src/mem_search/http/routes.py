@@ -86,9 +86,9 @@ WEIGHTED = (
     GET("/api/v2/search/stats", search_stats, "What can be searched", "weighted"),
 )
 TIMELINE = (
-    GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters, refuses=(404,)),
+    GET("/api/timeline", timeline.timeline, "What happened around a record, a moment or an answer", "timeline", timeline.TimelineParameters, refuses=(404, 429)),
     GET("/api/timeline/by-query", timeline.by_query, "What happened around the best answer", "timeline", timeline.ByQueryParameters, refuses=(404,)),
-    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, refuses=(404,)),
+    GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, refuses=(404, 429)),
     GET("/api/context/recent", context.recent, "The newest sessions and what was seen there", "timeline", context.RecentParameters),
 )
 RECORDS = (

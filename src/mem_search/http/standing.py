@@ -21,7 +21,8 @@ class Standing:
     """``runtime`` is None where a route answers before there is one.
 
     ``remote``: the request may come from another machine. ``allowances`` are what was counted,
-    by policy; ``flags`` the patterns that a question had (``access/patterns``).
+    by policy; ``flags`` the patterns that a question had (``access/patterns``). ``message`` is
+    the id of an MCP message that was looked at: errors are told in the form its client reads.
     """
 
     caller: Caller
@@ -29,6 +30,7 @@ class Standing:
     remote: bool = False
     level: Level = Level.TRUSTED
     flags: tuple[str, ...] = ()
+    message: str | int | None = None
     allowances: dict[str, Allowance] = field(default_factory=dict)
 
 

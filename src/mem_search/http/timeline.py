@@ -10,6 +10,7 @@ from pydantic import Field
 
 from mem_search.errors import InputError, MissingField
 from mem_search.http import budgets
+from mem_search.http.limits import admit
 from mem_search.http.parameters import Format, Narrowed, also, budget
 from mem_search.http.replies import dumps, json_reply, page_reply, text_reply
 from mem_search.http.routing import Call
@@ -64,6 +65,7 @@ async def timeline(call: Call) -> web.StreamResponse:
     if anchor and query:
         raise InputError("give an anchor or a query, not both", field="anchor")
     if query:
+        admit(call.request, query)
         return await _around_best(call, asked, query)
     view = call.view(asked.tz)
     found = await find_anchor(call.runtime.database, anchor, now=view.now, tz=view.tz)

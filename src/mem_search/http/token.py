@@ -11,8 +11,8 @@ from typing import Final
 from aiohttp import web
 
 from mem_search import secret_file
-from mem_search.access.tokens import PREFIX
-from mem_search.errors import InputError, StorageError
+from mem_search.access.tokens import check_own
+from mem_search.errors import StorageError
 from mem_search.settings import Settings
 
 TOKEN: Final = web.AppKey("token", str)
@@ -25,12 +25,7 @@ def read_or_create(settings: Settings) -> str:
     Two processes that start at once end up with the same token. Raises StorageError, or
     InputError for a user's token: with it in the environment, their worker would be this one.
     """
-    if settings.token.startswith(PREFIX):
-        raise InputError(
-            "MEM_SEARCH_TOKEN holds a token that was given out, which cannot be the home's own;"
-            " start the worker without it",
-            field="token",
-        )
+    check_own(settings.token)
     if settings.token:
         return settings.token
     try:

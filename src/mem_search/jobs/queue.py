@@ -82,7 +82,7 @@ class JobQueue:
         """Raises NotFound."""
         state = await self._database.read(jobs.get, job)
         if state is None:
-            raise NotFound(f"no job {job!r}; `mem-search stats` and GET /api/jobs list them")
+            raise NotFound(f"no job {job!r}; `mem-search jobs` and GET /api/jobs list them")
         return state
 
     async def newest(self, limit: int) -> list[JobState]:

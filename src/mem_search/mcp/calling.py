@@ -61,7 +61,11 @@ def _fault(item: Any, tool: Tool) -> str:
             return f"{place}: is required"
         case "extra_forbidden":
             return f"{place[:60]}: unknown argument; {_known(place, list(tool.takes.model_fields))}"
-        case "string_pattern_mismatch":
+        case "too_short":
+            return f"{place}: give at least {item['ctx']['min_length']}"
+        case "too_long":
+            return f"{place}: give at most {item['ctx']['max_length']}"
+        case "string_pattern_mismatch" | "string_too_short":
             return f"{place}: is empty; write words or a question"
     return f"{place}: {item['msg'][0].lower()}{item['msg'][1:]}"
 

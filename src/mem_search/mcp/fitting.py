@@ -16,6 +16,9 @@ from mem_search.text import tokens
 BUDGET = 8000
 """Agents begin to complain of an answer at some 10,000 tokens of their own counting."""
 
+LEAST = 50
+"""Tokens of a text below which it tells nothing: rather fewer texts than only beginnings."""
+
 Budget = Annotated[int, Field(ge=200, le=100_000, description="Longest answer; the rest is cut")]
 
 
@@ -32,12 +35,19 @@ def fit_texts(items: Sequence[Json], name: str, limit: int) -> Fitted:
     """The items with as much of their texts ``name`` as there is room for.
 
     Short texts stay whole and long ones are cut to the same length, so that one long text does
-    not silence the others. Items go from the end only where they do not fit without their texts.
+    not silence the others. Items go from the end where there is no room for ``LEAST`` tokens of
+    each; the first stays as long as it fits without its text.
     """
     bare = [{**item, name: ""} for item in items]
-    kept = most_that(lambda count: fits(dumped(bare[:count]), limit), len(bare))
+    costs = [tokens.count(dumped(item[name])) if item[name] else 0 for item in items]
+
+    def begun(count: int) -> bool:
+        some = sum(min(cost, LEAST) for cost in costs[:count])
+        return tokens.count(dumped(bare[:count])) + some <= limit
+
+    kept = most_that(begun, len(bare)) or int(bool(bare) and fits(dumped(bare[:1]), limit))
+    costs = costs[:kept]
     room = limit - tokens.count(dumped(bare[:kept]))
-    costs = [tokens.count(dumped(item[name])) if item[name] else 0 for item in items[:kept]]
     share = most_that(
         lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
     )

@@ -53,7 +53,8 @@ class Replays:
         found = await self._database.read(operations.get, operation)
         if found is None:
             raise NotFound(
-                f"no operation {operation[:60]!r}; GET /api/v1/search/operations lists them"
+                f"no operation {operation[:60]!r};"
+                " `mem-search research show SESSION` and GET /api/v1/search/operations list them"
             )
         return found
 
@@ -61,7 +62,10 @@ class Replays:
         """All operations of a session in their order. Raises NotFound."""
         found = await self._database.read(operations.of_session, session)
         if not found:
-            raise NotFound(f"no session {session[:60]!r}; GET /api/v1/search/sessions lists them")
+            raise NotFound(
+                f"no session {session[:60]!r};"
+                " `mem-search research list` and GET /api/v1/search/sessions list them"
+            )
         return found
 
     async def replay(self, operation: Operation) -> Replay:

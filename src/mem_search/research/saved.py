@@ -107,7 +107,10 @@ class SavedSearches:
         """Raises NotFound."""
         found = await self._database.read(saved_searches.get, name)
         if found is None:
-            raise NotFound(f"no saved search {name[:60]!r}; GET /api/v1/saved-searches lists them")
+            raise NotFound(
+                f"no saved search {name[:60]!r};"
+                " `mem-search saved list` and GET /api/v1/saved-searches list them"
+            )
         return found
 
     async def listed(self) -> list[Saved]:

@@ -120,7 +120,10 @@ async def forget(call: Call) -> web.StreamResponse:
     """Forget a session: what was asked and what came back, not the records."""
     count = await call.runtime.database.write(operations.forget, _id(call))
     if not count:
-        raise NotFound(f"no session {_id(call)[:60]!r}; GET /api/v1/search/sessions lists them")
+        raise NotFound(
+            f"no session {_id(call)[:60]!r};"
+            " `mem-search research list` and GET /api/v1/search/sessions list them"
+        )
     return json_reply({"deleted": count})
 
 

@@ -42,7 +42,7 @@ REMEMBERED = (
     GET("/api/v1/saved-searches/{name}", saved.one, "One saved search", "saved", answers=shapes.SavedSearch),
     PUT("/api/v1/saved-searches/{name}", saved.change, "Change a saved search", "saved", body=SavedSearchPlan, write=True, answers=shapes.SavedSearch),
     DELETE("/api/v1/saved-searches/{name}", saved.remove, "Forget a saved search", "saved", write=True, answers=shapes.Deleted),
-    POST("/api/v1/saved-searches/{name}/run", saved.run, "Run a saved search now", "saved", write=True, answers=shapes.SavedSearchRun),
+    POST("/api/v1/saved-searches/{name}/run", saved.run, "Run a saved search now", "saved", write=True, answers=shapes.SavedSearchRun, refuses=(429,)),
     GET("/api/v1/notifications", saved.inbox, "What saved searches have told", "saved", NotificationsListing, answers=shapes.Notifications),
     POST("/api/v1/notifications/{number}/read", saved.read, "Mark a notification as read", "saved", write=True, answers=shapes.Notification),
     DELETE("/api/v1/notifications/{number}", saved.dismiss, "Delete a notification", "saved", write=True, answers=shapes.Deleted),

@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
+from mem_search.http.limits import admit
 from mem_search.http.problems import Fault, Invalid
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply
@@ -127,7 +128,9 @@ async def remove(call: Call) -> web.StreamResponse:
 
 async def run(call: Call) -> web.StreamResponse:
     """Ask it now: all that it finds, and what of it is new and told from now on."""
-    run = await call.runtime.saved.look(_name(call))
+    saved = await call.runtime.saved.get(_name(call))
+    admit(call.request, str(saved.request["search"]["query"]))
+    run = await call.runtime.saved.look(saved.name)
     page = await call.runtime.saved.ask(run.saved, call.surface)
     told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
     return json_reply(

@@ -72,7 +72,9 @@ async def remove(call: Call) -> web.StreamResponse:
 
 
 def _nothing(name: str) -> NotFound:
-    return NotFound(f"no scope {name[:60]!r}; GET /api/v1/scopes lists them")
+    return NotFound(
+        f"no scope {name[:60]!r}; `mem-search scope list` and GET /api/v1/scopes list them"
+    )
 
 
 def _scope(scope: Scope) -> dict[str, Any]:

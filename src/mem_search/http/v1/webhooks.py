@@ -12,5 +12,9 @@ from mem_search.webhooks.secret import webhook_secret
 
 
 async def secret(call: Call) -> web.StreamResponse:
-    """The secret, made when it is first asked for; messages are verified with it."""
+    """The secret, made when it is first asked for; messages are verified with it.
+
+    Who may only read does not get it: whoever has it can write messages, not only verify them.
+    """
+    call.check_may_change()
     return json_reply({"secret": await asyncio.to_thread(webhook_secret, call.runtime.settings)})
