@@ -44,7 +44,7 @@ def test_every_transport_error_is_unreachable(kind: type[Exception]) -> None:
         (errors.NotFoundError("gone"), CollectionGone),
         (errors.InternalError("Error loading hnsw index"), ServerFault),
         (Exception("<h1>502</h1>"), ServerFault),
-        (TimeoutError(), Unreachable),
+        (TimeoutError(), Silent),
         (ConnectionRefusedError("no"), Unreachable),
         (RuntimeError("Cannot send a request, as the client has been closed."), Unreachable),
         (ValueError("Could not connect to a Chroma server"), IndexUnavailable),
