@@ -37,6 +37,7 @@ from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.engine import Engine
 from mem_search.search.front import Front
+from mem_search.search.right_of_way import RightOfWay
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
 from mem_search.search.universal_search import UniversalSearch
@@ -147,7 +148,8 @@ async def open_runtime(
             corpus.changed()
             indexer.wake()
 
-        intake = Intake(database, stored)
+        right_of_way = RightOfWay()
+        intake = Intake(database, stored, right_of_way.give)
         reader = Reader(database, intake)
         jobs = JobQueue(
             database,
@@ -157,7 +159,7 @@ async def open_runtime(
             KeywordRetriever(database, corpus, owners, columns),
             VectorRetriever(database, index, embedder, rows, asking, corpus, owners, columns),
         )
-        engine = Engine(database, legs, corpus, columns, kind_called)
+        engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
         searches = SearchLog(database, on=settings.search_log)
         front = Front(engine, Suggestions(database), searches)
         universal = UniversalSearch(front, database, by_name, columns)
@@ -170,7 +172,9 @@ async def open_runtime(
             corpus=corpus,
             engine=engine,
             front=front,
-            weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kind_called),
+            weighted=WeightedSearch(
+                database, legs, GraphExpansion(database), corpus, kind_called, right_of_way
+            ),
             universal=universal,
             research=research,
             replays=Replays(database, research),

@@ -38,15 +38,25 @@ class Taken:
 
 
 class Intake:
-    """The only way into the store. ``stored`` is called after each batch that changed it."""
+    """The only way into the store.
 
-    def __init__(self, database: Database, stored: Callable[[], None]) -> None:
+    ``stored`` is called after each batch that changed it, ``give_way`` in a thread before each
+    record that is made ready: it may block for a moment.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        stored: Callable[[], None],
+        give_way: Callable[[], None] = lambda: None,
+    ) -> None:
         self._database = database
         self._stored = stored
+        self._give_way = give_way
 
     async def take(self, location: Location, batch: Batch, *, followed: bool = False) -> Taken:
         """Store one batch. When this returns, it is durable and searchable by keyword."""
-        ready, failures = await asyncio.to_thread(_prepare_all, batch)
+        ready, failures = await asyncio.to_thread(_prepare_all, batch, self._give_way)
         writing = asyncio.ensure_future(
             self._database.write(_write, location, batch, ready, failures, followed)
         )
@@ -72,10 +82,13 @@ class Intake:
         return removed
 
 
-def _prepare_all(batch: Batch) -> tuple[list[Prepared], list[LedgerEntry]]:
+def _prepare_all(
+    batch: Batch, give_way: Callable[[], None]
+) -> tuple[list[Prepared], list[LedgerEntry]]:
     ready: list[Prepared] = []
     failures: list[LedgerEntry] = []
     for draft in batch.drafts:
+        give_way()
         try:
             ready.append(prepare(draft))
         except InputError as error:

@@ -21,6 +21,7 @@ from mem_search.search.asking import Answer, ask_all, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.search.relevance import rank
+from mem_search.search.right_of_way import RightOfWay
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
@@ -56,15 +57,21 @@ class Engine:
         corpus: Callable[[], Awaitable[Corpus]],
         columns: RecordColumns,
         kind_of: KindOf = plain_kind,
+        right_of_way: RightOfWay | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
         self._columns = columns
         self._kind_of = kind_of
+        self._right_of_way = right_of_way or RightOfWay()
 
     async def search(self, query: SearchQuery) -> Page:
         """Answer one search. Raises MissingField when there is neither a question nor a filter."""
+        with self._right_of_way:
+            return await self._search(query)
+
+    async def _search(self, query: SearchQuery) -> Page:
         started = time.perf_counter()
         if not query.text.strip() and not query.filters:
             raise MissingField("give a query, or at least one filter", field="query")

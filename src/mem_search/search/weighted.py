@@ -24,6 +24,7 @@ from mem_search.search import matching, rrf
 from mem_search.search.asking import ask_all, exact_scores, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
+from mem_search.search.right_of_way import RightOfWay
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
@@ -59,18 +60,24 @@ class WeightedSearch:
         graph: GraphExpansion,
         corpus: Callable[[], Awaitable[Corpus]],
         kind_of: KindOf = plain_kind,
+        right_of_way: RightOfWay | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._graph = graph
         self._corpus = corpus
         self._kind_of = kind_of
+        self._right_of_way = right_of_way or RightOfWay()
 
     async def search(self, query: WeightedQuery) -> WeightedPage:
         """Answer one search. Raises Unavailable when none of its legs answers.
 
         A text that only filters (``type:bugfix``) is answered by the newest that pass, score 0.
         """
+        with self._right_of_way:
+            return await self._search(query)
+
+    async def _search(self, query: WeightedQuery) -> WeightedPage:
         started = time.perf_counter()
         asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
         question, analyzed = await understand(self._database, asked, self._kind_of)
