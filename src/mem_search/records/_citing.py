@@ -34,8 +34,6 @@ _LEAST_EPOCH = 100_000_000
 
 def words(metadata: Mapping[str, Any], *names: str) -> str:
     """The first of ``names`` that is a text, or a list of texts, on one line; else ""."""
-    if not metadata:
-        return ""
     for name in names:
         if (value := metadata.get(name)) is None:
             continue
@@ -48,8 +46,6 @@ def words(metadata: Mapping[str, Any], *names: str) -> str:
 
 def moment(metadata: Mapping[str, Any], *names: str) -> int | None:
     """The first of ``names`` that is a date or a time, in milliseconds."""
-    if not metadata:
-        return None
     for name in names:
         if (value := metadata.get(name)) is not None and (at := _moment(value)) is not None:
             return at

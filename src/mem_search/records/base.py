@@ -130,19 +130,18 @@ class BaseKind(Generic[M]):
                 yield key.replace("_", " ").capitalize(), text
 
     def citation(self, record: Record) -> Citation:
+        said = record.metadata
         # Most records say nothing of it, and fifteen names need not be looked for one by one.
-        said: Mapping[str, Any] = (
-            {} if _citing.NAMES.isdisjoint(record.metadata) else record.metadata
-        )
+        silent = _citing.NAMES.isdisjoint(said)
         return Citation(
             source_id=str(record.ref),
             source_type=record.kind,
             source_title=record.title or self.title(record),
             url=record.url,
-            author=_citing.words(said, *_citing.AUTHORS),
-            published_at=_citing.moment(said, *_citing.PUBLISHED),
+            author="" if silent else _citing.words(said, *_citing.AUTHORS),
+            published_at=None if silent else _citing.moment(said, *_citing.PUBLISHED),
             created_at=record.created_at,
-            accessed_at=_citing.moment(said, *_citing.ACCESSED),
+            accessed_at=None if silent else _citing.moment(said, *_citing.ACCESSED),
         )
 
     def known(self, metadata: Mapping[str, Any]) -> M:

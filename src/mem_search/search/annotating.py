@@ -75,7 +75,7 @@ def match_fields(result: Result, is_lit: Lit) -> tuple[str, ...]:
     meaning, or by a part of a longer word.
     """
     in_title = is_lit.stands_in(result.record.title)
-    in_content = is_lit.stands_in(result.snippet.text) or not in_title
+    in_content = not in_title or is_lit.stands_in(result.snippet.text)
     return (*(("title",) if in_title else ()), *(("content",) if in_content else ()))
 
 

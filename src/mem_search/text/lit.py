@@ -53,7 +53,7 @@ class Lit:
     def _ascii_places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The same in no order. Looking for a few stems is faster than reading every word."""
         before = text[max(0, start - 1) : start]
-        low = before.lower() + text[start:end].lower()
+        low = (before + text[start:end]).lower()
         shift = start - len(before)
         for root in self._stems:
             at = low.find(root, len(before))
@@ -68,7 +68,7 @@ class Lit:
     def stands_in(self, text: str) -> bool:
         """Whether any of them stands in ``text``."""
         places = self._ascii_places if text.isascii() else self.places
-        return next(iter(places(text, 0, len(text))), None) is not None
+        return next(places(text, 0, len(text)), None) is not None
 
     def count_in(self, text: str) -> int:
         """How many different ones stand in ``text``."""
