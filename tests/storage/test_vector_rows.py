@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,7 +117,7 @@ def test_other_models_are_other_rows(connection: Connection, rows: VectorRows) -
         assert np.isnan(theirs.cosines(connection, unit(1), asked)).all()
 
 
-@pytest.mark.parametrize("fails", ["truncate", "pwrite", "closed"])
+@pytest.mark.parametrize("fails", ["too large", "disk", "pwrite", "closed"])
 def test_without_room_for_the_file_the_store_answers(
     connection: Connection,
     rows: VectorRows,
@@ -126,8 +128,10 @@ def test_without_room_for_the_file_the_store_answers(
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    if fails == "truncate":
-        monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._LEAST_ROWS", 1 << 56)
+    if fails == "too large":
+        monkeypatch.setattr("mem_search.storage.sqlite.vector_rows._MOST_BYTES", 1000)
+    elif fails == "disk":
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     rows.cosines(connection, unit(1), np.array([1, 2, 3]))
     if fails == "pwrite":
         monkeypatch.setattr(os, "pwrite", full)

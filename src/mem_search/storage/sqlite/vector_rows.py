@@ -10,9 +10,11 @@ gone with the process; how much of it stays in memory is the system's to decide.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
@@ -41,6 +43,9 @@ _LEAST_ROWS = 1 << 14
 
 _BYTES = 4
 """Bytes of a number. Half of them hold it, but to widen them costs three times the scoring."""
+
+_MOST_BYTES = 4 << 30
+"""Of the file, which also takes no more than a quarter of the disk that is free."""
 
 _GATHERED = 512
 """Rows picked at a time, so that they stay in the processor's cache."""
@@ -187,7 +192,12 @@ class VectorRows:
             matrix = known.matrix
             if rows > held:
                 held = max(rows, held * 3 // 2, _LEAST_ROWS)
-                self._file.truncate(held * _BYTES * self.dimensions)
+                size_of_file = held * _BYTES * self.dimensions
+                if size_of_file > min(_MOST_BYTES, shutil.disk_usage(self.folder).free // 4):
+                    raise OSError(
+                        errno.ENOSPC, f"no room for a scratch file of {size_of_file} bytes"
+                    )
+                self._file.truncate(size_of_file)
                 matrix = np.memmap(
                     self._file, dtype=np.float32, mode="r", shape=(held, self.dimensions)
                 )
