@@ -91,14 +91,15 @@ class Candidates:
         """These, then those of ``others`` that are not among them."""
         if not len(self):
             return others
-        rest = others.taken(np.isin(others.records, self.records, invert=True))
-        return Candidates(
-            np.concatenate([self.records, rest.records]),
-            np.concatenate([self.kinds, rest.kinds]),
-            np.concatenate([self.code, rest.code]),
-            np.concatenate([self.passages, rest.passages]),
-            np.concatenate([self.scores, rest.scores]),
+        both = Candidates(
+            np.concatenate([self.records, others.records]),
+            np.concatenate([self.kinds, others.kinds]),
+            np.concatenate([self.code, others.code]),
+            np.concatenate([self.passages, others.passages]),
+            np.concatenate([self.scores, others.scores]),
         )
+        _, first = np.unique(both.records, return_index=True)
+        return both.taken(np.sort(first))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
