@@ -20,7 +20,6 @@ from mem_search.search import boosts, matching
 from mem_search.search.asking import Answer, exact_scores
 from mem_search.search.context import Places, add_context
 from mem_search.search.diversity import spread
-from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.supersession import lift
@@ -56,8 +55,6 @@ def rank(
     added = add_context(fused, places) | boosts.add(
         query.boosts, columns.created[numbers], columns.importance[numbers], _moment(query)
     )
-    total = sum(added.values(), fused)
-    added |= add_feedback(connection, question, answers, union, legs, total)
     total = sum(added.values(), fused)
 
     matched = np.flatnonzero(
