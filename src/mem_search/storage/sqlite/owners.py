@@ -59,25 +59,21 @@ class Owners:
         A passage that is gone and was never known here has no owner and is left out.
         """
         records = self.records[passages]
-        owned = np.flatnonzero(records > 0)
-        records = records[owned]
-        order = owned
+        if not records.all():
+            owned = np.flatnonzero(records)
+            records, passages, scores = records[owned], passages[owned], scores[owned]
         # Passages come in order of their number, and mostly that is the order of their records.
         if (records[1:] < records[:-1]).any():
-            places = np.argsort(records, kind="stable")
-            records, order = records[places], owned[places]
-        scores = scores[order]
-        is_first = np.ones(len(records), np.bool_)
-        np.not_equal(records[1:], records[:-1], out=is_first[1:])
-        if is_first.all():
-            return Best(records, passages[order], scores)
-        starts = np.flatnonzero(is_first)
-        most = np.maximum.reduceat(scores, starts)
-        sizes = np.diff(np.append(starts, len(records)))
-        is_most = np.flatnonzero(scores == np.repeat(most, sizes))
-        _, first = np.unique(records[is_most], return_index=True)
-        chosen = is_most[first]
-        return Best(records[chosen], passages[order[chosen]], scores[chosen])
+            order = np.argsort(records, kind="stable")
+            records, passages, scores = records[order], passages[order], scores[order]
+        starts = _firsts(records)
+        if len(starts) < len(records):
+            most = np.maximum.reduceat(scores, starts)
+            sizes = np.diff(np.append(starts, len(records)))
+            best = np.flatnonzero(scores == np.repeat(most, sizes))
+            chosen = best[_firsts(records[best])]
+            records, passages, scores = records[chosen], passages[chosen], scores[chosen]
+        return Best(records, passages, scores)
 
     def candidates(self, best: Best, depth: int) -> Candidates:
         """The first ``depth`` of ``best``, and a tenth as many of each kind that is rarer."""
@@ -99,6 +95,13 @@ class Owners:
             chosen,
             best.scores[wanted],
         )
+
+
+def _firsts(ordered: Numbers) -> NDArray[np.intp]:
+    """Where each value begins in a column that is in order."""
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return np.flatnonzero(is_first)
 
 
 def _first(scores: NDArray[np.float64], count: int) -> NDArray[np.intp]:
