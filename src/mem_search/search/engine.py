@@ -20,10 +20,10 @@ from mem_search.rankings import Ranking
 from mem_search.search.asking import Answer, ask_all, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
-from mem_search.search.relevance import rank
+from mem_search.search.relevance import Answered, rank
 from mem_search.search.right_of_way import RightOfWay
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import Columns, RecordColumns
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -113,16 +113,12 @@ class Engine:
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-        columns = await self._columns.fresh()
-        found = await self._database.read(
-            _ranked, query, question, answers, columns, depth, rankings
-        )
+        answered = Answered(query, question, answers, await self._columns.fresh(), depth)
+        found = await self._database.read(_ranked, answered, rankings)
         reach = query.offset + query.limit + found.folded
         if reach > depth:
             further = await self._further(question, answers, reach)
-            found = await self._database.read(
-                _ranked, query, question, answers, columns, depth, further
-            )
+            found = await self._database.read(_ranked, answered, further)
         return replace(
             found,
             legs=tuple(answer.report for answer in answers),
@@ -159,19 +155,13 @@ def _browsed(connection: sqlite3.Connection, query: SearchQuery, question: Quest
 
 
 def _ranked(
-    connection: sqlite3.Connection,
-    query: SearchQuery,
-    question: Question,
-    answers: Sequence[Answer],
-    columns: Columns,
-    depth: int,
-    further: Sequence[Ranking],
+    connection: sqlite3.Connection, answered: Answered, further: Sequence[Ranking]
 ) -> _Found:
     """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
-    ranked = rank(connection, query, question, answers, columns, depth, further)
-    words = question.words.all
+    ranked = rank(connection, answered, further)
+    words, length = answered.question.words.all, answered.query.snippet_length
     return _Found(
-        hydrate(connection, ranked.page, words, length=query.snippet_length),
+        hydrate(connection, ranked.page, words, length=length),
         ranked.counts,
         ranked.folded,
     )

@@ -28,6 +28,17 @@ from mem_search.storage.sqlite.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """A question that the legs, asked for ``depth`` candidates each, have answered."""
+
+    query: SearchQuery
+    question: Question
+    answers: Sequence[Answer]
+    columns: Columns
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """The hits of the page, best first; how many records match, by kind, and how many folded."""
 
@@ -36,16 +47,10 @@ class Ranked:
     folded: int
 
 
-def rank(
-    connection: sqlite3.Connection,
-    query: SearchQuery,
-    question: Question,
-    answers: Sequence[Answer],
-    columns: Columns,
-    depth: int,
-    further: Sequence[Ranking],
-) -> Ranked:
-    """Rank what ``answers`` bring; ``further`` are rankings as far as the page reaches."""
+def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[Ranking]) -> Ranked:
+    """Rank what the answers bring; ``further`` are rankings as far as the page reaches."""
+    query, question, answers = answered.query, answered.question, answered.answers
+    columns, depth = answered.columns, answered.depth
     rankings = [answer.ranking for answer in answers if answer.ranking is not None]
     union = _alive(matching.union(rankings, depth), columns)
     numbers = union.records
