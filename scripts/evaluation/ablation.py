@@ -10,7 +10,7 @@ from typing import Any
 
 from mem_search.model import SearchQuery
 from mem_search.retrievers import keyword
-from mem_search.search import context, engine, fusion, matching
+from mem_search.search import context, engine, feedback, fusion, matching
 from mem_search.storage.sqlite import successions
 from mem_search.text import sketch
 
@@ -23,6 +23,7 @@ PARTS = {
     "cosine-floor": (matching, "COSINE_FLOOR", -1.0),
     "depth-200": (engine, "DEPTH", 100),
     "supersession": (successions, "FARTHEST", 0),
+    "feedback": (feedback, "ANSWERS", 0),
     "folding": (sketch, "MOST_DIFFERENT", -1),
 }
 """Part → (module, constant, value that switches it off)."""

@@ -186,3 +186,16 @@ class Retriever(Protocol):
         Blocking: it runs inside a read of the store, together with what comes after it.
         """
         ...
+
+    def towards(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        answers: Numbers,
+        records: Numbers,
+    ) -> Values | None:
+        """The scores of ``records`` for the question moved halfway to the records ``answers``.
+
+        None from a leg in which questions cannot be moved. Blocking, as ``score``.
+        """
+        ...

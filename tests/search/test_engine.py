@@ -228,6 +228,15 @@ class Leg:
     ) -> Values:
         return np.full(len(records), np.nan)
 
+    def towards(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        answers: Numbers,
+        records: Numbers,
+    ) -> Values | None:
+        return None
+
 
 def with_vector_leg(runtime: Runtime, leg: Leg) -> Engine:
     keyword = runtime.engine._legs[0]

@@ -91,6 +91,15 @@ class Restricted:
     ) -> Values:
         return self._inner.score(connection, _undemanding(question), ranking, wanted)
 
+    def towards(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        answers: Numbers,
+        records: Numbers,
+    ) -> Values | None:
+        return self._inner.towards(connection, _undemanding(question), answers, records)
+
 
 def only(matches: Matches, allowed: set[int]) -> Matches:
     kept = np.isin(matches.records, list(allowed))

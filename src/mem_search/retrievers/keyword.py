@@ -103,6 +103,15 @@ class KeywordRetriever:
         """Known without looking: what does not match scores nothing."""
         return np.nan_to_num(ranking.matched.of(records), copy=False)
 
+    def towards(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        answers: Numbers,
+        records: Numbers,
+    ) -> None:
+        """Words are matched as they are."""
+
 
 def corrected(passages: Passages, scores: Scores, owners: Owners, corpus: Corpus) -> Scores:
     """Scores of the passages with the length correction of chat turns applied."""

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from mem_search.contracts import Embedder, Question, VectorIndex
+from mem_search.contracts import Embedder, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.rankings import Numbers, Ranking, Values
@@ -96,7 +96,28 @@ class VectorRetriever:
         records: Numbers,
     ) -> Values:
         """Exact, from the stored vectors; a record that has none yet has no score."""
+        return self._best(connection, self._questions.vector(question.text), records)
+
+    def towards(
+        self,
+        connection: sqlite3.Connection,
+        question: Question,
+        answers: Numbers,
+        records: Numbers,
+    ) -> Values | None:
+        """By the mean of each answer's nearest vector; None while no answer has a vector."""
         query = self._questions.vector(question.text)
+        near = [
+            found[np.argmax(found @ query[0])]
+            for answer in answers
+            if len(found := self._rows.of_record(connection, int(answer)))
+        ]
+        if not near:
+            return None
+        return self._best(connection, unit(query + unit(np.mean(near, axis=0))), records)
+
+    def _best(self, connection: sqlite3.Connection, query: Vectors, records: Numbers) -> Values:
+        """The cosine of each record's nearest vector; NaN for one without."""
         owners, passages = places.of_records(connection, records)
         cosines = self._rows.cosines(connection, query, passages)
         order = np.argsort(records)
@@ -215,6 +236,13 @@ class VectorRetriever:
         records = self._owners.within(connection, last).records
         known = np.where(records < columns.size, records, 0)
         return np.flatnonzero(every(connection, columns, filters)[known])
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Of length one; opposite ones, whose mean is nothing, stay nothing."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: Vectors = vectors / np.maximum(lengths, 1e-12)
+    return scaled
 
 
 def _ranked(

@@ -75,12 +75,17 @@ def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, 
     return {
         "z": z_scores(leg.scores),
         "bonus": np.where(listed, RANK_BONUS / np.maximum(leg.ranks, 1), 0.0),
-        "weight": np.where(
-            code,
-            _weight(name, code=True, foreign=foreign),
-            _weight(name, code=False, foreign=foreign),
-        ),
+        "weight": weights(name, code, foreign=foreign),
     }
+
+
+def weights(name: str, code: Code, *, foreign: bool) -> Values:
+    """What the leg called ``name`` counts for each record of the union."""
+    return np.where(
+        code,
+        _weight(name, code=True, foreign=foreign),
+        _weight(name, code=False, foreign=foreign),
+    )
 
 
 def z_scores(values: Values) -> Values:

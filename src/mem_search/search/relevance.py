@@ -1,4 +1,4 @@
-"""From what the legs answered to the hits of a page: union → fusion → context → order.
+"""From what the legs answered to the hits of a page: union → fusion → context → feedback → order.
 
 One read of the store, and pure stages in between that do not know each other. Which legs there
 are and how they were asked is ``asking``'s business.
@@ -20,6 +20,7 @@ from mem_search.search import boosts, matching
 from mem_search.search.asking import Answer, exact_scores
 from mem_search.search.context import Places, add_context
 from mem_search.search.diversity import spread
+from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.supersession import lift
@@ -60,6 +61,8 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     added = add_context(fused, places) | boosts.add(
         query.boosts, columns.created[numbers], columns.importance[numbers], _moment(query)
     )
+    total = sum(added.values(), fused)
+    added |= add_feedback(connection, question, answers, union, legs, total)
     total = sum(added.values(), fused)
 
     matched = np.flatnonzero(

@@ -99,6 +99,15 @@ class VectorRows:
                 part[~kept] = self._read(connection, query[0], some[~kept])
         return cosines
 
+    def of_record(self, connection: sqlite3.Connection, record: int) -> Vectors:
+        """All vectors of one record, shape (n, dimensions), from the store."""
+        rows = connection.execute(
+            "select v.vector from passages p join vectors v"
+            " on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ? where p.record_id = ?",
+            (self.model, record),
+        ).fetchall()
+        return unpack([blob for (blob,) in rows], self.dimensions)
+
     async def fill(self, database: Database) -> None:
         """Read all vectors that are stored, little by little, so that few are missing later."""
         after = 0
