@@ -21,11 +21,11 @@ from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.retrievers.questions import QuestionVectors
+from mem_search.retrievers.scan import LEG, Scan, ranking
 from mem_search.storage.sqlite import outbox, places
-from mem_search.storage.sqlite.columns import Columns, RecordColumns
+from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.owners import Best, Owners, PassageOwners
-from mem_search.storage.sqlite.passing import every
+from mem_search.storage.sqlite.owners import Best, PassageOwners
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
@@ -47,8 +47,6 @@ SCAN_LIMIT = 50_000
 MOST_UNINDEXED = 5000
 """Passages with a vector that the index has not got yet: so many are scored beside it."""
 
-AWAY = "the index is away or filling: exact scan"
-
 RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""
 
@@ -56,7 +54,7 @@ RARE = 500
 class VectorRetriever:
     """Cosine similarity in the space of one embedding model."""
 
-    name = "vector"
+    name = LEG
     scores_early = True
 
     def __init__(
@@ -72,18 +70,18 @@ class VectorRetriever:
     ) -> None:
         self._database = database
         self._owners = owners
-        self._columns = columns
         self._index = index
         self._rows = rows
         self._executor = executor
         self._corpus = corpus
+        self._scan = Scan(database, rows, owners, columns)
         self._questions = QuestionVectors(embedder)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         text, filters = question.text, question.filters
         if question.exact:
-            passages = await self._passages(filters)
-            return await self._scanned(text, passages, depth, state="ok", detail="exact")
+            passages = await self._scan.passages(filters)
+            return await self._scan.among(await self._vector(text), passages, depth)
         if filters:
             return await self._filtered(text, filters, depth)
         return await self._unfiltered(text, depth)
@@ -127,57 +125,59 @@ class VectorRetriever:
         return best
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
-        found = await self._near(text, OVERFETCH * depth)
-        size = (await self._corpus()).size
-        if found is not None and (len(found.records) >= depth or size > SCAN_LIMIT):
-            return await self._ranking(text, found, Filters(), depth)
-        passages = await self._passages(Filters())
-        if found is None:
-            return await self._scanned(text, passages, depth, state="degraded", detail=AWAY)
-        # Long records, by their many passages, crowd others out of what the index returned.
-        return await self._scanned(text, passages, depth, state="ok", detail="exact")
+        away = False
+        try:
+            found = await self._near(text, OVERFETCH * depth)
+        except IndexUnavailable:
+            away = True
+        else:
+            # Long records, by their many passages, crowd others out of what the index returned.
+            if len(found.records) >= depth or (await self._corpus()).size > SCAN_LIMIT:
+                return await self._with_rare(text, found, Filters(), depth)
+        passages = await self._scan.passages(Filters())
+        return await self._scan.among(await self._vector(text), passages, depth, away=away)
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
-        passages = await self._passages(filters)
+        passages = await self._scan.passages(filters)
         size = (await self._corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
         few = FEW if wanted <= CHEAP else SCAN_LIMIT
+        away = False
         if len(passages) > few and wanted <= MOST_FETCHED:
-            found = await self._near(text, wanted, passages)
-            if found is None:
-                return await self._scanned(text, passages, depth, state="degraded", detail=AWAY)
-            if len(found.records) >= depth:
-                return await self._ranking(text, found, filters, depth)
-        return await self._scanned(text, passages, depth, state="ok", detail="exact")
+            try:
+                found = await self._near(text, wanted, passages)
+            except IndexUnavailable:
+                away = True
+            else:
+                if len(found.records) >= depth:
+                    return await self._with_rare(text, found, filters, depth)
+        return await self._scan.among(await self._vector(text), passages, depth, away=away)
 
-    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> Best | None:
+    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> Best:
         """The nearest ``k`` of the index, and exactly what is not in it yet.
 
-        None when the index is away or empty, or when too much is not in it.
+        Raises IndexUnavailable when it is away or empty, or when too much is not in it.
         """
         found = await self._from_index(text, k, passing)
-        if found is None or not (await self._corpus()).waiting:
+        if not (await self._corpus()).waiting:
             return found
         numbers = await self._database.read(outbox.waiting, "index", MOST_UNINDEXED + 1)
         if len(numbers) > MOST_UNINDEXED:
-            return None
+            raise IndexUnavailable("the index has not got enough of the store yet")
         late = np.array(numbers, dtype=np.int64)
         if passing is not None:
             late = late[np.isin(late, passing)]
-        more, scores = await self._scan(text, late)
+        more, scores = await self._scan.cosines(await self._vector(text), late)
         owners = await self._owners.up_to(int(more.max(initial=0)))
         return owners.best(
             np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
         )
 
-    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> Best | None:
-        """The nearest among ``passing``; None when the index is away or has nothing at all."""
-        try:
-            entries = await self._index.query(partial(self._questions.vector, text), k)
-        except IndexUnavailable:
-            return None
+    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> Best:
+        """The nearest among ``passing``. Raises IndexUnavailable."""
+        entries = await self._index.query(partial(self._questions.vector, text), k)
         if not entries:
-            return None
+            raise IndexUnavailable("the index is empty")
         numbers, scores = zip(*entries, strict=True)
         passages = np.array(numbers, dtype=np.int64) >> 1
         near = np.array(scores, dtype=np.float64)
@@ -187,7 +187,7 @@ class VectorRetriever:
         owners = await self._owners.up_to(int(passages.max(initial=0)))
         return owners.best(passages, near)
 
-    async def _ranking(self, text: str, found: Best, filters: Filters, depth: int) -> Ranking:
+    async def _with_rare(self, text: str, found: Best, filters: Filters, depth: int) -> Ranking:
         """What was found, and the nearest of rare kinds: a frequent one hides them."""
         owners = await self._owners.up_to(int(found.passages.max(initial=0)))
         shown = set(owners.kinds[found.passages].tolist())
@@ -198,44 +198,18 @@ class VectorRetriever:
             if KINDS.index(kind) not in shown and 0 < sizes.get(kind, 0) <= RARE
         ]
         if rare:
-            passages = await self._passages(filters)
+            passages = await self._scan.passages(filters)
             owners = await self._owners.up_to(int(passages.max(initial=0)))
             hidden = passages[np.isin(owners.kinds[passages], rare)]
-            more, scores = await self._scan(text, hidden)
+            more, scores = await self._scan.cosines(await self._vector(text), hidden)
             found = owners.best(
                 np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
             )
-        return _ranked(found, owners, depth)
+        return ranking(found, owners, depth)
 
-    async def _scanned(
-        self, text: str, passages: Numbers, depth: int, *, state: str, detail: str
-    ) -> Ranking:
-        found, scores = await self._scan(text, passages)
-        owners = await self._owners.up_to(int(found.max(initial=0)))
-        best = owners.best(found, scores)
-        return _ranked(best, owners, depth, state=state, detail=detail)
-
-    async def _scan(self, text: str, passages: Numbers) -> tuple[Numbers, Values]:
-        """Exact cosines of those of ``passages`` that have a vector."""
-        query = await asyncio.get_running_loop().run_in_executor(
-            self._executor, self._questions.vector, text
-        )
-        cosines = await self._database.read(self._rows.cosines, query, passages)
-        known = ~np.isnan(cosines)
-        return passages[known], cosines[known]
-
-    async def _passages(self, filters: Filters) -> Numbers:
-        """The passages of all records within ``filters``."""
-        columns = await self._columns.fresh()
-        return await self._database.read(self._passing, filters, columns)
-
-    def _passing(
-        self, connection: sqlite3.Connection, filters: Filters, columns: Columns
-    ) -> Numbers:
-        (last,) = connection.execute("select coalesce(max(id), 0) from passages").fetchone()
-        records = self._owners.within(connection, last).records
-        known = np.where(records < columns.size, records, 0)
-        return np.flatnonzero(every(connection, columns, filters)[known])
+    async def _vector(self, text: str) -> Vectors:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, self._questions.vector, text)
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -243,15 +217,3 @@ def unit(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = vectors / np.maximum(lengths, 1e-12)
     return scaled
-
-
-def _ranked(
-    best: Best, owners: Owners, depth: int, *, state: str = "ok", detail: str = ""
-) -> Ranking:
-    return Ranking(
-        VectorRetriever.name,
-        candidates=owners.candidates(best, depth),
-        scores=best.by_record(),
-        state="degraded" if state == "degraded" else "ok",
-        detail=detail,
-    )
