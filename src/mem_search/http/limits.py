@@ -41,11 +41,18 @@ def searches(*models: type[BaseModel] | None) -> bool:
     return "query" in fields and "anchor" not in fields
 
 
-def admit(request: web.Request, text: str, *, research: bool = False, agent: bool = False) -> None:
+def admit(
+    request: web.Request,
+    text: str,
+    *,
+    research: bool = False,
+    agent: bool = False,
+    count: int = 1,
+) -> None:
     """Count one search for ``text`` and look at it, as the level of whoever asks has it.
 
-    ``research``: a step of deep research. ``agent``: asked over MCP, where one request may
-    search or not. Raises LimitReached.
+    ``research``: a step of deep research, or ``count`` of them. ``agent``: asked over MCP, where
+    one request may search or not. Raises LimitReached.
     """
     standing = request[STANDING]
     caller = standing.caller
@@ -54,7 +61,7 @@ def admit(request: web.Request, text: str, *, research: bool = False, agent: boo
         return
     standing.level = level
     policy = policy_of(request.app[OPENING].settings, level, research=research)
-    allowance = request.app[METERS].count(caller.user, policy)
+    allowance = request.app[METERS].count(caller.user, policy, count)
     if allowance is not None:
         standing.allowances[policy.name] = allowance
         if not allowance.granted:
