@@ -153,7 +153,12 @@ async def open_runtime(
         reader = Reader(database, intake)
         jobs = JobQueue(
             database,
-            (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
+            (
+                SyncJob(reader),
+                ImportJob(reader, settings.spool_dir),
+                AuditJob(indexer),
+                RebuildJob(indexer),
+            ),
         )
         legs: tuple[Retriever, ...] = (
             KeywordRetriever(database, corpus, owners, columns),
