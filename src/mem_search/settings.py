@@ -74,6 +74,10 @@ class Settings:
         return self.home / "logs"
 
     @property
+    def spool_dir(self) -> Path:
+        return self.home / "spool"
+
+    @property
     def token_file(self) -> Path:
         return self.home / "token"
 

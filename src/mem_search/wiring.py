@@ -13,10 +13,10 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from mem_search.contracts import Embedder, Retriever
+from mem_search.contracts import Embedder, Question, Retriever
 from mem_search.embedders import open_embedder
 from mem_search.embedders.missing import MissingEmbedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
@@ -27,6 +27,7 @@ from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
+from mem_search.rankings import Ranking
 from mem_search.records import by_name, kind_called
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -44,7 +45,6 @@ from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
-from mem_search.storage.exact import FEW, ExactIndex
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.corpus_numbers import CorpusNumbers
@@ -56,7 +56,17 @@ from mem_search.webhooks.secret import webhook_secret
 from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
-Index = ChromaIndex | OffIndex | ExactIndex
+Index = ChromaIndex | OffIndex
+
+FEW = 25_000
+"""Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
+
+
+class ExactVectorRetriever(VectorRetriever):
+    """The vector leg of a store that has no index because it needs none: it answers exactly."""
+
+    async def rank(self, question: Question, depth: int) -> Ranking:
+        return await super().rank(replace(question, exact=True), depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,7 @@ async def open_runtime(
 
     ``background=False`` opens the store and the engine without indexing, jobs or following.
     ``shared`` is the model of another runtime, which has to stay open longer: for the home of
-    a user, whose vectors are searched in memory as long as there are few (ADR 0011).
+    a user, whose vectors are scanned as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
     """
     database = await Database.open(settings.database)
@@ -125,19 +135,14 @@ async def open_runtime(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
         few = shared is not None and (await database.read(stats.corpus)).size <= FEW
-        exact = few and embedder.dimensions > 0
-        index = (
-            ExactIndex(database, model, embedder.dimensions)
-            if exact
-            else open_index(
-                settings.chroma_url if embedder.dimensions else "off",
-                chroma_dir=settings.chroma_dir,
-                logs_dir=settings.logs_dir,
-                fingerprint=embedder.fingerprint,
-                dimensions=embedder.dimensions,
-                token=settings.chroma_token,
-                on_reset=reset.set,
-            )
+        index = open_index(
+            "off" if few or not embedder.dimensions else settings.chroma_url,
+            chroma_dir=settings.chroma_dir,
+            logs_dir=settings.logs_dir,
+            fingerprint=embedder.fingerprint,
+            dimensions=embedder.dimensions,
+            token=settings.chroma_token,
+            on_reset=reset.set,
         )
         corpus = CorpusNumbers(database)
         owners, columns = PassageOwners(database), RecordColumns(database)
@@ -153,11 +158,17 @@ async def open_runtime(
         reader = Reader(database, intake)
         jobs = JobQueue(
             database,
-            (SyncJob(reader), ImportJob(reader), AuditJob(indexer), RebuildJob(indexer)),
+            (
+                SyncJob(reader),
+                ImportJob(reader, settings.spool_dir),
+                AuditJob(indexer),
+                RebuildJob(indexer),
+            ),
         )
+        vector_leg = ExactVectorRetriever if few else VectorRetriever
         legs: tuple[Retriever, ...] = (
             KeywordRetriever(database, corpus, owners, columns),
-            VectorRetriever(database, index, embedder, rows, asking, corpus, owners, columns),
+            vector_leg(database, index, embedder, rows, asking, corpus, owners, columns),
         )
         engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
         searches = SearchLog(database, on=settings.search_log)

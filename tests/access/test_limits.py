@@ -12,6 +12,8 @@ PAUSES = st.lists(
     st.one_of(st.integers(0, 5000), st.integers(0, 200_000), st.sampled_from([0, 60_000])),
     max_size=120,
 )
+STEPS = st.lists(st.tuples(st.integers(0, 90_000), st.integers(1, 9)), max_size=60)
+"""(pause, how many are asked for at once)"""
 
 
 class Clock:
@@ -69,6 +71,27 @@ def test_whoever_waits_as_told_is_let_through_and_not_told_to_wait_too_long(
             assert window.take(policy, now).granted
 
 
+@given(STEPS, st.integers(1, 8), st.integers(1, 60))
+def test_several_at_once_are_let_through_together_or_not_at_all(
+    steps: list[tuple[int, int]], quota: int, seconds: int
+) -> None:
+    policy, window, now = Policy("p", quota, seconds), Window(), 0
+    granted: list[int] = []
+    for pause, count in steps:
+        now += pause
+        counting = [at for at in granted if at > now - 1000 * seconds]
+        allowance = window.take(policy, now, count)
+        assert allowance.granted == (len(counting) + count <= quota)
+        if allowance.granted:
+            granted += [now] * count
+        elif count <= quota:
+            assert not window.take(policy, now + 1000 * (allowance.reset - 1), count).granted
+            now += 1000 * allowance.reset
+            assert window.take(policy, now, count).granted
+            granted += [now] * count
+        assert 1 <= allowance.reset <= seconds
+
+
 @given(st.integers(1, 20), st.integers(1, 20))
 def test_a_quota_that_is_lowered_counts_what_was_asked_before(high: int, low: int) -> None:
     window = Window()
@@ -117,3 +140,8 @@ def test_who_asked_too_much_is_told_which_limit_and_how_long() -> None:
     error = refused(window.take(policy, 600_000))
     assert (error.status, error.policies, error.retry_after) == (429, ("search",), 3000)
     assert "3000 s" in error.message
+
+
+def test_who_asks_for_more_at_once_than_there_can_be_is_told_to_ask_one_by_one() -> None:
+    error = refused(Window().take(Policy("research", 3), 0, 4))
+    assert "this is 4 requests, and the limit is 3 an hour (research)" in error.message

@@ -28,6 +28,7 @@ def test_a_user_works_with_their_token_and_sees_their_own_records_only(
     file = tmp_path / "notes.jsonl"
     file.write_text(json.dumps(NOTE) + "\n")
     assert ada.ok("import", "jsonl", str(file)).endswith(": 1 new\n")
+    assert '"location": "notes.jsonl"' in ada.ok("ledger", "--json")
     for who, title, other in ((ada, "Tide table", "Harbour"), (mem, "Harbour", "Tide table")):
         for command in (("search", "water"), ("search", "water", "--json"), ("get", "note:1")):
             found = who.ok(*command)

@@ -12,8 +12,6 @@ import pytest
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, RemoteChroma
-from mem_search.storage.exact import ExactIndex
-from mem_search.storage.sqlite.database import Database
 
 DIMENSIONS = 16
 
@@ -28,15 +26,8 @@ def entries(count: int) -> list[VectorEntry]:
     return [VectorEntry(2 * n, n, "note", "", 1_700_000_000_000) for n in range(count)]
 
 
-@pytest.fixture(params=["owned", "remote", "exact"])
-async def index(
-    request: pytest.FixtureRequest, tmp_path: Path, database: Database
-) -> AsyncIterator[VectorIndex]:
-    if request.param == "exact":
-        exact = ExactIndex(database, 1, DIMENSIONS)
-        yield exact
-        await exact.close()
-        return
+@pytest.fixture(params=["owned", "remote"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
     process = ChromaProcess(tmp_path / "chroma", tmp_path / "log")
     if request.param == "owned":
         index = ChromaIndex(process, "space", DIMENSIONS)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from http_worker import AUTHORIZED, RECORDS, Client, Get, opening_of
+from people import join
 
-from mem_search.http.spool import KEEP_SECONDS, folder, sweep
+from mem_search.http.spool import KEEP_SECONDS, sweep
+from mem_search.settings import Settings
 
 NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
 
 
-async def ended(client: Client, job: str) -> dict[str, Any]:
+async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
     for _ in range(200):
-        reply = await client.get(f"/api/jobs/{job}", headers=AUTHORIZED)
+        reply = await client.get(f"/api/jobs/{job}", headers=headers)
         state: dict[str, Any] = await reply.json()
         if state["state"] in ("done", "failed", "cancelled"):
             return state
@@ -81,12 +85,50 @@ async def test_import_and_sync_say_what_is_wrong_with_a_place(
         assert (reply.status, (await reply.json())["field"]) == (422, field), body
 
 
+async def test_a_user_sees_the_name_of_an_upload_and_never_where_it_lay(
+    empty: Client, settings: Settings
+) -> None:
+    ada = await join(empty, "ada")
+    headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
+    said, places = [], []
+    for name, data in (
+        ("?name=tides%20%C3%BC.jsonl", lines_of(RECORDS[:1]) + b"{broken\n"),
+        ("?name=torn.jsonl.gz", gzip.compress(lines_of(RECORDS))[:-9]),
+        ("", b"{broken\n"),
+    ):
+        reply = await empty.post(f"/api/import/jsonl{name}", data=data, headers=headers)
+        assert reply.status == 202, await reply.text()
+        state = await ended(empty, (await reply.json())["job"], ada.headers)
+        places.append(state["params"]["path"])
+        said.append((state["state"], state["message"]))
+    assert places[:2] == ["tides ü.jsonl", "torn.jsonl.gz"]
+    assert re.fullmatch(r"[0-9a-f]{32}\.jsonl", places[2])
+    assert [state for state, _ in said] == ["done", "failed", "done"]
+    assert said[1][1].startswith("cannot read torn.jsonl.gz: ")
+    told = [await (await empty.get(path, headers=ada.headers)).json() for path in
+            ("/api/jobs", "/api/ledger")]  # fmt: skip
+    (done,) = [job for job in told[0]["jobs"] if job["params"]["path"] == places[0]]
+    assert done["result"]["locations"][0]["path"] == places[0]
+    assert {entry["location"] for entry in told[1]["entries"]} <= set(places)
+    stats = await (await empty.get("/api/stats", headers=ada.headers)).json()
+    assert {known["path"] for known in stats["sources"]} <= set(places)
+    assert str(settings.home) not in json.dumps([told, stats["sources"]])
+
+
+async def test_the_name_of_an_upload_is_no_path(empty: Client) -> None:
+    for name in ("../x.jsonl", "a\nb", "x" * 256):
+        reply = await empty.post(
+            "/api/import/jsonl", data=b"{}\n", headers=NDJSON, params={"name": name}
+        )
+        assert (reply.status, (await reply.json())["field"]) == (422, "name"), name
+
+
 async def test_an_upload_needs_its_type_and_a_body(empty: Client) -> None:
     wrong = await empty.post("/api/import/jsonl", data=b"{}\n", headers=AUTHORIZED)
     assert wrong.status == 415
     nothing = await empty.post("/api/import/jsonl", headers=NDJSON)
     assert nothing.status == 422
-    assert not list(folder(opening_of(empty).settings.home).glob("*"))
+    assert not list(opening_of(empty).settings.spool_dir.glob("*"))
 
 
 async def test_an_upload_that_breaks_off_leaves_nothing(
@@ -100,7 +142,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(
     )
     writer.write(head.encode())
     await writer.drain()
-    spool = folder(opening_of(empty).settings.home)
+    spool = opening_of(empty).settings.spool_dir
     await until(lambda: any(spool.glob("*.part")))
     writer.close()
     await writer.wait_closed()
@@ -139,15 +181,14 @@ async def test_a_job_that_ended_cannot_be_stopped(client: Client) -> None:
     assert (stopped.status, (await stopped.json())["code"]) == (409, "conflict")
 
 
-async def test_old_uploads_are_swept_and_new_ones_stay(tmp_path: Path) -> None:
-    folder(tmp_path).mkdir()
-    old, new = folder(tmp_path) / "old.jsonl", folder(tmp_path) / "new.jsonl"
+def test_old_uploads_are_swept_and_new_ones_stay(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     for file in (old, new):
         file.write_text("")
     before = new.stat().st_mtime - KEEP_SECONDS - 60
     os.utime(old, (before, before))
     assert sweep(tmp_path) == 1
-    assert [file.name for file in folder(tmp_path).iterdir()] == ["new.jsonl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["new.jsonl"]
 
 
 async def test_projects_and_stats_count_what_is_stored(get: Get) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, Client, opening_of
-from people import bring_in, join
+from people import OWNER, Person, bring_in, join
 
 from mem_search.errors import InputError
 from mem_search.http.app import build_app
@@ -91,6 +91,47 @@ async def test_a_saved_search_that_is_run_is_a_search(narrow: Client) -> None:
         (await narrow.post(path.format("tides"), headers=ada.headers)).status for _ in range(4)
     ]
     assert statuses == [200, 200, 200, 429]
+
+
+async def test_schedules_count_when_they_are_made_and_never_when_they_run(
+    settings: Settings,
+) -> None:
+    app = build_app(replace(settings, limit_searches=6))
+    async with TestClient(TestServer(app)) as client:
+        await opening_of(client).ready()
+        ada, bob = await join(client, "ada"), await join(client, "bob")
+
+        async def save(person: Person, name: str, every: str | None, method: str = "POST") -> int:
+            body = {"search": ASKED, "every": every}
+            path = "/api/v1/saved-searches"
+            if method == "PUT":
+                path += f"/{name}"
+            else:
+                body["name"] = name
+            reply = await client.request(method, path, json=body, headers=person.headers)
+            assert "RateLimit" not in reply.headers
+            if reply.status == 422:
+                problem = await reply.json()
+                assert problem["errors"][0]["pointer"] == "/every"
+                assert "the limit of 6" in problem["detail"]
+            return reply.status
+
+        assert await save(ada, "often", "15m") == 201  # 4 an hour
+        assert await save(ada, "too-often", "20m") == 422  # and 3
+        assert await save(ada, "by-hand", None) == 201
+        assert await save(ada, "half-hourly", "30m") == 201  # and 2
+        assert await save(ada, "by-hand", "365d", "PUT") == 422
+        assert await save(ada, "Often", "20m", "PUT") == 200  # instead of its own 4
+        assert await save(ada, "by-hand", "1h", "PUT") == 200
+        # It is each user's own, and leaves them all that they may ask.
+        assert await save(bob, "often", "10m") == 201
+        statuses = [
+            (await client.get("/api/search", params=ASKED, headers=ada.headers)).status
+            for _ in range(7)
+        ]
+        assert statuses == [200] * 6 + [429]
+        # The machine's person has no limit.
+        assert await save(OWNER, "each-minute", "1m") == 201
 
 
 async def test_what_is_wrong_is_not_counted(narrow: Client) -> None:

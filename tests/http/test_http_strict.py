@@ -160,16 +160,30 @@ async def test_a_message_of_mcp_counts_when_it_asks_a_tool_a_question(strict: Cl
     assert (await say({"method": "tools/list"}))[0] == 200
 
 
-async def test_a_replay_counts_as_the_research_it_is(settings: Settings) -> None:
-    app = build_app(replace(settings, limit_research=2))
+async def test_a_replay_counts_each_step_that_it_does_again(settings: Settings) -> None:
+    app = build_app(replace(settings, limit_research=7))
     async with TestClient(TestServer(app)) as client:
         await opening_of(client).ready()
         ada = (await join(client, "ada")).headers
         body = {"query": "tides", "mode": "deep_research", "session_id": "chain"}
-        assert (await client.post("/api/v1/search", json=body, headers=ada)).status == 200
-        path = "/api/v1/search/sessions/chain/replay"
-        assert (await client.post(path, headers=ada)).status == 200
-        assert (await client.post(path, headers=ada)).status == 429
+        for _ in range(2):
+            reply = await client.post("/api/v1/search", json=body, headers=ada)
+            assert reply.status == 200
+        step = (await reply.json())["operations"][0]["id"]
+        path = "/api/v1/search/sessions/{}/replay"
+        reply = await client.post(path.format("nothing"), headers=ada)
+        assert (reply.status, "RateLimit" in reply.headers) == (404, False)
+        for left in (3, 1):
+            reply = await client.post(path.format("chain"), headers=ada)
+            assert (reply.status, reply.headers["RateLimit"][:14]) == (200, f'"research";r={left}')
+        # All of it or nothing: what is left stays for a step of it.
+        reply = await client.post(path.format("chain"), headers=ada)
+        problem = await reply.json()
+        assert (reply.status, problem["violated-policies"]) == (429, ["research"])
+        assert "this is 2 requests, and 1 are left of 7 an hour" in problem["detail"]
+        one = f"/api/v1/search/operations/{step}/replay"
+        assert (await client.post(one, headers=ada)).status == 200
+        assert (await client.post(one, headers=ada)).status == 429
 
 
 async def test_a_users_webhooks_do_not_reach_the_machine(settings: Settings) -> None:

@@ -122,12 +122,15 @@ async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock)
 async def test_what_a_former_worker_left_goes_on(
     users: UserRuntimes, runtime: Runtime, clock: Clock
 ) -> None:
+    file = runtime.settings.home / "left.jsonl"
+    file.write_text('{"kind": "note", "text": "what was left"}\n')
     for user in ("ada", "bob"):
         async with users.lent(user) as theirs:
             await fill(theirs, draft("s1", "a note about tides"))
             if user == "ada":
                 await theirs.jobs.close()
-                await theirs.database.write(jobs.create, "j1", "audit", {})
+                params = {"source": "jsonl", "path": str(file)}
+                await theirs.database.write(jobs.create, "j1", "import", params)
     await users.close()
     home = runtime.settings.home / "users" / "eve"
     home.mkdir()
@@ -188,8 +191,9 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
     async with users.lent("ada") as theirs:
         await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
         page = await theirs.engine.search(SearchQuery("tides", mode="vector"))
-        assert (page.total, page.report.legs[0].state, page.report.coverage) == (4, "ok", 1.0)
-        assert (theirs.index.name, theirs.index.state) == ("exact", "ready")
+        (leg,) = page.report.legs
+        assert (page.total, leg.state, leg.detail, page.report.coverage) == (4, "ok", "exact", 1.0)
+        assert theirs.index.state == "off"
         assert theirs.settings.home == runtime.settings.home / "users" / "ada"
         assert not theirs.settings.chroma_dir.exists()
 

@@ -9,9 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.errors import StorageError
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
@@ -29,16 +31,18 @@ NOW = 1_700_000_000_000
 async def delivering(database: Database, *allowed: str) -> AsyncIterator[Deliveries]:
     out = Deliveries(database, Sender(lambda: SECRET, allowed))
     task = asyncio.create_task(out.run())
-    yield out
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    await out.close()
+    try:
+        yield out
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await out.close()
 
 
-async def told(database: Database, url: str, **data: Any) -> str:
-    message, body = new_message("test.happened", NOW, data)
-    await database.write(stored.add, message, "test.happened", url, body, NOW)
+async def told(database: Database, url: str, at: int = NOW, **data: Any) -> str:
+    message, body = new_message("test.happened", at, data)
+    await database.write(stored.add, message, "test.happened", url, body, at)
     return message
 
 
@@ -164,11 +168,74 @@ async def test_one_that_is_cut_off_by_the_end_of_the_worker_is_sent_again(
 async def test_a_slow_receiver_does_not_keep_the_others_waiting(database: Database) -> None:
     async with receiving(200) as slow, receiving(200) as quick:
         slow.hold = asyncio.Event()
-        await told(database, slow.url)
-        message = await told(database, quick.url)
+        waiting = await told(database, slow.url)
+        async with delivering(database, slow.authority, quick.authority) as out:
+            await slow.wait_for(1)
+            message = await told(database, quick.url)
+            out.wake()
+            assert (await until(database, message, 1)).state == "delivered"
+            assert (await until(database, waiting, 0)).attempts == 0
+            slow.hold.set()
+
+
+async def test_messages_to_one_receiver_go_one_by_one_in_their_order(database: Database) -> None:
+    async with receiving(200) as slow, receiving(200) as quick:
+        slow.hold = asyncio.Event()
+        # Two paths of it: whom a message is for is told by the host, which is what is slow.
+        sent = [await told(database, f"{slow.url}/{n % 2}", at=NOW + n) for n in range(12)]
+        message = await told(database, quick.url, at=NOW + 12)
         async with delivering(database, slow.authority, quick.authority):
             assert (await until(database, message, 1)).state == "delivered"
+            assert ids(slow.messages) == sent[:1]
             slow.hold.set()
+            assert ids(await slow.wait_for(12)) == sent
+            assert (await until(database, sent[-1], 1)).state == "delivered"
+
+
+async def test_so_many_receivers_are_told_at_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries, "AT_ONCE", 2)
+    async with receiving(200) as first, receiving(200) as second, receiving(200) as third:
+        receivers = (first, second, third)
+        first.hold = second.hold = asyncio.Event()
+        sent = [await told(database, r.url, at=NOW + n) for n, r in enumerate(receivers)]
+        async with delivering(database, *(each.authority for each in receivers)):
+            await first.wait_for(1)
+            await second.wait_for(1)
+            assert third.messages == []
+            first.hold.set()
+            for message in sent:
+                assert (await until(database, message, 1)).state == "delivered"
+
+
+class FullStore(Database):
+    """A store in which it cannot be noted what became of ``message``."""
+
+    message = ""
+
+    async def write(self, query: Any, *args: Any, **kwargs: Any) -> Any:
+        if query is stored.end and args[0] == self.message:
+            raise StorageError("the disk is full")
+        return await super().write(query, *args, **kwargs)
+
+
+async def test_what_was_sent_and_cannot_be_noted_is_not_sent_again_at_once(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    full = await FullStore.open(database.path)
+    assert isinstance(full, FullStore)
+    async with receiving(200) as receiver, receiving(200) as other:
+        full.message = await told(full, receiver.url)
+        async with delivering(full, receiver.authority, other.authority) as out:
+            await receiver.wait_for(1)
+            for _ in range(3):
+                later = await told(full, other.url)
+                out.wake()
+                assert (await until(full, later, 1)).state == "delivered"
+        assert ids(receiver.messages) == [full.message]
+    await full.close()
+    assert "the disk is full" in caplog.text
 
 
 async def test_what_ended_is_kept_for_a_week(database: Database) -> None:

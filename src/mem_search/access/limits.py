@@ -31,12 +31,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a policy has left: ``remaining`` requests within the next ``reset`` seconds."""
+    """What a policy has left: ``remaining`` requests within the next ``reset`` seconds.
+
+    ``count`` is how many were asked for at once.
+    """
 
     policy: Policy
     granted: bool
     remaining: int
     reset: int
+    count: int = 1
 
 
 class Window:
@@ -45,22 +49,24 @@ class Window:
     def __init__(self) -> None:
         self._taken: deque[int] = deque()
 
-    def take(self, policy: Policy, now: int) -> Allowance:
-        """Let one more through if the policy has room for it."""
+    def take(self, policy: Policy, now: int, count: int = 1) -> Allowance:
+        """Let ``count`` more through if the policy has room for all of them."""
         taken, lasting = self._taken, 1000 * policy.seconds
         while taken and taken[0] <= now - lasting:
             taken.popleft()
-        granted = len(taken) < policy.quota
+        missing = len(taken) + count - policy.quota
+        granted = missing <= 0
         if granted:
-            taken.append(now)
-        # Until then nothing comes back: the oldest that counts leaves the window. With a quota
-        # that was lowered, it takes more than one of them to make room.
-        leaving = taken[max(0, len(taken) - policy.quota)] if taken else now
+            taken.extend([now] * count)
+        # Until then nothing comes back, or not enough: with several at once, or a quota that was
+        # lowered, more than one that counts has to leave the window to make room.
+        leaving = taken[min(max(1, missing), len(taken)) - 1] if taken else now
         return Allowance(
             policy,
             granted,
             remaining=max(0, policy.quota - len(taken)),
             reset=-(-(leaving + lasting - now) // 1000),
+            count=count,
         )
 
 
@@ -71,8 +77,8 @@ class Meters:
         self._clock = clock
         self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
 
-    def count(self, user: str, policy: Policy) -> Allowance | None:
-        """Count one request of ``user``, if there is room; None where there is no limit."""
+    def count(self, user: str, policy: Policy, count: int = 1) -> Allowance | None:
+        """Count requests of ``user``, if there is room; None where there is no limit."""
         if not policy.quota:
             return None
         key = (user, policy.name)
@@ -80,15 +86,22 @@ class Meters:
         self._windows.move_to_end(key)
         if len(self._windows) > MOST_WINDOWS:
             self._windows.popitem(last=False)
-        return window.take(policy, self._clock())
+        return window.take(policy, self._clock(), count)
 
 
 def refused(allowance: Allowance) -> LimitReached:
     """What somebody is told who asked too much."""
-    policy = allowance.policy
-    return LimitReached(
-        f"the limit of {policy.quota} requests an hour is reached ({policy.name});"
-        f" ask again in {allowance.reset} s",
-        policies=(policy.name,),
-        retry_after=allowance.reset,
-    )
+    policy, count, wait = allowance.policy, allowance.count, f"ask again in {allowance.reset} s"
+    if count == 1:
+        what = f"the limit of {policy.quota} requests an hour is reached ({policy.name}); {wait}"
+    elif count > policy.quota:
+        what = (
+            f"this is {count} requests, and the limit is {policy.quota} an hour ({policy.name});"
+            " ask for them one by one"
+        )
+    else:
+        what = (
+            f"this is {count} requests, and {allowance.remaining} are left of {policy.quota}"
+            f" an hour ({policy.name}); {wait}, or for them one by one"
+        )
+    return LimitReached(what, policies=(policy.name,), retry_after=allowance.reset)

@@ -85,7 +85,8 @@ def _handed_over(client: Client, source: str, path: str) -> str:
         if source != "jsonl":
             raise
         with Path(path).open("rb") as file:
-            job = client.upload("/api/import/jsonl", file)["job"]
+            named = [("name", Path(path).name)]
+            job = client.upload("/api/import/jsonl", file, named)["job"]
     return str(job)
 
 

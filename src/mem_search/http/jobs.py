@@ -44,6 +44,17 @@ class ImportBody(BaseModel):
     path: str = Field(description="An absolute path on the worker's machine")
 
 
+class UploadParameters(Parameters):
+    """What to call what is sent."""
+
+    name: str = Field(
+        default="",
+        max_length=255,
+        pattern=r"^[^/\x00-\x1f\x7f]*$",
+        description="What to call it in jobs and in the ledger: a name, no path",
+    )
+
+
 class Newest(Parameters):
     """How many jobs to list."""
 
@@ -77,8 +88,10 @@ async def import_upload(call: Call) -> web.StreamResponse:
     if not call.request.can_read_body:
         raise MissingField("send the records as the body, one JSON object a line", field="body")
     await check_jobs(call.request, call.runtime)  # before it is kept, not only after
-    path = await spool.keep(call.runtime.settings.home, _chunks(call.request))
-    return await _submit(call, "import", {"source": "jsonl", "path": str(path), "spooled": True})
+    file = await spool.keep(call.runtime.settings.spool_dir, _chunks(call.request))
+    name = call.asked(UploadParameters).name or file.name
+    params = {"source": "jsonl", "path": name, "spooled": file.name}
+    return await _submit(call, "import", params)
 
 
 async def newest(call: Call) -> web.StreamResponse:

@@ -14,9 +14,9 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.levels import Circumstances, Level, level_of
-from mem_search.access.limits import Meters, Policy, refused
+from mem_search.access.limits import HOUR, Meters, Policy, refused
 from mem_search.access.patterns import flags
-from mem_search.errors import LimitReached
+from mem_search.errors import InputError, LimitReached
 from mem_search.http.opening import OPENING
 from mem_search.http.problems import REQUEST_ID
 from mem_search.http.standing import STANDING
@@ -41,11 +41,18 @@ def searches(*models: type[BaseModel] | None) -> bool:
     return "query" in fields and "anchor" not in fields
 
 
-def admit(request: web.Request, text: str, *, research: bool = False, agent: bool = False) -> None:
+def admit(
+    request: web.Request,
+    text: str,
+    *,
+    research: bool = False,
+    agent: bool = False,
+    count: int = 1,
+) -> None:
     """Count one search for ``text`` and look at it, as the level of whoever asks has it.
 
-    ``research``: a step of deep research. ``agent``: asked over MCP, where one request may
-    search or not. Raises LimitReached.
+    ``research``: a step of deep research, or ``count`` of them. ``agent``: asked over MCP, where
+    one request may search or not. Raises LimitReached.
     """
     standing = request[STANDING]
     caller = standing.caller
@@ -54,7 +61,7 @@ def admit(request: web.Request, text: str, *, research: bool = False, agent: boo
         return
     standing.level = level
     policy = policy_of(request.app[OPENING].settings, level, research=research)
-    allowance = request.app[METERS].count(caller.user, policy)
+    allowance = request.app[METERS].count(caller.user, policy, count)
     if allowance is not None:
         standing.allowances[policy.name] = allowance
         if not allowance.granted:
@@ -106,6 +113,32 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
             f"{most} jobs are under way already; wait until one has ended: GET /api/jobs",
             policies=("jobs",),
             retry_after=5,
+        )
+
+
+async def check_schedule(
+    request: web.Request, runtime: Runtime, name: str, every: int | None
+) -> None:
+    """Whether the saved search ``name`` may run each ``every`` seconds, beside all others.
+
+    Asked once, so that no run is refused later and none takes from what its user may ask
+    themselves. Raises InputError where all would run more often than searches are allowed.
+    """
+    standing = request[STANDING]
+    most = request.app[OPENING].settings.limit_searches
+    if level_of(Circumstances(standing.caller, standing.remote)) is Level.TRUSTED or not most:
+        return
+    others = [
+        each.every_seconds
+        for each in await runtime.saved.listed()
+        if each.every_seconds and each.name.lower() != name.lower()
+    ]
+    runs = sum(HOUR / seconds for seconds in (every, *others) if seconds)
+    if every and runs > most:
+        raise InputError(
+            f"all schedules would ask {runs:.4g} times an hour, more than the limit of {most}"
+            " (search); ask less often, or give another saved search no schedule",
+            field="every",
         )
 
 

@@ -100,7 +100,7 @@ class Opening:
         try:
             async with open_runtime(self.settings) as runtime:
                 self.store_id = await runtime.database.read(stats.store_id)
-                await asyncio.to_thread(sweep, self.settings.home)
+                await asyncio.to_thread(sweep, self.settings.spool_dir)
                 await asyncio.to_thread(sweep_removed, self.settings.home)
                 await self._open_to(runtime)
         except MemSearchError as error:

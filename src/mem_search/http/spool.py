@@ -1,4 +1,4 @@
-"""Where an uploaded file lies until its job has read it: ``spool/`` in the home.
+"""Where an uploaded file lies until its job has read it: ``Settings.spool_dir``.
 
 A job may be resumed by a later worker, so a file is left where it is when it was handed over;
 ``sweep`` removes what is older than a day, at start.
@@ -20,15 +20,11 @@ log = logging.getLogger(__name__)
 KEEP_SECONDS = 24 * 3600.0
 
 
-def folder(home: Path) -> Path:
-    return home / "spool"
-
-
-def sweep(home: Path, now: float | None = None) -> int:
+def sweep(folder: Path, now: float | None = None) -> int:
     """Remove files older than a day; returns how many."""
     before = (time.time() if now is None else now) - KEEP_SECONDS
     removed = 0
-    for file in folder(home).glob("*.jsonl*"):
+    for file in folder.glob("*.jsonl*"):
         try:
             if file.stat().st_mtime < before:
                 file.unlink()
@@ -38,9 +34,9 @@ def sweep(home: Path, now: float | None = None) -> int:
     return removed
 
 
-async def keep(home: Path, chunks: AsyncIterator[bytes]) -> Path:
+async def keep(folder: Path, chunks: AsyncIterator[bytes]) -> Path:
     """Write ``chunks`` into a new file, whole or not at all. Raises StorageError."""
-    path = folder(home) / f"{uuid.uuid4().hex}.jsonl"
+    path = folder / f"{uuid.uuid4().hex}.jsonl"
     part = path.with_suffix(".jsonl.part")
     try:
         await asyncio.to_thread(path.parent.mkdir, mode=0o700, parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ class _Held:
                 await asyncio.wait([after])
             await asyncio.to_thread(_make, settings.home)
             async with open_runtime(settings, shared=model) as runtime:
-                await asyncio.to_thread(sweep, settings.home)
+                await asyncio.to_thread(sweep, settings.spool_dir)
                 self._opened.set_result(runtime)
                 await self._leave.wait()
         except MemSearchError as error:

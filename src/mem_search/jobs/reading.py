@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mem_search import sources
@@ -39,20 +40,23 @@ class Reader:
         *,
         again: bool = False,
         follow: bool = True,
+        at: Path | None = None,
     ) -> Taken:
         """Read what is new since the stored cursor (``again``: everything).
 
-        ``follow`` keeps a location that grows fresh from now on. Raises SourceError when the
+        ``follow`` keeps a location that grows fresh from now on. ``at`` is where it lies for the
+        time being, of which nobody is told; else it lies at its path. Raises SourceError when the
         location cannot be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
+        lying = location if at is None else replace(location, path=str(at))
         async with self._locks[location.source, location.path]:
             cursor = {} if again else await self._database.read(intake_sql.cursor, location)
             total = Taken()
             quiet = True
             followed = follow and source.follows
             try:
-                batches = await asyncio.to_thread(source.read, location, cursor)
+                batches = await asyncio.to_thread(source.read, lying, cursor)
                 while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
                     quiet = False
                     total += await self._intake.take(location, batch, followed=followed)
@@ -61,16 +65,17 @@ class Reader:
                 if quiet:
                     await self._database.write(intake_sql.save_quiet, location, followed=followed)
             except MemSearchError as error:
+                error.message = error.message.replace(lying.path, location.path)
                 await self._database.write(
                     intake_sql.save_error, location, error.message, followed=followed
                 )
                 raise
         return total
 
-    async def discard(self, location: Location) -> None:
-        """Remove a file of ours that was handed over once, and all trace of where it lay."""
+    async def discard(self, location: Location, file: Path) -> None:
+        """Remove a ``file`` of ours that was handed over once as ``location``."""
         await self._database.write(intake_sql.drop_cursor, location)
-        await asyncio.to_thread(Path(location.path).unlink, missing_ok=True)
+        await asyncio.to_thread(file.unlink, missing_ok=True)
 
 
 def _next(batches: Iterator[Batch], location: Location) -> Batch | None:

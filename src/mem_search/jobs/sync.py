@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from mem_search.errors import MemSearchError, NotFound, SourceError
@@ -50,20 +51,29 @@ class SyncJob:
 class ImportJob:
     """Read one file of one source, whole: what a person hands over is not followed.
 
-    A ``spooled`` file is our own copy of an upload, removed once it was read.
+    ``spooled`` names our own copy of an upload in the folder ``spool``, removed once it was read;
+    ``path`` is then no path, but what whoever sent it calls it.
     """
 
     name = "import"
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, spool: Path) -> None:
         self._reader = reader
+        self._spool = spool
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        location: Location
+        if spooled := params.get("spooled"):
+            location = Location(str(params["source"]), str(params["path"]))
+            file = self._spool / str(spooled)
+            taken = await self._reader.read(location, report, again=True, follow=False, at=file)
+            await self._reader.discard(location, file)
+            return _read(location, taken)
         (location,) = find(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
         )
-        taken: Taken = await self._reader.read(location, report, again=True, follow=False)
-        if params.get("spooled"):
-            await self._reader.discard(location)
-        return {"locations": [{"source": location.source, "path": location.path, **asdict(taken)}]}
+        taken = await self._reader.read(location, report, again=True, follow=False)
+        return _read(location, taken)
+
+
+def _read(location: Location, taken: Taken) -> Mapping[str, Any]:
+    return {"locations": [{"source": location.source, "path": location.path, **asdict(taken)}]}

@@ -21,9 +21,9 @@ LONGEST_WAIT = 3600.0
 class Agenda:
     """Runs one kind of work. ``wake`` after adding to it; ``run`` until cancelled.
 
-    ``do_due`` does all that is due and returns when the next of it is (milliseconds since 1970),
-    None when there is none. While the store cannot be used it is tried again after ``retry``
-    seconds.
+    ``do_due`` does, or begins, all that is due and returns when the next of it is (milliseconds
+    since 1970), None when there is none. While the store cannot be used it is tried again after
+    ``retry`` seconds.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Messages on their way: stored first, then tried until accepted, refused or given up.
 
 A message is at the receiver at least once; its id stays the same, so that the receiver can tell
-a repeated one. What waits is in the store and survives the worker.
+a repeated one. What waits is in the store and survives the worker. Receivers are told side by
+side, each one message after the other: who is slow is waited for by nobody else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from mem_search.errors import StorageError
 from mem_search.storage.agenda import Agenda
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
@@ -33,6 +35,8 @@ JITTER = 0.25
 """A pause is up to this share longer or shorter: many that failed at once come apart."""
 
 AT_ONCE = 8
+"""Receivers that are told at the same time."""
+
 KEEP_MS = 7 * 24 * 3600 * 1000
 _RETRY_SECONDS = 5.0
 
@@ -58,7 +62,9 @@ class Deliveries:
     def __init__(self, database: Database, sender: Sender) -> None:
         self._database = database
         self._sender = sender
-        self._agenda = Agenda("webhooks", self._deliver_due, retry=_RETRY_SECONDS)
+        self._agenda = Agenda("webhooks", self._begin_due, retry=_RETRY_SECONDS)
+        self._attempts = asyncio.TaskGroup()
+        self._busy: set[str] = set()
 
     def check(self, url: str) -> None:
         """Raises RefusedReceiver, naming ``webhook_url``, for a URL that can never be asked."""
@@ -69,19 +75,40 @@ class Deliveries:
         self._agenda.wake()
 
     async def run(self) -> None:
-        """Deliver what is due, then wait for what comes due or is added."""
-        await self._agenda.run()
+        """Deliver what is due, then wait for what comes due or is added; once."""
+        async with self._attempts:
+            await self._agenda.run()
 
     async def close(self) -> None:
         """Close connections; what waits is delivered after the next start."""
         await self._sender.close()
 
-    async def _deliver_due(self) -> int | None:
-        """Try all that is due; when the next one is."""
-        while due := await self._database.read(stored.due, _now(), AT_ONCE):
-            await asyncio.gather(*(self._deliver(each) for each in due))
-        await self._database.write(stored.expire, _now() - KEEP_MS)
-        return await self._database.read(stored.next_at)
+    async def _begin_due(self) -> int | None:
+        """Begin with what is due for those who are free; when the next one is due.
+
+        Whoever becomes free wakes the agenda, so what has to wait for that is no next one.
+        """
+        now, busy = _now(), set(self._busy)  # before reading: who ends meanwhile is read as due
+        await self._database.write(stored.expire, now - KEEP_MS)
+        heads: dict[str, str] = {}
+        for message, url in await self._database.read(stored.due, now):
+            heads.setdefault(_receiver(url), message)
+        free = [receiver for receiver in heads if receiver not in busy][: AT_ONCE - len(busy)]
+        found = await self._database.read(stored.fetch, [heads[receiver] for receiver in free])
+        for receiver in free:
+            self._busy.add(receiver)
+            self._attempts.create_task(self._attend(receiver, found[heads[receiver]]))
+        return await self._database.read(stored.next_at, now)
+
+    async def _attend(self, receiver: str, delivery: Delivery) -> None:
+        try:
+            await self._deliver(delivery)
+        except StorageError as error:
+            log.warning("webhook %s was tried, which could not be stored: %s", delivery.id, error)
+            await asyncio.sleep(_RETRY_SECONDS)  # it is still due, and would be sent at once
+        finally:
+            self._busy.discard(receiver)
+            self._agenda.wake()
 
     async def _deliver(self, delivery: Delivery) -> None:
         attempt = await self._sender.send(delivery.url, delivery.id, delivery.body)
@@ -108,6 +135,11 @@ class Deliveries:
         await self._database.write(
             stored.end, delivery.id, state, status=status, error=error, at=_now()
         )
+
+
+def _receiver(url: str) -> str:
+    """Whom a message is for: scheme, host and port of its URL."""
+    return "/".join(url.split("/", 3)[:3]).lower()
 
 
 def _now() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from mem_search.errors import NotFound
+from mem_search.http.limits import admit
 from mem_search.http.replies import json_reply, prefers_text
 from mem_search.http.routing import Call
 from mem_search.http.v1.lists import (
@@ -79,19 +80,17 @@ async def replay_session(call: Call) -> web.StreamResponse:
     """Do every operation of a session again, in their order."""
     results = call.asked(SessionReplayParameters).results
     replays = call.runtime.replays
-    done, left = [], []
-    for operation in await replays.session(_id(call)):
-        if operation.redacted:
-            left.append(operation.id)
-        else:
-            done.append(await replays.replay(operation))
+    steps = await replays.session(_id(call))
+    again = [step for step in steps if not step.redacted]
+    admit(call.request, "", research=True, count=max(1, len(again)))
+    done = [await replays.replay(step) for step in again]
     return json_reply(
         {
             "session_id": _id(call),
             "identical": all(each.is_identical for each in done),
             "index_unchanged": all(each.is_same_index for each in done),
             "operations": [_replay(call, each, results=results) for each in done],
-            "not_replayed": left,
+            "not_replayed": [step.id for step in steps if step.redacted],
         }
     )
 

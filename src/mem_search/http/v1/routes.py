@@ -34,7 +34,7 @@ REMEMBERED = (
     POST("/api/v1/search/operations/{id}/replay", research.replay, "Do a step again and tell what differs", "research", ReplayParameters, research=True, answers=shapes.Replayed, refuses=(409,)),
     GET("/api/v1/search/sessions", research.sessions, "Research sessions, last active first", "research", Listing, answers=shapes.ResearchSessions),
     GET("/api/v1/search/sessions/{id}", research.session, "A research session as trees", "research", answers=shapes.SessionTree),
-    POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Do all steps of a session again", "research", SessionReplayParameters, research=True, answers=shapes.ReplayedSession),
+    POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Do all steps of a session again", "research", SessionReplayParameters, answers=shapes.ReplayedSession, refuses=(429,)),
     GET("/api/v1/search/sessions/{id}/export", research.export, "A session with its citations", "research", ExportParameters, replies=("text/markdown",), answers=shapes.ExportedSession),
     DELETE("/api/v1/search/sessions/{id}", research.forget, "Forget a research session", "research", write=True, answers=shapes.Deleted),
     GET("/api/v1/saved-searches", saved.listed, "Saved searches", "saved", answers=shapes.SavedSearches),

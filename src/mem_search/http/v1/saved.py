@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
-from mem_search.http.limits import admit
+from mem_search.http.limits import admit, check_schedule
 from mem_search.http.problems import Fault, Invalid
 from mem_search.http.reading import number_in_path
 from mem_search.http.replies import json_reply
@@ -93,6 +93,7 @@ async def create(call: Call) -> web.StreamResponse:
     """Save a search; it tells of what is stored from now on."""
     asked = call.sent(SavedSearchBody)
     plan = asked.plan()
+    await check_schedule(call.request, call.runtime, asked.name, plan.every)
     with _faults_in_search():
         saved = await call.runtime.saved.create(asked.name, plan, Asked(plan.query, call.now))
     reply = json_reply(_saved(saved), status=201)
@@ -115,6 +116,7 @@ async def one(call: Call) -> web.StreamResponse:
 async def change(call: Call) -> web.StreamResponse:
     """Another question, schedule or way to tell; another question looks from now on."""
     plan = call.sent(SavedSearchPlan).plan()
+    await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
         saved = await call.runtime.saved.change(_name(call), plan, Asked(plan.query, call.now))
     return json_reply(_saved(saved))

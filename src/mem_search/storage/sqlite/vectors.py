@@ -83,18 +83,6 @@ def read(
     return [VectorEntry(*row[:5]) for row in rows], unpack([row[5] for row in rows], dimensions)
 
 
-def page(
-    connection: sqlite3.Connection, model: int, dimensions: int, after: int, limit: int
-) -> tuple[list[int], Vectors]:
-    """(entries, their vectors): the next ``limit`` behind the entry ``after``, in order."""
-    rows = connection.execute(
-        "select entry_id, vector from vectors where model_id = ? and entry_id > ?"
-        " order by entry_id limit ?",
-        (model, after, limit),
-    ).fetchall()
-    return [row[0] for row in rows], unpack([row[1] for row in rows], dimensions)
-
-
 def of_equal_content(
     connection: sqlite3.Connection, model: int, hashes: Sequence[bytes]
 ) -> dict[bytes, dict[int, bytes]]:

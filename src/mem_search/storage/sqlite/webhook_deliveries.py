@@ -44,20 +44,20 @@ def add(
     )
 
 
-def due(connection: sqlite3.Connection, now: int, limit: int) -> list[Delivery]:
-    """Those to try now, the longest waiting first."""
-    rows = connection.execute(
-        f"select {_COLUMNS} from webhook_deliveries where state = 'pending' and next_at <= ?"
-        " order by next_at, id limit ?",
-        (now, limit),
-    )
-    return [_delivery(row) for row in rows]
+def due(connection: sqlite3.Connection, now: int) -> list[tuple[str, str]]:
+    """(id, url) of those to try now, the longest waiting first."""
+    return connection.execute(
+        "select id, url from webhook_deliveries where state = 'pending' and next_at <= ?"
+        " order by next_at, created_at, id",
+        (now,),
+    ).fetchall()
 
 
-def next_at(connection: sqlite3.Connection) -> int | None:
-    """When the next one is to be tried; None when nothing waits."""
+def next_at(connection: sqlite3.Connection, now: int) -> int | None:
+    """When the first one that is not due yet is to be tried; None when there is none."""
     (at,) = connection.execute(
-        "select min(next_at) from webhook_deliveries where state = 'pending'"
+        "select min(next_at) from webhook_deliveries where state = 'pending' and next_at > ?",
+        (now,),
     ).fetchone()
     return None if at is None else int(at)
 
