@@ -13,10 +13,10 @@ import time
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from mem_search.contracts import Embedder, Question, Retriever
+from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import open_embedder
 from mem_search.embedders.missing import MissingEmbedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
@@ -27,7 +27,6 @@ from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reading import Reader
 from mem_search.jobs.sync import ImportJob, SyncJob
 from mem_search.jobs.upkeep import AuditJob, RebuildJob
-from mem_search.rankings import Ranking
 from mem_search.records import by_name, kind_called
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -60,13 +59,6 @@ Index = ChromaIndex | OffIndex
 
 FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
-
-
-class ExactVectorRetriever(VectorRetriever):
-    """The vector leg of a store that has no index because it needs none: it answers exactly."""
-
-    async def rank(self, question: Question, depth: int) -> Ranking:
-        return await super().rank(replace(question, exact=True), depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +157,11 @@ async def open_runtime(
                 RebuildJob(indexer),
             ),
         )
-        vector_leg = ExactVectorRetriever if few else VectorRetriever
         legs: tuple[Retriever, ...] = (
             KeywordRetriever(database, corpus, owners, columns),
-            vector_leg(database, index, embedder, rows, asking, corpus, owners, columns),
+            VectorRetriever(
+                database, index, embedder, rows, asking, corpus, owners, columns, scans=few
+            ),
         )
         engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
         searches = SearchLog(database, on=settings.search_log)

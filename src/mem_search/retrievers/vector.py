@@ -52,7 +52,10 @@ RARE = 500
 
 
 class VectorRetriever:
-    """Cosine similarity in the space of one embedding model."""
+    """Cosine similarity in the space of one embedding model.
+
+    ``scans`` is for a store that has no index because it needs none: every answer is exact.
+    """
 
     name = LEG
     scores_early = True
@@ -67,7 +70,10 @@ class VectorRetriever:
         corpus: Callable[[], Awaitable[Corpus]],
         owners: PassageOwners,
         columns: RecordColumns,
+        *,
+        scans: bool = False,
     ) -> None:
+        self._scans = scans
         self._database = database
         self._owners = owners
         self._index = index
@@ -79,7 +85,7 @@ class VectorRetriever:
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         text, filters = question.text, question.filters
-        if question.exact:
+        if question.exact or self._scans:
             passages = await self._scan.passages(filters)
             return await self._scan.among(await self._vector(text), passages, depth)
         if filters:
