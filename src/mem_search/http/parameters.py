@@ -9,7 +9,17 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mem_search.http.values import Boosts, End, Kinds, SearchMode, Start, Text, TimeZone, Words, kind_of
+from mem_search.http.values import (
+    Boosts,
+    End,
+    Kinds,
+    SearchMode,
+    Start,
+    Text,
+    TimeZone,
+    Words,
+    kind_of,
+)
 from mem_search.model import DateRange, Filters, Kind, Order, SearchQuery
 
 Format = Literal["index", "full", "json"]
