@@ -339,7 +339,8 @@ class SearchReport:
     """How the search was really done: every reply carries it.
 
     ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
-    seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are whole questions that were perhaps meant, where little was found.
+    seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
+    whole questions that were perhaps meant, where little was found.
     """
 
     requested: Mode

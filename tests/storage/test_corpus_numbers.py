@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from runtimes import fill
-
 from mem_search.model import Draft
 from mem_search.storage.sqlite import stats
 from mem_search.wiring import Runtime
+from runtimes import fill
 
 
 async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runtime) -> None:
