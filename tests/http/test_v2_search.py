@@ -313,6 +313,9 @@ async def test_the_query_language_holds_here_too(post: Post) -> None:
         data = await post(path, query="spaces type:memory -tag:team")
         assert set(titles(data)) == {"Spaces"}
         assert data["analyzed_query"]["read_as"]["excluded"] == ["tag:team"]
+    data = await post(VECTOR, query="tabs type:fact")
+    assert titles(data) == ["Tabs"]
+    assert data["analyzed_query"]["filters_applied"] is True
 
 
 async def test_an_unclosed_quote_is_read_as_text_and_told(post: Post) -> None:
