@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mem_search.model import Draft
 from mem_search.storage.sqlite import stats
+from mem_search.storage.sqlite.searchable import last_indexed
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -21,5 +22,6 @@ async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runt
     )
     waiting = await runtime.database.read(stats.corpus)
     assert (waiting.waiting, waiting.waiting_since) == (2, 2000)
+    assert await runtime.database.read(last_indexed) == 1000
     assert waiting.index_age(5.5) == 3.5
     assert waiting.index_age(1.0) == 0.0

@@ -16,7 +16,6 @@ class Totals:
     indexed: int
     first_at: int | None
     last_at: int | None
-    last_stored_at: int | None
 
     @property
     def coverage(self) -> float:
@@ -30,8 +29,8 @@ def totals(connection: sqlite3.Connection) -> Totals:
     )
     passages, waiting = progress(connection)
     (indexing,) = connection.execute("select count(*) from outbox where step = 'index'").fetchone()
-    first, last, stored = connection.execute(
-        "select min(created_at), max(created_at), max(stored_at) from records"
+    first, last = connection.execute(
+        "select min(created_at), max(created_at) from records"
     ).fetchone()
     return Totals(
         records=records,
@@ -40,7 +39,6 @@ def totals(connection: sqlite3.Connection) -> Totals:
         indexed=passages - waiting,
         first_at=first,
         last_at=last,
-        last_stored_at=stored,
     )
 
 
