@@ -52,9 +52,10 @@ async def test_what_waited_when_it_closed_is_done_after_it_opens(tmp_path: Path)
     settings = small(tmp_path / "home")
     async with open_runtime(settings, background=False) as runtime:
         await runtime.intake.take(THERE, Batch(drafts=(drafts.draft("a", "hello there"),)))
-        page = await runtime.engine.search(SearchQuery("hello"))
+        page = await runtime.front.search(SearchQuery("hello"), "")
         assert (page.total, page.report.coverage) == (1, 0)
+        assert 0 < page.report.index_age_s < 3600
     async with open_runtime(settings) as runtime:
         await settled(runtime)
-        page = await runtime.engine.search(SearchQuery("hello", mode="vector"))
-        assert (page.total, page.report.coverage) == (1, 1)
+        page = await runtime.front.search(SearchQuery("hello", mode="vector"), "")
+        assert (page.total, page.report.coverage, page.report.index_age_s) == (1, 1, 0)

@@ -338,13 +338,16 @@ class Analyzed:
 class SearchReport:
     """How the search was really done: every reply carries it.
 
-    ``suggestions`` are whole questions that were perhaps meant, where little was found.
+    ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
+    seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
+    whole questions that were perhaps meant, where little was found.
     """
 
     requested: Mode
     realised: Literal["hybrid", "keyword", "vector", "filter"]
     legs: tuple[LegReport, ...] = ()
     coverage: float = 1.0
+    index_age_s: float = 0.0
     took_ms: float = 0.0
     notices: tuple[str, ...] = ()
     analyzed: Analyzed = Analyzed()

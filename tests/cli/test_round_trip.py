@@ -72,6 +72,13 @@ def test_the_quick_path_and_the_framework_print_the_same(filled: Home) -> None:
     assert filled.ok("unified", "--", "auth") == quick
 
 
+def test_why_a_record_stands_where_it_does_is_printed_on_request(filled: Home) -> None:
+    assert "why:" not in filled.ok("search", "auth")
+    assert "    why: keyword " in filled.ok("search", "auth", "--explain")
+    found = json.loads(filled.ok("search", "auth", "--explain", "--json"))["results"]
+    assert "keyword.weight" in found[0]["scores"]
+
+
 def test_nothing_found_is_exit_1(filled: Home) -> None:
     done = filled.run("unified", "--project", "nowhere")
     assert done.returncode == 1

@@ -53,9 +53,10 @@ async def test_the_surroundings_of_a_record_are_a_graph(get: Get, plan: str) -> 
     ]  # fmt: skip
     assert body["nodes"][1]["title"] == "First step"
     assert body["nodes"][1]["score"] == 1.0
+    said = {"from": step, "created_at": body["nodes"][1]["created_at"]}
     assert body["edges"] == [
-        {"from": step, "to": far, "type": "leads_to", "strength": 1.0, "origin": "given"},
-        {"from": step, "to": plan, "type": "mentions", "strength": 0.9, "origin": "found"},
+        {**said, "to": far, "type": "leads_to", "strength": 1.0, "origin": "given"},
+        {**said, "to": plan, "type": "mentions", "strength": 0.9, "origin": "found"},
     ]
     assert body["stats"] == {"seed_count": 1, "cloud_count": 2, "edge_count": 2, "reached": 2}
     assert [n["id"] for n in (await get(f"/api/graph/{plan}", depth=1))["nodes"]] == [plan, step]
@@ -67,6 +68,10 @@ async def test_the_surroundings_of_a_record_are_a_graph(get: Get, plan: str) -> 
 async def test_records_of_one_session_are_related(get: Get, numbers: dict[str, int]) -> None:
     body = await get(f"/api/graph/observation:{numbers['o1']}", depth=1)
     assert {edge["type"] for edge in body["edges"]} == {"follows", "same_session"}
+    created = {node["id"]: node["created_at"] for node in body["nodes"]}
+    for edge in body["edges"]:
+        # Nobody said what is derived: it holds since the newer of both ends is there.
+        assert edge["created_at"] == max(created[edge["from"]], created[edge["to"]])
     assert {node["id"] for node in body["nodes"][1:]} == {
         f"session_summary:{numbers['s1']}", f"observation:{numbers['o2']}",
     }  # fmt: skip

@@ -195,6 +195,8 @@ async def test_projects_and_stats_count_what_is_stored(get: Get) -> None:
     projects = (await get("/api/projects"))["projects"]
     assert [(p["name"], p["records"]) for p in projects] == [("api", 1), ("web", 4), ("ui", 25)]
     stats = await get("/api/stats")
+    told = (await get("/api/v2/search/stats"))["data"]
+    assert stats["last_indexed"] == told["last_indexed"]
     assert stats["records"]["observation"] == 28
     assert 0 <= stats["embedding_coverage"] <= 1
     assert stats["index"]["state"] == "off"

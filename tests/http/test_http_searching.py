@@ -101,6 +101,20 @@ async def test_repeated_and_comma_separated_values_are_alternatives(client: Clie
     assert (await one.json())["results"] == (await other.json())["results"] != []
 
 
+async def test_the_mode_may_be_given_as_the_search_type(client: Client, get: Get) -> None:
+    for word, legs in (
+        ("keyword", ["keyword"]),
+        ("semantic", ["vector"]),
+        ("hybrid", ["keyword", "vector"]),
+    ):
+        page = await get("/api/search", query="widget", search_type=word, format="json")
+        assert page["search"]["requested"] == ("vector" if word == "semantic" else word)
+        assert [leg["name"] for leg in page["search"]["legs"]] == legs
+    reply = await client.get("/api/search?query=widget&search_type=psychic")
+    assert reply.status == 422
+    assert (await reply.json())["errors"][0]["parameter"] == "search_type"
+
+
 async def test_an_end_day_includes_its_last_moment_in_the_zone_asked_for(get: Get) -> None:
     berlin = {"types": "observations", "tz": "Europe/Berlin", "project": "web", "format": "json"}
     assert (await get("/api/search", until="2025-11-18", **berlin))["total"] == 1

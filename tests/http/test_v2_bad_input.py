@@ -90,3 +90,11 @@ def test_weights_that_sum_to_one_are_taken(one: float, share: float) -> None:
     rest = 1 - one - other
     body = {"query": "x", "bm25_weight": one, "vector_weight": other, "graph_weight": max(0, rest)}
     assert HybridBody.model_validate(body).bm25_weight == one
+
+
+async def test_a_route_that_takes_no_parameter_says_so(empty: Client) -> None:
+    reply = await empty.get("/api/v2/search/stats?limit=1")
+    assert reply.status == 422
+    assert (await reply.json())["errors"] == [
+        {"parameter": "limit", "detail": "unknown parameter; there are none here"}
+    ]

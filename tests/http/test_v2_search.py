@@ -97,6 +97,10 @@ async def test_the_reply_has_the_shape_of_the_contract(filled: Client) -> None:
     assert set(metadata["knowledge_cloud"]) == {"nodes", "edges", "stats"}
     assert metadata["mode"]["realised"] == ["bm25", "vector", "graph"]
     assert metadata["mode"]["coverage"] == 1.0
+    assert metadata["mode"]["index_age_s"] == 0.0
+    for leg in metadata["mode"]["legs"]:
+        assert leg["count"] == metadata["stats"][f"{leg['name']}_count"]
+        assert leg["ms"] >= 0
 
 
 async def test_scores_fall_and_lie_between_zero_and_one(post: Post) -> None:
@@ -159,6 +163,8 @@ async def test_links_bring_in_what_no_word_leads_to(post: Post) -> None:
     assert {tied["id"], first} <= nodes
     assert all({edge["from_id"], edge["to_id"]} <= nodes for edge in cloud["edges"])
     assert cloud["stats"]["edge_count"] == len(cloud["edges"])
+    said = next(edge for edge in cloud["edges"] if edge["type"] == "explains")
+    assert said["created_at"] == tied["created_at"]
 
 
 async def test_without_expansion_there_is_no_graph_in_the_reply(post: Post) -> None:
@@ -169,6 +175,15 @@ async def test_without_expansion_there_is_no_graph_in_the_reply(post: Post) -> N
     assert data["analyzed_query"]["graph_expansion_enabled"] is False
     assert data["items"][0]["metadata"]["graph_context"] is None
     assert data["items"][0]["score"] == pytest.approx(1.0)
+
+
+async def test_where_nothing_is_looked_for_the_graph_is_there_and_empty(post: Post) -> None:
+    data = await post(query="kind:note")
+    assert len(data["items"]) == 2
+    cloud = data["search_metadata"]["knowledge_cloud"]
+    assert (cloud["nodes"], cloud["edges"], cloud["stats"]["seed_count"]) == ([], [], 0)
+    data = await post(query="kind:note", enable_graph_expansion=False)
+    assert "knowledge_cloud" not in data["search_metadata"]
 
 
 async def test_a_weight_of_zero_leaves_its_leg_out(post: Post) -> None:
@@ -298,6 +313,9 @@ async def test_the_query_language_holds_here_too(post: Post) -> None:
         data = await post(path, query="spaces type:memory -tag:team")
         assert set(titles(data)) == {"Spaces"}
         assert data["analyzed_query"]["read_as"]["excluded"] == ["tag:team"]
+    data = await post(VECTOR, query="tabs type:fact")
+    assert titles(data) == ["Tabs"]
+    assert data["analyzed_query"]["filters_applied"] is True
 
 
 async def test_an_unclosed_quote_is_read_as_text_and_told(post: Post) -> None:

@@ -73,6 +73,7 @@ def test_a_page_has_exactly_these_keys() -> None:
             "keyword",
             (LegReport("keyword", "ok", 11, 1.5), LegReport("vector", "off", detail="none")),
             coverage=0.5,
+            index_age_s=7.25,
             took_ms=2.5,
             notices=("no vectors",),
             analyzed=Analyzed(
@@ -116,6 +117,7 @@ def test_a_page_has_exactly_these_keys() -> None:
                 {"name": "vector", "state": "off", "count": 0, "ms": 0.0, "detail": "none"},
             ],
             "coverage": 0.5,
+            "index_age_s": 7.25,
             "took_ms": 2.5,
             "notices": ["no vectors"],
             "suggestions": [],

@@ -57,6 +57,15 @@ def test_a_part_of_a_run_is_found_as_a_phrase(pieces: list[str], data: st.DataOb
     connection.close()
 
 
+@given(st.one_of(RUNS, st.just("")), st.from_regex(r"[a-z]{3,8}[0-9]?", fullmatch=True), RUNS)
+@settings(deadline=None)
+def test_a_word_of_another_script_is_found_between_them(one: str, word: str, other: str) -> None:
+    connection = index(f"{one}{word}{other} and {other}{word}")
+    assert is_found(connection, word)
+    assert is_found(connection, f'"{word}{other}"')
+    connection.close()
+
+
 @given(RUNS, SIGNS)
 @settings(deadline=None)
 def test_a_character_that_does_not_stand_there_is_not_found(run: str, sign: str) -> None:

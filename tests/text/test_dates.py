@@ -219,6 +219,12 @@ def test_now_may_be_in_another_zone_or_wall_time() -> None:
     assert parse_range("today", now=wall, tz=BERLIN) == days("2025-11-17", "2025-11-17")
 
 
+@pytest.mark.parametrize("text", ["9999-12-31", "9999-12", "9999", "9999-W52"])
+def test_the_last_days_of_the_calendar_are_days(text: str) -> None:
+    assert bound(text, end=True) == from_iso("9999-12-31T23:59:59.999Z")
+    assert bound(text, end=False) <= ms("9999-12-31")
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "bogus", "since", "2025-02-30", "2025-13", "25:00", "Feb 30", "0 Oct", "20200728121240",

@@ -21,6 +21,10 @@ from mem_search.text.lit import WORD, lit
         ("検索を改善する", ["再検索"], 1),
         ("naïve—lantern’s", ["naive", "lantern"], 2),
         ("поиск поиска", ["поиск"], 1),
+        ("使用Redis缓存", ["redis"], 1),
+        ("使用Redis缓存", ["缓存", "redis"], 2),
+        ("登录v2を", ["v2"], 1),
+        ("使用Redistribution缓存", ["redis"], 0),
         ("untokened", ["token"], 0),
         ("nothing here", [], 0),
         ("nothing here", [""], 0),
@@ -35,9 +39,9 @@ def test_words_are_recognised_as_the_index_does(text: str, words: list[str], cou
 
 
 def test_places_are_where_the_words_begin() -> None:
-    text = "A lantern, two Lanterns; 再検索を"
+    text = "A lantern, two Lanterns; 再検索をlanternで"
     found = list(lit(("lantern", "検索")).places(text, 0, len(text)))
-    assert found == [(2, "lantern"), (15, "lantern"), (26, "検索")]
+    assert found == [(2, "lantern"), (15, "lantern"), (26, "検索"), (29, "lantern")]
     assert list(lit(("lantern",)).places(text, 3, 24)) == [(15, "lantern")]
 
 

@@ -54,6 +54,21 @@ def test_chinese_japanese_and_korean_words_are_found_inside_a_run() -> None:
     assert not found("我们修复了登录问题并添加了缓存", "天气")
 
 
+def test_a_word_that_touches_chinese_japanese_or_korean_is_found() -> None:
+    for text in ("使用Redis缓存", "Redisを使う", "서버에서 Redis를 재시작", "中a文Redis"):
+        assert found(text, "redis")
+        assert found(text, "Redis")
+        assert found(text, '"redis"')
+    assert found("参考ABC-123号", "ABC-123")
+    assert found("调用getUserName函数", "user")
+    assert found("调用getUserName函数", "getUserName")
+    assert found("2024年的计划", "2024")
+    assert found("使用Redis缓存", '"Redis缓存"')
+    assert not found("使用Redis缓存", "redistribute")
+    # What stands by itself is in the text already.
+    assert parts("use Redis, 缓存") == "缓存 存"
+
+
 def test_a_phrase_must_stand_together_and_other_words_only_help() -> None:
     assert found("the vector index is rebuilt", '"vector index" quickly')
     assert not found("the index of a vector", '"vector index"')

@@ -102,6 +102,7 @@ OPTIONS = (
     Option("--per-session", "per_session", "So many of a session before other sessions.", "N"),
     Option("--boost", "boosts", "recency or importance count, too; may be repeated.", repeats=True),
     Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
+    Option("--explain", "explain", "Say how every score came about.", fixed="true"),
 )
 
 NO_START = "--no-start"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from aiohttp import web
@@ -49,10 +50,11 @@ async def related(call: Call) -> web.StreamResponse:
 
 def graph_json(ref: Ref, cloud: KnowledgeCloud) -> dict[str, Any]:
     """``ref`` first among the nodes, the others best first; edges strongest first."""
+    created = created_at(cloud)
     return {
         "ref": str(ref),
         "nodes": [_node(node) for node in cloud.nodes],
-        "edges": [_edge(edge) for edge in cloud.edges],
+        "edges": [_edge(edge, created) for edge in cloud.edges],
         "stats": {
             "seed_count": cloud.seed_count,
             "cloud_count": len(cloud.nodes) - cloud.seed_count,
@@ -73,13 +75,25 @@ def _node(node: CloudNode) -> dict[str, Any]:
     }
 
 
-def _edge(edge: CloudEdge) -> dict[str, Any]:
+def created_at(cloud: KnowledgeCloud) -> dict[Ref, int]:
+    """When each record of the cloud was created, in milliseconds."""
+    return {node.ref: node.created_at for node in cloud.nodes}
+
+
+def edge_time(edge: CloudEdge, created: Mapping[Ref, int]) -> str:
+    """That of the record that says it; what is derived from both ends is as old as the newer."""
+    ends = (edge.start, edge.end) if edge.origin == "derived" else (edge.start,)
+    return dates.iso(max(created[end] for end in ends))
+
+
+def _edge(edge: CloudEdge, created: Mapping[Ref, int]) -> dict[str, Any]:
     return {
         "from": str(edge.start),
         "to": str(edge.end),
         "type": edge.relation,
         "strength": round(edge.strength, 4),
         "origin": edge.origin,
+        "created_at": edge_time(edge, created),
     }
 
 

@@ -14,6 +14,7 @@ from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Text
 from mem_search.storage.sqlite import intake, outbox, records, stats
+from mem_search.storage.sqlite.searchable import last_indexed
 from mem_search.text import dates
 from mem_search.wiring import Runtime
 
@@ -73,7 +74,7 @@ async def totals(call: Call) -> web.StreamResponse:
             },
             "first": _iso(found.first_at),
             "last": _iso(found.last_at),
-            "last_indexed": _iso(found.last_stored_at),
+            "last_indexed": _iso(await database.read(last_indexed)),
         }
     )
 

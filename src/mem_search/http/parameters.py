@@ -9,8 +9,18 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from mem_search.http.values import Boosts, End, Kinds, Start, Text, TimeZone, Words, kind_of
-from mem_search.model import DateRange, Filters, Kind, Mode, Order, SearchQuery
+from mem_search.http.values import (
+    Boosts,
+    End,
+    Kinds,
+    SearchMode,
+    Start,
+    Text,
+    TimeZone,
+    Words,
+    kind_of,
+)
+from mem_search.model import DateRange, Filters, Kind, Order, SearchQuery
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
@@ -127,7 +137,11 @@ class KindParameters(Narrowed):
         alias="orderBy",
         description="Relevance decides which records make a page; this is the order on it",
     )
-    mode: Mode = Field(default="hybrid", description="Which search")
+    mode: SearchMode = Field(
+        default="hybrid",
+        description="Which search; semantic is vector",
+        json_schema_extra=also("search_type", "searchType"),
+    )
     explain: bool = Field(default=False, description="Say how every score came about")
     fold: bool = Field(
         default=True, description="Put near-duplicates under the best of them, which names them"

@@ -110,7 +110,9 @@ def _meant(word: str, known: Iterable[str]) -> str:
     names = list(known)
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
-    return f"did you mean {folded[near[0]]}?" if near else f"known are {', '.join(names)}"
+    if near:
+        return f"did you mean {folded[near[0]]}?"
+    return f"known are {', '.join(names)}" if names else "there are none here"
 
 
 def _errors(error: ValidationError) -> list[Any]:

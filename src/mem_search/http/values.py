@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mem_search import records
 from mem_search.errors import InputError
 from mem_search.http.timezones import zone
-from mem_search.model import Boost, Ref
+from mem_search.model import Boost, Mode, Ref
 from mem_search.text import dates
 
 LONGEST_VALUE = 4000
@@ -74,6 +74,10 @@ def _ref(text: str) -> str:
         raise refused(error.message) from None
 
 
+def _mode(value: Any) -> Any:
+    return "vector" if value == "semantic" else value
+
+
 def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
     """A fault of the field ``name``, for rules over several fields."""
     return InitErrorDetails(type=refused(message), loc=(name,), input=given)
@@ -103,6 +107,13 @@ def _end(value: Any, info: ValidationInfo) -> Any:
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
+SearchMode = Annotated[
+    Mode,
+    BeforeValidator(
+        _mode, json_schema_input_type=Literal["hybrid", "keyword", "vector", "semantic"]
+    ),
+]
+"""By words, by meaning, or both; ``/api/v1/search`` calls the meaning semantic."""
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
 End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]

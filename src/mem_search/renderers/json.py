@@ -89,6 +89,7 @@ def report_json(report: SearchReport) -> dict[str, Any]:
         "realised": report.realised,
         "legs": [asdict(leg) for leg in report.legs],
         "coverage": report.coverage,
+        "index_age_s": round(report.index_age_s, 3),
         "took_ms": report.took_ms,
         "notices": list(report.notices),
         "suggestions": list(report.suggestions),

@@ -82,7 +82,7 @@ class WeightedSearch:
         asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
         question, analyzed = await understand(self._database, asked, self._kind_of)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
-        coverage, graph, found = await asyncio.gather(
+        corpus, graph, found = await asyncio.gather(
             self._corpus(),
             self._around(ranked.expansion, ranked.hits, question.filters),
             self._found(query, question, ranked),
@@ -92,10 +92,11 @@ class WeightedSearch:
             words=question.words.all,
             analyzed=analyzed,
             legs=ranked.legs,
-            coverage=coverage.coverage,
+            coverage=corpus.coverage,
+            index_age_s=corpus.index_age(time.time()),
             took_ms=ms(started),
             fusion_ms=ranked.fusion_ms,
-            notices=_notices(ranked, coverage.coverage),
+            notices=_notices(ranked, corpus.coverage),
             graph=graph,
         )
 

@@ -69,7 +69,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class WeightedPage:
-    """The answer and how it came about; times in milliseconds.
+    """The answer and how it came about; times in milliseconds, but ``index_age_s`` in seconds.
 
     ``words`` are those of the question that may be lit up in a text.
     """
@@ -81,5 +81,6 @@ class WeightedPage:
     coverage: float
     took_ms: float
     fusion_ms: float
+    index_age_s: float = 0.0
     notices: tuple[str, ...] = ()
     graph: Graph | None = None

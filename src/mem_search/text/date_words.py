@@ -64,25 +64,26 @@ class Clock:
             moment = resolve_imaginary(moment)
         return to_ms(moment)
 
-    def days(self, first: date, after: date) -> Span:
-        """From the first midnight up to the second, exclusive."""
+    def days(self, first: date, length: relativedelta) -> Span:
+        """From one midnight up to another, exclusive, or to the end of the calendar."""
         start = self.ms(datetime.combine(first, time.min))
-        end = self.ms(datetime.combine(after, time.min)) - 1
+        try:
+            end = self.ms(datetime.combine(first + length, time.min)) - 1
+        except (ValueError, OverflowError):  # "until 9999-12-31" is a way to say: without end
+            end = to_ms(datetime.max.replace(tzinfo=UTC))
         return start, max(start, end)  # a day that a zone skipped has no length
 
     def day(self, day: date) -> Span:
-        return self.days(day, day + _DAY)
+        return self.days(day, relativedelta(days=1))
 
     def week(self, day: date) -> Span:
-        monday = day - day.weekday() * _DAY
-        return self.days(monday, monday + 7 * _DAY)
+        return self.days(day - day.weekday() * _DAY, relativedelta(weeks=1))
 
     def month(self, year: int, month: int) -> Span:
-        first = date(year, month, 1)
-        return self.days(first, first + relativedelta(months=1))
+        return self.days(date(year, month, 1), relativedelta(months=1))
 
     def year(self, year: int) -> Span:
-        return self.days(date(year, 1, 1), date(year + 1, 1, 1))
+        return self.days(date(year, 1, 1), relativedelta(years=1))
 
     def hours(self, day: date, first: int, after: int) -> Span:
         start = datetime.combine(day, time.min)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from mem_search.text.words import is_cjk, pairs
+from mem_search.text.words import RUN, is_cjk, pairs
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -20,7 +20,7 @@ class Lit:
     """The words of one question, lower-case. Make it with ``lit``."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
-        runs = [run for word in words for run in WORD.findall(word)]
+        runs = [run for word in words for run in RUN.findall(word)]
         self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
         self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
         roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
@@ -31,9 +31,9 @@ class Lit:
 
     def __call__(self, word: str) -> bool:
         """Whether ``word`` is one of them or inflects one; of a CJK run, whether it has any."""
-        return stem(_plain(word.lower())) in self._stems or any(
-            pair in word for pair in self._pairs
-        )
+        if word.isascii():
+            return stem(word.lower()) in self._stems
+        return next(self._places_in(word), None) is not None
 
     def places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         """Where in ``text[start:end]`` they stand, in order, each with what it stands for."""
@@ -41,14 +41,20 @@ class Lit:
             yield from sorted(self._ascii_places(text, start, end))
             return
         for match in self._likely.finditer(text, start, end):
-            word = match[0]
-            if (root := stem(_plain(word.lower()))) in self._stems:
-                yield match.start(), root
-            elif self._pairs and not word.isascii():
-                for at in range(len(word)):
+            for at, root in self._places_in(match[0]):
+                yield match.start() + at, root
+
+    def _places_in(self, word: str) -> Iterator[tuple[int, str]]:
+        """The same inside of what stands without a space: one word, or several scripts' runs."""
+        for run in RUN.finditer(word):
+            if not is_cjk(run[0]):
+                if (root := stem(_plain(run[0].lower()))) in self._stems:
+                    yield run.start(), root
+            elif self._pairs:
+                for at in range(*run.span()):
                     for pair in self._pairs:
                         if word.startswith(pair, at):
-                            yield match.start() + at, pair
+                            yield at, pair
 
     def _ascii_places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The same in no order. Looking for a few stems is faster than reading every word."""

@@ -32,7 +32,9 @@ CJK = (
 )
 """Chinese, Japanese and Korean, as ranges inside the brackets of a regular expression."""
 
-_RUN = re.compile(f"[{CJK}]+|(?:(?![{CJK}])[^\\W_])+")
+RUN = re.compile(f"[{CJK}]+|(?:(?![{CJK}])[^\\W_])+")
+"""A word: letters and digits, all of them CJK or none."""
+
 _IS_CJK = re.compile(f"[{CJK}]")
 _PHRASE = re.compile(r'"([^"]+)"')
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -116,13 +118,22 @@ def match_expression(words: Words) -> str:
 
 
 def parts(text: str) -> str:
-    """Terms to index beside ``text``: CJK character pairs and the parts of camelCase words."""
+    """Terms to index beside ``text``: CJK character pairs and the parts of camelCase words.
+
+    A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
+    the index takes it all for one word.
+    """
     found: list[str] = []
-    for run in _RUN.findall(unicodedata.normalize("NFC", text)):
+    text = unicodedata.normalize("NFC", text)
+    for match in RUN.finditer(text):
+        run = match[0]
         if _IS_CJK.match(run):
             found += pairs(run)
             found += run[-1:] if len(run) > 1 else ()
-        elif _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
+            continue
+        if _IS_CJK.match(text, match.end()) or _IS_CJK.match(text, max(0, match.start() - 1)):
+            found.append(run.lower())
+        if _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
             pieces = _CAMEL.findall(run)
             if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
                 found += [piece.lower() for piece in pieces]
@@ -151,7 +162,7 @@ def _meaningful(runs: Sequence[str]) -> list[str]:
 
 
 def _runs(text: str) -> list[str]:
-    return [run.lower() for run in _RUN.findall(text)]
+    return [run.lower() for run in RUN.findall(text)]
 
 
 def runs_of(text: str) -> tuple[str, ...]:

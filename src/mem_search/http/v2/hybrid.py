@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from mem_search.http.graph import created_at, edge_time
 from mem_search.http.routing import Call
 from mem_search.http.v2 import filters
 from mem_search.http.v2.asking import ask
@@ -52,7 +53,7 @@ async def search(call: Call) -> web.StreamResponse:
                 "search_method": METHOD,
                 "results_count": len(page.found),
                 "stats": _stats(page),
-                **({"knowledge_cloud": _cloud(page.graph.cloud)} if page.graph else {}),
+                **_drawn(asked, page),
                 "mode": mode(page),
             },
         }
@@ -136,8 +137,16 @@ def _stats(page: WeightedPage) -> dict[str, int]:
 _NAMES = tuple(LEGS.values())
 
 
+def _drawn(asked: HybridBody, page: WeightedPage) -> dict[str, Any]:
+    """The picture, whenever links were to be followed: empty where there was nothing to follow."""
+    if not asked.enable_graph_expansion:
+        return {}
+    cloud = page.graph.cloud if page.graph else KnowledgeCloud((), (), 0, 0)
+    return {"knowledge_cloud": _cloud(cloud)}
+
+
 def _cloud(cloud: KnowledgeCloud) -> dict[str, Any]:
-    edges = cloud.edges[:EDGES]
+    edges, created = cloud.edges[:EDGES], created_at(cloud)
     return {
         "nodes": [
             {
@@ -156,6 +165,7 @@ def _cloud(cloud: KnowledgeCloud) -> dict[str, Any]:
                 "type": edge.relation,
                 "strength": round(edge.strength, 6),
                 "origin": edge.origin,
+                "created_at": edge_time(edge, created),
             }
             for edge in edges
         ],

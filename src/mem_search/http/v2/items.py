@@ -64,9 +64,17 @@ def mode(page: WeightedPage) -> dict[str, Any]:
         "requested": [LEGS[leg.name] for leg in page.legs],
         "realised": [LEGS[leg.name] for leg in page.legs if leg.state != "failed"],
         "legs": [
-            {"name": LEGS[leg.name], "state": leg.state, "detail": leg.detail} for leg in page.legs
+            {
+                "name": LEGS[leg.name],
+                "state": leg.state,
+                "count": leg.count,
+                "ms": leg.ms,
+                "detail": leg.detail,
+            }
+            for leg in page.legs
         ],
         "coverage": page.coverage,
+        "index_age_s": round(page.index_age_s, 3),
         "notices": list(page.notices),
     }
 

@@ -30,7 +30,7 @@ async def search(call: Call) -> web.StreamResponse:
             "analyzed_query": {
                 "original": asked.query,
                 "embedding_generated": bool(page.legs),
-                "filters_applied": bool(query.filters),
+                "filters_applied": bool(query.filters or page.analyzed.demanded),
                 "search_type": METHOD,
                 "include_neighbors": asked.include_neighbors,
                 **reading(page),

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
+
+_WAITING: Final = (
+    "select p.record_id from outbox o join passages p on p.id = o.passage_id"
+    " where o.step in ('embed', 'index')"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +35,20 @@ def searchable(connection: sqlite3.Connection) -> Searchable:
     records = dict(
         connection.execute("select kind, count(*) from records group by kind").fetchall()
     )
-    waiting = (
-        "select p.record_id from outbox o join passages p on p.id = o.passage_id"
-        " where o.step in ('embed', 'index')"
-    )
     (incomplete,) = connection.execute(
-        f"select count(*) from (select distinct record_id from ({waiting}))"
+        f"select count(*) from (select distinct record_id from ({_WAITING}))"
     ).fetchone()
     (relationships,) = connection.execute(
         "select count(*) from edges where to_id is not null"
     ).fetchone()
+    return Searchable(
+        records, sum(records.values()) - incomplete, relationships, last_indexed(connection)
+    )
+
+
+def last_indexed(connection: sqlite3.Connection) -> int | None:
+    """When the newest of the complete records was stored; None while there is none."""
     (last,) = connection.execute(
-        f"select max(stored_at) from records where id not in ({waiting})"
+        f"select max(stored_at) from records where id not in ({_WAITING})"
     ).fetchone()
-    return Searchable(records, sum(records.values()) - incomplete, relationships, last)
+    return None if last is None else int(last)

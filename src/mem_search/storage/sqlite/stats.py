@@ -16,7 +16,6 @@ class Totals:
     indexed: int
     first_at: int | None
     last_at: int | None
-    last_stored_at: int | None
 
     @property
     def coverage(self) -> float:
@@ -30,8 +29,8 @@ def totals(connection: sqlite3.Connection) -> Totals:
     )
     passages, waiting = progress(connection)
     (indexing,) = connection.execute("select count(*) from outbox where step = 'index'").fetchone()
-    first, last, stored = connection.execute(
-        "select min(created_at), max(created_at), max(stored_at) from records"
+    first, last = connection.execute(
+        "select min(created_at), max(created_at) from records"
     ).fetchone()
     return Totals(
         records=records,
@@ -40,7 +39,6 @@ def totals(connection: sqlite3.Connection) -> Totals:
         indexed=passages - waiting,
         first_at=first,
         last_at=last,
-        last_stored_at=stored,
     )
 
 
@@ -55,11 +53,16 @@ def progress(connection: sqlite3.Connection) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What ranking must know of the whole: passages by kind, mean length in characters."""
+    """What ranking must know of the whole: passages by kind, mean length in characters.
+
+    ``waiting`` passages are not in the vector index yet; ``waiting_since`` is when the record of
+    the oldest of these was stored, in milliseconds, None when nothing waits.
+    """
 
     passages: dict[str, int]
     lengths: dict[str, float]
     waiting: int
+    waiting_since: int | None = None
 
     @property
     def size(self) -> int:
@@ -75,6 +78,10 @@ class Corpus:
     def coverage(self) -> float:
         return 1.0 - self.waiting / self.size if self.size else 1.0
 
+    def index_age(self, now: float) -> float:
+        """Seconds that the vector index is behind the store at ``now`` (epoch seconds)."""
+        return 0.0 if self.waiting_since is None else max(0.0, now - self.waiting_since / 1000)
+
 
 def corpus(connection: sqlite3.Connection) -> Corpus:
     """One pass over the passages: worth keeping for a few seconds."""
@@ -86,7 +93,18 @@ def corpus(connection: sqlite3.Connection) -> Corpus:
         passages={kind: count for kind, count, _ in rows},
         lengths={kind: max(1.0, length) for kind, _, length in rows},
         waiting=waiting,
+        waiting_since=_waiting_since(connection) if waiting else None,
     )
+
+
+def _waiting_since(connection: sqlite3.Connection) -> int | None:
+    """Passages are numbered as they are stored: the smallest number of each step is the oldest."""
+    (since,) = connection.execute(
+        "select min(r.stored_at) from passages p join records r on r.id = p.record_id"
+        " where p.id in (select min(passage_id) from outbox where step = 'embed'"
+        "  union all select min(passage_id) from outbox where step = 'index')"
+    ).fetchone()
+    return None if since is None else int(since)
 
 
 def store_id(connection: sqlite3.Connection) -> str:

@@ -17,6 +17,7 @@ from mem_search.storage.sqlite.migrations.m004_research import m004_research
 from mem_search.storage.sqlite.migrations.m005_saved_searches import m005_saved_searches
 from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
 from mem_search.storage.sqlite.migrations.m007_ranking import m007_ranking
+from mem_search.storage.sqlite.migrations.m008_mixed_scripts import m008_mixed_scripts
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -32,6 +33,7 @@ MIGRATIONS = (
     m005_saved_searches,
     m006_tokens,
     m007_ranking,
+    m008_mixed_scripts,
 )
 
 

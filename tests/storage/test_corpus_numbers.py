@@ -1,0 +1,27 @@
+"""What the corpus' numbers say of the vector index."""
+
+from __future__ import annotations
+
+from mem_search.model import Draft
+from mem_search.storage.sqlite import stats
+from mem_search.storage.sqlite.searchable import last_indexed
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+
+async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runtime) -> None:
+    await fill(runtime, *(Draft("note", "jsonl", f"n{n}", f"text {n}") for n in range(3)))
+    settled = await runtime.database.read(stats.corpus)
+    assert (settled.waiting, settled.waiting_since, settled.index_age(1e12)) == (0, None, 0.0)
+    await runtime.database.write(
+        lambda c: c.executescript(
+            "update records set stored_at = 1000 * id;"
+            "insert into outbox select id, case id when 2 then 'index' else 'embed' end"
+            " from passages where id > 1;"
+        )
+    )
+    waiting = await runtime.database.read(stats.corpus)
+    assert (waiting.waiting, waiting.waiting_since) == (2, 2000)
+    assert await runtime.database.read(last_indexed) == 1000
+    assert waiting.index_age(5.5) == 3.5
+    assert waiting.index_age(1.0) == 0.0
