@@ -123,6 +123,7 @@ async def test_a_forgotten_record_is_gone_everywhere(client: Client, get: Get) -
         ("observation:2", "observation:2"),
         ("local:note:6", "note:6"),
         ("S1", "session_summary:1"),
+        ("#S1", "session_summary:1"),
         ("p3", "user_prompt:3"),
         ("2025-11-18", "2025-11-18T00:00:00.000Z"),
         ("2025-11-17T17:40:00Z", "2025-11-17T17:40:00.000Z"),
