@@ -68,6 +68,23 @@ async def test_an_import_reads_a_file_of_the_machine(empty: Client, tmp_path: Pa
     assert [entry["outcome"] for entry in ledger["entries"]] == ["failed"]
 
 
+async def test_kinds_that_number_their_records_alike_are_all_kept(empty: Client) -> None:
+    kinds = ("observation", "session_summary", "user_prompt")
+    alike = tuple({"kind": k, "source_id": "5", "text": f"a quiet {k}"} for k in kinds)
+    for outcome in ("new", "unchanged"):
+        reply = await empty.post("/api/import/jsonl", data=lines_of(alike), headers=NDJSON)
+        state = await ended(empty, (await reply.json())["job"])
+        assert state["result"]["locations"][0][outcome] == len(kinds)
+    found = await (await empty.get("/api/search/unified?query=quiet&format=json")).json()
+    assert found["counts_by_type"] == dict.fromkeys(kinds, 1)
+    exported = await (await empty.get("/api/export", headers=AUTHORIZED)).text()
+    assert [json.loads(line)["source_id"] for line in exported.splitlines()] == [
+        "5",
+        "5#session_summary",
+        "5#user_prompt",
+    ]
+
+
 async def test_import_and_sync_say_what_is_wrong_with_a_place(
     empty: Client, tmp_path: Path
 ) -> None:

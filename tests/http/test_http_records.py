@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
-from http_worker import AUTHORIZED, Client, Get
+from http_worker import AUTHORIZED, Client, Get, opening_of
+
+from mem_search.model import Location
 
 
 async def test_a_listing_number_opens_its_record_on_the_route_of_its_kind(
@@ -47,6 +53,40 @@ async def test_observations_are_narrowed_and_ordered_on_request(client: Client) 
     assert [record["number"] for record in await reply.json()] == [5]
 
 
+@pytest.mark.parametrize("spelled", ["platformSource", "platform_source"])
+async def test_what_claude_mems_clients_list_is_of_the_platform_they_name(
+    empty: Client, tmp_path: Path, spelled: str
+) -> None:
+    file = tmp_path / "two-platforms.jsonl"
+    kinds = ("observation", "session_summary", "user_prompt")
+    said = [
+        {"kind": kind, "text": f"{kind} of {name}", "project": name, "metadata": {"platform": name}}
+        for name in ("claude", "codex")
+        for kind in kinds
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in said), "utf-8")
+    await opening_of(empty).runtime.reader.read(Location("jsonl", str(file)))
+
+    async def get(path: str) -> Any:
+        return await (await empty.get(path, params={spelled: "codex"})).json()
+
+    for path in ("/api/observations", "/api/summaries", "/api/prompts"):
+        assert [item["project"] for item in (await get(path))["items"]] == ["codex"]
+    assert [each["name"] for each in (await get("/api/projects"))["projects"]] == ["codex"]
+    assert "of claude" not in str(await get("/api/context/recent"))
+    body = {"ids": [1, 4], spelled: "codex"}
+    batch = await (await empty.post("/api/observations/batch", json=body)).json()
+    assert [record["project"] for record in batch] == ["codex"]
+
+
+async def test_an_unknown_field_is_told_what_can_be_written(client: Client) -> None:
+    reply = await client.post("/api/observations/batch", json={"ids": [2], "zzz": 1})
+    known = "known are ids, orderBy, limit, project, platformSource"
+    assert (await reply.json())["detail"] == f"zzz: unknown field; {known}"
+    reply = await client.get("/api/stats", params={"zzz": "1"})
+    assert (await reply.json())["detail"] == "zzz: unknown parameter; there are none here"
+
+
 async def test_refs_that_are_not_there_are_named(client: Client) -> None:
     refs = ["observation:2", "local:user_prompt:3", "observation:3", "note:999"]
     reply = await client.post("/api/records/batch", json={"refs": refs})
@@ -83,6 +123,7 @@ async def test_a_forgotten_record_is_gone_everywhere(client: Client, get: Get) -
         ("observation:2", "observation:2"),
         ("local:note:6", "note:6"),
         ("S1", "session_summary:1"),
+        ("#S1", "session_summary:1"),
         ("p3", "user_prompt:3"),
         ("2025-11-18", "2025-11-18T00:00:00.000Z"),
         ("2025-11-17T17:40:00Z", "2025-11-17T17:40:00.000Z"),

@@ -406,8 +406,9 @@ def read_all(path: Path) -> list[Batch]:
 
 
 def test_a_missing_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="gone"):
-        read_all(tmp_path / "claude-mem.db")
+    for place in (tmp_path / "claude-mem.db", tmp_path):
+        with pytest.raises(SourceError, match=r"^there is no .*/claude-mem\.db; sync again once"):
+            read_all(place)
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

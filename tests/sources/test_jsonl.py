@@ -158,7 +158,9 @@ def test_what_is_no_time_is_refused(written: object) -> None:
         (b'{"kind": "note"}', "text: field required"),
         (b'{"kind": "note", "text": null}', "text: field required"),
         (b'{"kind": "note", "text": 5}', "text: input should be a valid string"),
-        (b'{"kind": "note", "text": "x", "tags": "a"}', "tags: input should be a valid tuple"),
+        (b'{"kind": "note", "text": "x", "tags": "a"}', "tags: input should be a list"),
+        (b'{"kind": "note", "text": "x", "links": ["a"]}', "links.0: input should be an object"),
+        (b'{"kind": "note", "text": "x", "source_id": true}', "source_id: input should be a valid"),
         (
             b'{"kind": "note", "text": "x", "importance": 2}',
             "importance: input should be less than or equal to 1",
@@ -167,7 +169,7 @@ def test_what_is_no_time_is_refused(written: object) -> None:
             b'{"kind": "note", "text": "x", "links": [{"to": "a", "kind": "b"}]}',
             "links.0.kind: unknown key; known are to, relation",
         ),
-        (b'{"kind": "note", "text": "x", "metadata": []}', "metadata: input should be a valid di"),
+        (b'{"kind": "note", "text": "x", "metadata": []}', "metadata: input should be an object"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
@@ -175,6 +177,12 @@ def test_a_bad_line_says_which_field_is_wrong_and_why(line: bytes, reason: str) 
     with pytest.raises(ValueError) as caught:
         parse_line(line)
     assert str(caught.value).startswith(reason)
+
+
+def test_ids_may_be_numbers() -> None:
+    said = {"kind": "note", "text": "x", "source_id": 7, "session": 3, "links": [{"to": 7}]}
+    record = parse_line(json.dumps(said).encode())
+    assert (record.source_id, record.session, record.links[0].to) == ("7", "3", "7")
 
 
 def test_an_unknown_key_or_kind_is_told_the_known_ones() -> None:

@@ -64,6 +64,7 @@ def numbers(connection: Connection) -> dict[str, int]:
         # a path matches whole or from a separator on, and its wildcards are letters
         (Filters(files=("auth.py",)), "bug feature"),
         (Filters(files=("src/auth.py",)), "bug feature"),
+        (Filters(files=("./src/auth.py",)), "bug feature"),
         (Filters(files=("/abs/src/auth.py",)), "feature"),
         (Filters(files=("my_auth.py",)), "feature file"),
         (Filters(files=("my%auth.py",)), ""),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.parameters import Seen, budget
+from mem_search.http.parameters import OfPlatform, Seen, budget
 from mem_search.http.replies import text_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Text
@@ -20,7 +20,7 @@ from mem_search.storage.sqlite.database import Connection
 OBSERVATIONS_A_SESSION = 20
 
 
-class RecentParameters(Seen):
+class RecentParameters(Seen, OfPlatform):
     """Which project, how many sessions, how much room."""
 
     project: Text = Field(default="", description="Project by name; all of them when left out")
@@ -33,7 +33,7 @@ async def recent(call: Call) -> web.StreamResponse:
     """The newest sessions and their observations, as a block that says what it is."""
     asked = call.asked(RecentParameters)
     sessions, observations = await call.runtime.database.read(
-        _newest, Filters(project=asked.project), asked.limit
+        _newest, Filters(project=asked.project, facets=asked.facets()), asked.limit
     )
     view = call.view(asked.tz)
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import Field
 
 import mem_search
-from mem_search.http.parameters import FARTHEST, Parameters
+from mem_search.http.parameters import FARTHEST, OfPlatform, Parameters
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Text
@@ -30,7 +30,8 @@ class LedgerParameters(Parameters):
 
 async def projects(call: Call) -> web.StreamResponse:
     """Projects, the one with the newest record first."""
-    rows = await call.runtime.database.read(records.projects)
+    asked = call.asked(OfPlatform)
+    rows = await call.runtime.database.read(records.projects, asked.platform)
     return json_reply(
         {
             "projects": [

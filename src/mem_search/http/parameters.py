@@ -48,6 +48,16 @@ def also(*words: str) -> Any:
     return {"spellings": list(words)}
 
 
+def _platform() -> Any:
+    """The field of that name, as claude-mem's clients spell it."""
+    return Field(
+        default="",
+        alias="platformSource",
+        description="The agent's platform",
+        json_schema_extra=also("platform_source", "platform"),
+    )
+
+
 class Parameters(BaseModel):
     """Base of all: what is not declared is refused."""
 
@@ -63,18 +73,22 @@ class Seen(Parameters):
     )
 
 
+class OfPlatform(Parameters):
+    """All records, or those of one platform."""
+
+    platform: Text = _platform()
+
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        return (("platform", self.platform),) if self.platform else ()
+
+
 class Narrowed(Seen):
     """Which records, whatever their kind."""
 
     project: Text = Field(default="", description="Project by name")
     session: Text = Field(default="", description="Session by its id")
     source: Text = Field(default="", description="Source: claude-mem, claude-code, git, jsonl, …")
-    platform: Text = Field(
-        default="",
-        alias="platformSource",
-        description="The agent's platform",
-        json_schema_extra=also("platform_source", "platform"),
-    )
+    platform: Text = _platform()
     branch: Text = Field(default="", description="Branch")
     worktree: Text = Field(default="", description="Linked worktree")
     tags: Words = Field(default=(), description="Any of these tags", json_schema_extra=also("tag"))
@@ -242,7 +256,7 @@ class ByType(KindParameters):
     )
 
 
-class Listed(Parameters):
+class Listed(OfPlatform):
     """A list, newest first, in pages."""
 
     project: Text = Field(default="", description="Project by name")

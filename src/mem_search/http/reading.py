@@ -108,6 +108,8 @@ def _unknown(word: str, known: Iterable[str]) -> Fault:
 
 def _meant(word: str, known: Iterable[str]) -> str:
     names = list(known)
+    if not names:
+        return "there are none here"
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
     if near:
@@ -137,7 +139,8 @@ def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
         case "model_type" | "model_attributes_type":
             said = "has to be a JSON object"
         case "extra_forbidden":
-            hint = f"; {_meant(steps[0], model.model_fields)}" if len(steps) == 1 else ""
+            names = [field.alias or name for name, field in model.model_fields.items()]
+            hint = f"; {_meant(steps[0], names)}" if len(steps) == 1 else ""
             said = f"unknown field{hint}"
         case _:
             said = item["msg"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from aiohttp import web
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import NotFound
 from mem_search.http.budgets import cost, first_that_fit, record_within
@@ -47,6 +47,11 @@ class NumbersBody(BaseModel):
     order: Order | None = Field(default=None, alias="orderBy")
     limit: int | None = Field(default=None, ge=1, le=MOST)
     project: str | None = None
+    platform: str | None = Field(
+        default=None,
+        alias="platformSource",
+        validation_alias=AliasChoices("platformSource", "platform_source"),
+    )
 
 
 class RefsBody(BaseModel):
@@ -81,6 +86,7 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
         for item in found
         if item[0].kind == "observation"
         and (not asked.project or item[0].project.lower() == asked.project.lower())
+        and (not asked.platform or item[0].metadata.get("platform") == asked.platform)
     ]
     if asked.order in ("date_asc", "date_desc"):
         taken.sort(
@@ -113,7 +119,7 @@ def list_kind(kind: Kind) -> Handler:
 
     async def listed(call: Call) -> web.StreamResponse:
         asked = call.asked(Listed)
-        filters = Filters(kinds=(kind,), project=asked.project)
+        filters = Filters(kinds=(kind,), project=asked.project, facets=asked.facets())
         items, total = await call.runtime.database.read(
             whole.browse, filters, "date_desc", asked.limit, asked.offset
         )

@@ -29,6 +29,7 @@ from mem_search.http.parameters import (
     ByType,
     KindParameters,
     Listed,
+    OfPlatform,
     Opened,
     SearchParameters,
 )
@@ -131,7 +132,7 @@ ABOUT = (
     GET("/api/health", about.api_health, "Who answers here", "about", early=True),
     GET("/api/readiness", about.readiness, "Whether searches are answered", "about", early=True),
     GET("/api/version", about.version, "The version", "about", early=True),
-    GET("/api/projects", numbers.projects, "Projects", "about"),
+    GET("/api/projects", numbers.projects, "Projects", "about", OfPlatform),
     GET("/api/stats", numbers.totals, "What is stored and indexed", "about"),
     GET("/api/ledger", numbers.ledger, "What became of each item a source saw", "about", numbers.LedgerParameters),
     GET("/openapi.json", about.openapi_json, "This API as OpenAPI 3.1", "about", early=True),

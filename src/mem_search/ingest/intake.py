@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, LedgerEntry, Location
-from mem_search.storage.sqlite import intake, records
+from mem_search.storage.sqlite import identities, intake, records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.records import Prepared
 
@@ -105,6 +105,7 @@ def _write(
     failures: list[LedgerEntry],
     followed: bool,
 ) -> Taken:
+    ready = identities.settle(connection, ready)
     stored = records.store(connection, ready)
     outcomes = Counter(item.outcome for item in stored)
     refused = [

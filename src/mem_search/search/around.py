@@ -16,7 +16,7 @@ from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
 
-_NUMBER = re.compile(r"(?P<kind>[#SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
+_NUMBER = re.compile(r"#?(?P<kind>[SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
 _KINDS: dict[str, Kind] = {"S": "session_summary", "P": "user_prompt"}
 
 

@@ -74,11 +74,12 @@ class Store:
 
 def located(place: Path) -> Path:
     """The database file of a location, which may also be the directory it is in."""
+    file = place
     try:
         file = place / DATABASE if place.is_dir() else place
         file.stat()
     except FileNotFoundError:
-        raise SourceError(f"{place} is gone; sync again once claude-mem has made it") from None
+        raise SourceError(f"there is no {file}; sync again once claude-mem has made it") from None
     except OSError as error:
         raise SourceError(
             f"{place} cannot be reached: {error.strerror}; give this user access to it"

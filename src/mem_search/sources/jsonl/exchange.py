@@ -34,6 +34,14 @@ Time = Annotated[
     int | None, BeforeValidator(read_time), PlainSerializer(dates.iso, when_used="unless-none")
 ]
 NonEmpty = Annotated[str, Field(min_length=1)]
+Id = Annotated[str, Field(coerce_numbers_to_str=True)]
+"""Of another program, where it is a number as often as not."""
+_SAID: Final = {
+    "tuple_type": "input should be a list",
+    "dict_type": "input should be an object",
+    "model_type": "input should be an object",
+}
+"""Where pydantic speaks of Python."""
 
 
 class ExchangeLink(BaseModel):
@@ -41,7 +49,7 @@ class ExchangeLink(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    to: NonEmpty
+    to: Annotated[Id, Field(min_length=1)]
     relation: NonEmpty = "related"
 
 
@@ -57,13 +65,13 @@ class ExchangeRecord(BaseModel):
 
     kind: Kind
     source: NonEmpty = NAME
-    source_id: str = ""
+    source_id: Id = ""
     title: str = ""
     text: str
     created_at: Time = None
     updated_at: Time = None
     project: str = ""
-    session: str = ""
+    session: Id = ""
     tags: tuple[str, ...] = ()
     url: str = ""
     importance: Annotated[float, Strict(), Field(ge=0, le=1)] | None = None
@@ -137,7 +145,7 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         model = ExchangeLink if field.startswith("links.") else ExchangeRecord
         return f"{field}: unknown key; known are {', '.join(model.model_fields)}"
-    message = first["msg"].removeprefix("Value error, ")
+    message = _SAID.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return f"{field}: {message[0].lower()}{message[1:]}"
 
 

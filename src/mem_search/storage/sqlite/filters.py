@@ -87,11 +87,12 @@ def facets(filters: Filters) -> list[tuple[str, list[Any]]]:
         # A path matches whole, or from a path separator on: "auth.py" finds "src/auth.py".
         # LIKE ignores the case of ASCII letters, so the whole match does as well.
         path = "x.value = ? collate nocase or x.value like ? escape '\\'"
+        files = [file.removeprefix("./") for file in filters.files]
         found.append(
             (
                 "x.name in ('file_read', 'file_modified', 'path')"
-                f" and ({' or '.join([path] * len(filters.files))})",
-                [part for file in filters.files for part in (file, "%/" + like(file.lstrip("/")))],
+                f" and ({' or '.join([path] * len(files))})",
+                [part for file in files for part in (file, "%/" + like(file.lstrip("/")))],
             )
         )
     return found

@@ -384,9 +384,12 @@ def export_page(
     return [number for (number,) in rows]
 
 
-def projects(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
-    """(project, records, newest created_at), newest first."""
+def projects(connection: sqlite3.Connection, platform: str = "") -> list[tuple[str, int, int]]:
+    """(project, records, newest created_at), newest first; of all platforms or of one."""
     return connection.execute(
         "select project, count(*), max(created_at) from records where project != ''"
-        " group by project order by 3 desc, project"
+        " and (?1 = '' or id in"
+        " (select record_id from facets where name = 'platform' and value = ?1))"
+        " group by project order by 3 desc, project",
+        (platform,),
     ).fetchall()
