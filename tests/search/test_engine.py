@@ -12,7 +12,7 @@ import pytest
 import drafts
 from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
-from mem_search.model import Batch, DateRange, Draft, Filters, Mode, Order, Page, SearchQuery
+from mem_search.model import Batch, DateRange, Draft, Filters, Kind, Mode, Order, Page, SearchQuery
 from mem_search.rankings import Numbers, Ranking, Values
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
@@ -141,6 +141,30 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
         found = {result.record.kind for result in page.results}
         assert found == {"observation", "note"} or mode == "vector", mode
     assert page.results
+
+
+@pytest.mark.parametrize("embedded", [9999, 500])
+async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
+    runtime: Runtime, embedded: int
+) -> None:
+    many = [
+        drafts.draft(f"o{n}", f"The falcon number {n} was seen, a falcon.", kind="observation")
+        for n in range(2000)
+    ]
+    once = "Dear all, the report about the river valley took longer than we had hoped, and"
+    rare: list[Kind] = ["email", "website", "report"]
+    few = [
+        drafts.draft(kind, f"{once} somebody from the town hall mentions a falcon.", kind=kind)
+        for kind in rare
+    ]
+    await fill(runtime, *many, *few)
+    await runtime.database.write(
+        lambda c: c.execute("delete from vectors where entry_id / 2 > ?", (embedded,))
+    )
+    for limit in (10, 20):
+        page = await runtime.engine.search(SearchQuery("falcon", limit=limit))
+        assert page.total == 2003
+        assert {r.record.kind for r in page.results} == {"observation", *rare}, limit
 
 
 async def test_nonsense_finds_nothing(runtime: Runtime) -> None:

@@ -99,9 +99,26 @@ def test_below_the_average_a_rare_kind_must_be_near_the_best_in_every_leg() -> N
     assert 99 in {hit.number for hit in matching.represent(hits, kinds, 20, near)[:20]}
     meaning[-1] = 0.29
     assert 99 not in matching.near_the_best(records, [words, meaning])
-    meaning[-1] = math.nan
-    assert 99 not in matching.near_the_best(records, [words, meaning])
     assert matching.near_the_best(records, []) == set()
+
+
+def test_a_leg_that_does_not_know_a_record_has_no_say_in_it() -> None:
+    records, words, meaning = numbers(1, 2, 3), np.array([8.0, 4.1, 3.9]), np.full(3, math.nan)
+    meaning[0] = 0.6
+    assert matching.near_the_best(records, [words, meaning]) == {1, 2}
+    assert matching.near_the_best(records, [np.full(3, math.nan)]) == set()
+
+
+def test_words_that_nearly_all_records_have_tell_nothing_apart() -> None:
+    records, meaning = numbers(1, 2), np.array([0.6, 0.4])
+    assert matching.near_the_best(records, [np.array([2e-6, 1e-7]), meaning]) == {1, 2}
+
+
+def test_the_best_of_each_kind_that_is_not_on_the_page_is_absent() -> None:
+    hits = [Hit(n, -n) for n in range(9)]
+    kinds = dict(enumerate("aababcbdc"))
+    assert [hit.number for hit in matching.absent(hits, kinds, 2)] == [2, 5, 7]
+    assert matching.absent(hits, kinds, 9) == []
 
 
 @given(

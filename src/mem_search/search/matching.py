@@ -24,6 +24,9 @@ COSINE_FLOOR = 0.30
 NEAR = 0.5
 """With at least this share of a leg's best score a hit stands for its kind on the page."""
 
+SILENT = 0.01
+"""A leg whose best score is below this tells nothing apart: words that nearly all records have."""
+
 UNREADABLE_COSINE_FLOOR = 0.45
 """The same for words that neither the store nor the model knows: nonsense reaches .43."""
 
@@ -106,20 +109,37 @@ def counts(
 
 
 def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:
-    """Those of ``matching`` whose score is in every leg not far from the best; ``legs`` theirs."""
-    near = np.full(len(matching), bool(legs))
-    for scores in map(np.nan_to_num, legs):
-        near &= scores >= NEAR * max(0.0, scores.max(initial=0.0))
-    return frozenset(matching[near].tolist())
+    """Those of ``matching`` whose score is in every leg not far from the best; ``legs`` theirs.
+
+    A leg that knows no score of a record, or tells nothing apart, has no say.
+    """
+    near = np.ones(len(matching), np.bool_)
+    told = np.zeros(len(matching), np.bool_)
+    for scores in legs:
+        known = ~np.isnan(scores)
+        best = scores[known].max(initial=0.0)
+        if best >= SILENT:
+            near &= ~known | (scores >= NEAR * best)
+            told |= known
+    return frozenset(matching[near & told].tolist())
+
+
+def absent(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit]:
+    """The best hit of each kind that has none on the first page."""
+    shown = {kinds[hit.number] for hit in hits[:limit]}
+    best: dict[str, Hit] = {}
+    for hit in hits[limit:]:
+        best.setdefault(kinds[hit.number], hit)
+    return [hit for kind, hit in best.items() if kind not in shown]
 
 
 def represent(
-    hits: list[Hit], kinds: Mapping[int, str], limit: int, near: Collection[int] = ()
+    hits: list[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
 ) -> list[Hit]:
     """Give every kind that has a good match a place on the first page.
 
     A rare kind's best hit moves up to the end of the page when it is better than the average
-    candidate (a positive score), or ``near_the_best``: among hundreds of records that say the
+    candidate (a positive score), or one of ``good``: among hundreds of records that say the
     same, all others are below the average. The order within the page stays that of ``hits``.
     """
     page, rest = hits[:limit], hits[limit:]
@@ -128,7 +148,7 @@ def represent(
         return hits
     for hit in list(rest):
         kind = kinds[hit.number]
-        if shown[kind] or (hit.score <= 0 and hit.number not in near):
+        if shown[kind] or (hit.score <= 0 and hit.number not in good):
             continue
         for place in range(len(page) - 1, -1, -1):
             crowded = kinds[page[place].number]

@@ -24,8 +24,9 @@ from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
 from mem_search.search.supersession import lift
-from mem_search.storage.sqlite import traits
+from mem_search.storage.sqlite import fulltext, traits
 from mem_search.storage.sqlite.columns import Columns
+from mem_search.text.words import every_expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,10 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     hits = lift(hits, known.successors)
     hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
     folded = sum(len(hit.similar) for hit in hits)
-    near = matching.near_the_best(numbers[matched], [leg.scores[matched] for leg in legs.values()])
-    hits = matching.represent(hits, kinds, query.limit, near)
+    good = matching.near_the_best(numbers[matched], [leg.scores[matched] for leg in legs.values()])
+    if absent := matching.absent(hits, kinds, query.limit):
+        good |= _with_every_word(connection, question, absent)
+    hits = matching.represent(hits, kinds, query.limit, good)
     if query.per_session is not None:
         sessions = dict(zip(numbers.tolist(), places.conversations.tolist(), strict=True))
         hits = spread(hits, sessions, query.per_session)
@@ -98,6 +101,18 @@ def _alive(union: Candidates, columns: Columns) -> Candidates:
     """Without what was deleted a moment ago: it may still be in the index."""
     alive = columns.exist(union.records)
     return union if alive.all() else union.taken(alive)
+
+
+def _with_every_word(
+    connection: sqlite3.Connection, question: Question, hits: Sequence[Hit]
+) -> frozenset[int]:
+    """Those of ``hits`` whose passage has all words of the question: good enough for their kind."""
+    expression = every_expression(question.words)
+    if not expression:
+        return frozenset()
+    passages = np.array([hit.passage or 0 for hit in hits], dtype=np.int64)
+    having = fulltext.having(connection, expression, passages)
+    return frozenset(hit.number for hit in hits if hit.passage in having)
 
 
 def _moment(query: SearchQuery) -> int:

@@ -104,17 +104,29 @@ def match_expression(words: Words) -> str:
     Returns "" when there is nothing to look for.
     """
     phrases = [phrase_expression(phrase) for phrase in words.phrases]
-    optional = [_quoted(word) for word in words.words]
-    optional += [near_expression(word) for word in words.near]
-    for run in words.cjk:
-        # One character stands in the index as the head of a pair, or alone at the end of a run.
-        optional += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
+    optional = _alternatives(words)
     if not phrases or not words.demanded:
         return " OR ".join(optional + phrases)
     # A required phrase is named again among the alternatives, so that a record with the
     # phrase alone still matches while other words add to its score.
     required = " AND ".join(phrases)
     return f"({required}) AND ({' OR '.join(phrases + optional)})" if optional else required
+
+
+def every_expression(words: Words) -> str:
+    """The question as an FTS5 query that only a passage with all of it matches; "" for nothing."""
+    phrases = [phrase_expression(phrase) for phrase in words.phrases]
+    return " AND ".join(phrases + _alternatives(words))
+
+
+def _alternatives(words: Words) -> list[str]:
+    """An expression for each word by itself."""
+    alone = [_quoted(word) for word in words.words]
+    alone += [near_expression(word) for word in words.near]
+    for run in words.cjk:
+        # One character stands in the index as the head of a pair, or alone at the end of a run.
+        alone += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
+    return alone
 
 
 def parts(text: str) -> str:

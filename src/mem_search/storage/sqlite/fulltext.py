@@ -46,6 +46,16 @@ def among(
     )
 
 
+def having(connection: sqlite3.Connection, expression: str, passages: Passages) -> set[int]:
+    """Those of a few ``passages`` that match."""
+    (found,) = connection.execute(
+        "select json_group_array(rowid) from passages_fts where passages_fts match ?"
+        " and +rowid in (select value from json_each(?))",
+        (expression, json.dumps(passages.tolist())),
+    ).fetchone()
+    return set(json.loads(found))
+
+
 def _scored(
     connection: sqlite3.Connection, condition: str, values: tuple[str, ...]
 ) -> tuple[Passages, Scores]:
