@@ -117,10 +117,12 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
     if taken.failed:
         print(f"{taken.failed} documents could not be imported", file=sys.stderr)
     while depth := sum((await runtime.database.read(outbox.depth)).values()):
-        print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
+        if sys.stderr.isatty():  # a log gets only whole lines
+            print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
         await asyncio.sleep(0.5)
     seconds = time.perf_counter() - started
-    print(f"\rindexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
+    start = "\r" if sys.stderr.isatty() else ""
+    print(f"{start}indexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
 
 
 def as_report(
