@@ -57,6 +57,8 @@ def arguments() -> argparse.Namespace:
         given.records = [int(size) for size in given.records.split(",")]
     except ValueError:
         parser.error("--records takes numbers with commas between them")
+    if given.corpus and not given.corpus.is_file():
+        parser.error(f"--corpus: {given.corpus} does not exist")
     return given
 
 

@@ -68,8 +68,27 @@ def arguments() -> argparse.Namespace:
         parser.error(f"unknown mode {min(unknown)!r}; known are {', '.join(NAMES)}")
     if given.compare and OURS not in given.modes:
         parser.error(f"--compare compares with {OURS}: name it in --modes as well")
+    if missing := missing_files(given):
+        parser.error(missing)
+    if given.queries < 0:
+        parser.error("--queries has to be 0 (all of them) or more")
     given.extra = [name for name in given.extra.split(",") if name]
     return given
+
+
+def missing_files(given: argparse.Namespace) -> str:
+    """What is not there, told before minutes of work end for it; empty when all is there."""
+    folder = given.dataset
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        if not (folder / name).is_file():
+            return f"DATASET_DIR: {folder / name} does not exist"
+    if given.qrels and not ((folder / given.qrels).is_file() or Path(given.qrels).is_file()):
+        return f"--qrels: {given.qrels} does not exist, neither here nor in {folder}"
+    if not given.qrels and not any(folder.glob("qrels*.tsv")):
+        return f"DATASET_DIR: {folder} has no qrels*.tsv; name one with --qrels"
+    if given.json and not given.json.absolute().parent.is_dir():
+        return f"--json: {given.json.absolute().parent} is no directory"
+    return ""
 
 
 async def main() -> int:
@@ -117,10 +136,12 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
     if taken.failed:
         print(f"{taken.failed} documents could not be imported", file=sys.stderr)
     while depth := sum((await runtime.database.read(outbox.depth)).values()):
-        print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
+        if sys.stderr.isatty():  # a log gets only whole lines
+            print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
         await asyncio.sleep(0.5)
     seconds = time.perf_counter() - started
-    print(f"\rindexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
+    start = "\r" if sys.stderr.isatty() else ""
+    print(f"{start}indexed {len(data.documents)} documents in {seconds:.0f} s   ", file=sys.stderr)
 
 
 def as_report(

@@ -42,9 +42,15 @@ class Ref:
     def parse(cls, text: str, field: str = "ref") -> Self:
         """Read ``kind:number`` or ``local:kind:number``; else raise InputError naming ``field``."""
         match = _REF.fullmatch(text.strip())
-        if match is None or match[1] not in KINDS:
+        if match is None:
             raise InputError(
                 f"{text!r} is not a ref; write kind:number, such as observation:42", field=field
+            )
+        if match[1] not in KINDS:
+            raise InputError(
+                f"{text!r} is not a ref: no kind of record is called {match[1]!r}; "
+                f"known are {', '.join(KINDS)}",
+                field=field,
             )
         return cls(match[1], int(match[2]))
 

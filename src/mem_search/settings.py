@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from mem_search.errors import InputError
+from mem_search.errors import InputError, StorageError
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
@@ -97,14 +97,15 @@ class Settings:
     def read(cls, environ: Mapping[str, str] | None = None, **flags: Any) -> Self:
         """Settings from ``config.toml`` in the home, then ``MEM_SEARCH_*``, then flags.
 
-        Raises InputError naming the file or variable that cannot be used.
+        Raises InputError naming the file or variable that cannot be used, StorageError for a home
+        that is somebody else's.
         """
         environ = os.environ if environ is None else environ
         home = Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
         settings = cls(home=home)
         values: dict[str, Any] = {}
         file = home / "config.toml"
-        if file.is_file():
+        if _is_there(file):
             import tomllib  # costs a command line without a config.toml nothing
 
             try:
@@ -123,6 +124,17 @@ class Settings:
                 field=unknown[0],
             )
         return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except PermissionError as error:
+        raise StorageError(
+            f"cannot look into {file.parent} ({error.strerror}); "
+            "set MEM_SEARCH_HOME to a directory of your own",
+            field="MEM_SEARCH_HOME",
+        ) from error
 
 
 def _coerce(name: str, value: Any) -> Any:
@@ -153,6 +165,21 @@ def _coerce(name: str, value: Any) -> Any:
                 return str(value)
     except (KeyError, TypeError, ValueError):
         raise InputError(
-            f"{name} cannot be {value!r}: set MEM_SEARCH_{name.upper()} or {name} in config.toml",
+            f"{name} cannot be {value!r}: write {_allowed(name)}, "
+            f"in MEM_SEARCH_{name.upper()} or as {name} in config.toml",
             field=name,
         ) from None
+
+
+def _allowed(name: str) -> str:
+    match name:
+        case "port":
+            return "a number from 0 (any free one) to 65535"
+        case "follow":
+            return "seconds, 0 or more"
+        case "search_log":
+            return "true or false"
+        case "allowed_hosts" | "webhook_allow":
+            return "names with commas between them"
+        case _:
+            return f"a whole number from 0 to {MOST_LIMIT}"

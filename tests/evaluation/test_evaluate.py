@@ -73,11 +73,27 @@ def test_without_compare_only_our_own_modes_are_asked(tmp_path: Path) -> None:
     [
         (("--modes", "keyword,lucene"), "unknown mode 'lucene'; known are grep, fts5"),
         (("--compare", "--modes", "grep,keyword"), "name it in --modes as well"),
+        (("--qrels", "nowhere.tsv"), "--qrels: nowhere.tsv does not exist"),
+        (("--json", "/nowhere/report.json"), "--json: /nowhere is no directory"),
+        (("--queries", "-1"), "--queries has to be 0"),
     ],
 )
 def test_a_wrong_choice_is_named_with_the_next_step(
     tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    done = evaluate(tmp_path, *arguments)
+    done = evaluate(judged_sets.write(tmp_path / "set"), *arguments)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_folder_that_is_no_judged_set_is_named(tmp_path: Path) -> None:
+    done = evaluate(tmp_path)
+    assert done.returncode == 2
+    assert f"DATASET_DIR: {tmp_path / 'corpus.jsonl'} does not exist" in done.stderr
+
+
+def test_what_is_not_a_terminal_gets_whole_lines_of_progress(tmp_path: Path) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    done = evaluate(folder, "--embedder", "hashing", "--modes", "keyword", "--queries", "1")
+    assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr

@@ -267,6 +267,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
     only = [route for route in ROUTES if route.only]
     assert {route.path for route in only} == {
         "/api/sync",
+        "/api/unfollow",
         "/api/import",
         "/api/index/audit",
         "/api/index/rebuild",

@@ -210,7 +210,7 @@ async def test_a_store_that_another_process_holds_says_so_and_works_when_it_is_f
 
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match=r"cannot create .*store\.db"):
+    with pytest.raises(StorageError, match=r"cannot write .*store\.db"):
         await Database.open(tmp_path / "file" / "store.db")
 
 

@@ -28,6 +28,17 @@ def test_an_error_keeps_the_cursor_until_it_goes_well_again(connection: Connecti
     assert intake.locations(connection)[0].error == ""
 
 
+def test_a_failure_alone_keeps_no_location_that_is_not_followed(connection: Connection) -> None:
+    intake.save_error(connection, HERE, "a slip", followed=False)
+    assert intake.locations(connection) == []
+    intake.save_error(connection, HERE, "locked", followed=True)
+    intake.save_error(connection, HERE, "gone", followed=False)
+    (known,) = intake.locations(connection)
+    assert (known.followed, known.error) == (True, "gone")
+    assert intake.drop_cursor(connection, HERE)
+    assert not intake.drop_cursor(connection, HERE)
+
+
 def test_a_quiet_look_at_a_location_that_is_well_writes_nothing(connection: Connection) -> None:
     intake.save_cursor(connection, HERE, {"at": 1}, followed=True)
     before = connection.total_changes

@@ -17,10 +17,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Final, Literal
 
 from mem_search.daemon.probe import ask
-from mem_search.errors import MemSearchError
+from mem_search.errors import MemSearchError, StorageError
 from mem_search.settings import Settings
 
 OLDEST_PYTHON: Final = 0x030B0000
@@ -72,23 +73,42 @@ def disk(settings: Settings) -> Finding:
 
 
 def database(settings: Settings) -> Finding:
-    """The store opens and SQLite finds no fault in it. Reads only."""
+    """The store is ours, it opens and SQLite finds no fault in it. Reads only."""
+    from mem_search.storage.sqlite.migrations import check_ours
+
+    aside, file = quote(str(settings.home / "aside")), quote(str(settings.database))
+    anew = f"mem-search worker stop; mkdir -p {aside} && mv {file}* {aside}/; mem-search sync"
+    fix = f"{anew}; then import your last export, if there is one: mem-search import jsonl FILE"
     if not settings.database.exists():
         return Finding("database", "ok", "none yet (made at the first start)")
+    if not _is_ours_to_write(settings.database):
+        said = f"{settings.database} is not yours to read and write"
+        fix = f'sudo chown -R "$(id -u)" {quote(str(settings.home))} && chmod u+rw {file}'
+        return Finding("database", "missing", said, fix)
     try:
         uri = f"{settings.database.as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
             (said,) = connection.execute("pragma quick_check(1)").fetchone()
+            if said == "ok":
+                check_ours(connection)
+    except StorageError as error:
+        said, _, advice = error.message.partition("; ")
+        return Finding("database", "missing", said, anew if "move" in advice else advice)
     except sqlite3.Error as error:
         said = str(error)
+        # The lower byte is the kind of error, the upper ones its details.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            fix = f"end the program that holds it (fuser {file} names it), then try again"
     if said == "ok":
         size = settings.database.stat().st_size / 2**20
         return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
-    fix = (
-        f"mem-search worker stop, move {settings.database} away, "
-        "then mem-search import jsonl YOUR-EXPORT and mem-search sync"
-    )
-    return Finding("database", "missing", f"{settings.database}: {said}", fix)
+    return Finding("database", "missing", f"{settings.database}: {' '.join(said.split())}", fix)
+
+
+def _is_ours_to_write(file: Path) -> bool:
+    """The worker sets the mode of its store, which is for the owner (and root) alone."""
+    owned = os.geteuid() in (0, file.stat().st_uid)
+    return owned and os.access(file, os.R_OK | os.W_OK)
 
 
 def model(settings: Settings) -> Finding:
@@ -101,7 +121,9 @@ def model(settings: Settings) -> Finding:
         file = pinned_weights()
     except MemSearchError as error:
         said, _, fix = error.message.partition("; run: ")
-        return Finding("model", "missing", said, fix)
+        # Another python on the path would install it where the worker does not look.
+        fix = fix.replace("python", quote(sys.executable), 1)
+        return Finding("model", "missing", said, f"{fix} && mem-search worker restart")
     return Finding("model", "ok", f"{file} has the pinned hash")
 
 
@@ -128,7 +150,9 @@ def port(settings: Settings) -> Finding:
             probe.bind(("127.0.0.1", settings.port))
         except OSError as error:
             found = ask("127.0.0.1", settings.port)
-            who = (found.service or found.server or "another program") if found else error.strerror
+            who = (found.server or "another program") if found else error.strerror
+            if found and found.is_worker:
+                who = f"the mem-search worker of another home (pid {found.pid})"
             detail = f"{settings.port} is taken: {who}"
             return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
     return Finding("port", "ok", f"{settings.port} is free")

@@ -1,4 +1,4 @@
-"""``sync``, ``import`` and ``export``: records in and out."""
+"""``sync``, ``unfollow``, ``import`` and ``export``: records in and out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _COUNTS = (("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("fai
 
 
 def add_to(app: typer.Typer) -> None:
-    """Register the three commands."""
+    """Register the commands."""
     app.command()(sync)
+    app.command()(unfollow)
     app.command("import")(import_file)
     app.command()(export)
 
@@ -40,7 +41,7 @@ def sync(
     if again:
         body["again"] = True
     client = open_client()
-    job = client.json("POST", "/api/sync", body=body)["job"]
+    job = _asked(client, "/api/sync", body)["job"]
     if no_wait:
         write(f"job {job}\n")
         return
@@ -48,6 +49,16 @@ def sync(
     write("".join(f"{line}\n" for line in summary(result)))
     if errors := result.get("errors"):
         raise SourceError("; ".join(str(error) for error in errors))
+
+
+def unfollow(
+    source: Annotated[str, typer.Argument(help="Its source, as in: mem-search stats.")],
+    path: Annotated[str, typer.Argument(help="The store, folder or repository.")],
+) -> None:
+    """Look at a place no more, because it is gone; what was read there stays."""
+    body = {"source": source, "path": absolute(path)}
+    _asked(open_client(), "/api/unfollow", body)
+    write(f"{source} {body['path']}: no longer followed\n")
 
 
 def import_file(
@@ -80,7 +91,7 @@ def import_file(
 def _handed_over(client: Client, source: str, path: str) -> str:
     """The job that reads the file. A user may not have the worker read files, but send them."""
     try:
-        job = client.json("POST", "/api/import", body={"source": source, "path": path})["job"]
+        job = _asked(client, "/api/import", {"source": source, "path": path})["job"]
     except Forbidden:
         if source != "jsonl":
             raise
@@ -88,6 +99,15 @@ def _handed_over(client: Client, source: str, path: str) -> str:
             named = [("name", Path(path).name)]
             job = client.upload("/api/import/jsonl", file, named)["job"]
     return str(job)
+
+
+def _asked(client: Client, route: str, body: Mapping[str, Any]) -> Any:
+    try:
+        return client.json("POST", route, body=body)
+    except InputError as error:
+        if error.field == "source":
+            error.field = "SOURCE"  # here the first word; elsewhere there is an option of that name
+        raise
 
 
 _STORED = ("new", "changed", "unchanged")

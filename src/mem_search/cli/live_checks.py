@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from mem_search import __version__
@@ -76,5 +77,6 @@ def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
     """Sources whose last reading failed."""
     for each in stats["sources"]:
         if each["error"]:
-            fix = f"mem-search sync {each['source']} {each['path']}"
+            place = f"{each['source']} {quote(each['path'])}"
+            fix = f"mem-search sync {place}; if it is gone for good: mem-search unfollow {place}"
             yield Finding(f"source {each['source']}", "missing", each["error"], fix)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mem_search.cli.filling import summary
 from mem_search.cli.output import write
 from mem_search.cli.session import open_client
 from mem_search.model import KINDS
@@ -119,9 +120,17 @@ def ledger_line(entry: Mapping[str, Any]) -> str:
 def job_line(job: Mapping[str, Any]) -> str:
     """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
     far = f"{job['done']}/{job['total']}" if job["total"] else ""
-    result = json.dumps(job["result"]) if job["state"] == "done" else ""
-    parts = (job["id"], job["name"], job["state"], far, job["message"], result)
+    parts = (job["id"], job["name"], job["state"], far, job["message"], _outcome(job))
     return "  ".join(str(part) for part in parts if part)
+
+
+def _outcome(job: Mapping[str, Any]) -> str:
+    """What came of a job that is done: readings in words, the rest as it is."""
+    if job["state"] != "done":
+        return ""
+    if "locations" in job["result"]:
+        return "; ".join(summary(job["result"]))
+    return json.dumps(job["result"])
 
 
 def print_json(value: object) -> None:

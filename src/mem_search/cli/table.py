@@ -110,8 +110,19 @@ NOTHING_FOUND = "No results found"
 """What every listing without a single match begins with."""
 
 
+_ELSEWHERE = {
+    "depth_before": "--before",
+    "depth_after": "--after",
+    "kinds": "--kind",
+    "style": "--style",
+}
+"""Parameters that only commands other than the searches have options for."""
+
+
 def flag_of(param: str) -> str:
     """The option behind a parameter that the worker names in an error; else ``param`` itself."""
+    if param in _ELSEWHERE:
+        return _ELSEWHERE[param]
     for option in OPTIONS:
         if option.param == param and not option.fixed:
             return option.flag

@@ -13,11 +13,14 @@ from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.probe import Answer, ask
 from mem_search.daemon.state import WorkerState, read_state
-from mem_search.errors import StorageError, Unavailable
+from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
 from mem_search.settings import Settings
 
 PATIENCE = 15.0
 """Seconds until the worker has to answer. It takes one, or a few on a machine under load."""
+
+_FAILURES = {kind.exit_code: kind for kind in (InputError, Conflict, Forbidden)}
+"""What a worker that ended by itself had raised, as its exit code tells."""
 
 
 def look(settings: Settings) -> tuple[WorkerState, Answer] | None:
@@ -49,7 +52,8 @@ def silent(settings: Settings) -> str:
 def start(settings: Settings) -> tuple[WorkerState, bool]:
     """The worker of this home with its store open, and whether this call started it.
 
-    Raises Unavailable with the worker's last words when it does not come up.
+    Raises with the worker's last words when it does not come up: Conflict for a port that is
+    taken, InputError or Forbidden for settings it cannot use, else Unavailable.
     """
     if (found := look(settings)) is not None and found[1].state == "ok":
         return found[0], False
@@ -62,7 +66,8 @@ def start(settings: Settings) -> tuple[WorkerState, bool]:
             if child is None and not is_locked(str(settings.home)):
                 child = _spawn(settings)
             if child is not None and child.poll() is not None:
-                raise Unavailable(f"the worker did not start: {_last_words(settings)}")
+                failure = _FAILURES.get(child.returncode, Unavailable)
+                raise failure(f"the worker did not start: {_last_words(settings)}")
             time.sleep(0.05)
     raise Unavailable(
         f"the worker does not answer after {PATIENCE:g} s; see: mem-search worker logs"

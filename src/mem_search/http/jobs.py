@@ -17,6 +17,7 @@ from mem_search.http.limits import check_jobs
 from mem_search.http.parameters import Parameters
 from mem_search.http.replies import json_reply
 from mem_search.http.routing import Call, Handler
+from mem_search.model import Location
 from mem_search.storage.sqlite.jobs import JobState
 from mem_search.text import dates
 
@@ -33,6 +34,15 @@ class SyncBody(BaseModel):
     path: str = ""
     cwd: str = Field(default="", description="Where git is looked for")
     again: bool = Field(default=False, description="Read everything, not only what is new")
+
+
+class UnfollowBody(BaseModel):
+    """A place that was read, as `GET /api/stats` lists it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    source: str
+    path: str
 
 
 class ImportBody(BaseModel):
@@ -73,6 +83,14 @@ async def sync(call: Call) -> web.StreamResponse:
     if asked.cwd:
         _existing(asked.cwd, "cwd")
     return await _submit(call, "sync", asked.model_dump(exclude_defaults=True))
+
+
+async def unfollow(call: Call) -> web.StreamResponse:
+    """Look at a place no more, because it is gone; what was read there stays."""
+    asked = call.sent(UnfollowBody)
+    _known(asked.source)
+    await call.runtime.reader.unfollow(Location(asked.source, asked.path))
+    return json_reply({"unfollowed": {"source": asked.source, "path": asked.path}})
 
 
 async def import_file(call: Call) -> web.StreamResponse:

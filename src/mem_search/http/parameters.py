@@ -109,7 +109,7 @@ class Narrowed(Seen):
     def _ends_after_it_begins(self) -> Self:
         start, end = self.date_start, self.date_end
         if start is not None and end is not None and start > end:
-            raise PydanticCustomError("at:dateEnd", "is before dateStart")
+            raise PydanticCustomError("at:dateEnd", "is before the start")
         return self
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:

@@ -111,6 +111,7 @@ RECORDS = (
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
+    POST("/api/unfollow", jobs.unfollow, "Look at a place no more", "intake", body=jobs.UnfollowBody, write=True, only="person", refuses=(404,)),
     POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
     POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", jobs.UploadParameters, body_type=jobs.NDJSON, write=True, status=ACCEPTED, refuses=(429,)),
     GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mem_search import sources
 from mem_search.contracts import Machine
-from mem_search.errors import InputError, MemSearchError, SourceError
+from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
 from mem_search.ingest.intake import Intake, Taken
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
@@ -41,11 +41,13 @@ class Reader:
         again: bool = False,
         follow: bool = True,
         at: Path | None = None,
+        named: bool = False,
     ) -> Taken:
         """Read what is new since the stored cursor (``again``: everything).
 
-        ``follow`` keeps a location that grows fresh from now on. ``at`` is where it lies for the
-        time being, of which nobody is told; else it lies at its path. Raises SourceError when the
+        ``follow`` keeps a location that grows fresh from now on. ``named`` by a person, it may be
+        a slip: one that could never be read is not kept. ``at`` is where it lies for the time
+        being, of which nobody is told; else it lies at its path. Raises SourceError when the
         location cannot be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
@@ -67,10 +69,20 @@ class Reader:
             except MemSearchError as error:
                 error.message = error.message.replace(lying.path, location.path)
                 await self._database.write(
-                    intake_sql.save_error, location, error.message, followed=followed
+                    intake_sql.save_error, location, error.message, followed=followed and not named
                 )
                 raise
         return total
+
+    async def unfollow(self, location: Location) -> None:
+        """Look at the location no more; its records stay. Raises NotFound for an unknown one."""
+        async with self._locks[location.source, location.path]:
+            if not await self._database.write(intake_sql.drop_cursor, location):
+                raise NotFound(
+                    f"{location.source} {location.path} has not been read; "
+                    "`mem-search stats` and GET /api/stats list what has",
+                    field="path",
+                )
 
     async def discard(self, location: Location, file: Path) -> None:
         """Remove a ``file`` of ours that was handed over once as ``location``."""

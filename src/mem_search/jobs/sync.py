@@ -26,7 +26,8 @@ class SyncJob:
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         """``source``, ``path`` narrow it down; ``cwd`` is where git is looked for."""
         machine = machine_from(params, os.environ)
-        locations = find(machine, params.get("source", ""), params.get("path", ""))
+        path = params.get("path", "")
+        locations = find(machine, params.get("source", ""), path)
         if not locations:
             raise NotFound(
                 "found nothing to read on this machine; name it: mem-search sync SOURCE PATH"
@@ -36,7 +37,9 @@ class SyncJob:
         for location in locations:
             entry: dict[str, Any] = {"source": location.source, "path": location.path}
             try:
-                taken = await self._reader.read(location, report, again=bool(params.get("again")))
+                taken = await self._reader.read(
+                    location, report, again=bool(params.get("again")), named=bool(path)
+                )
             except MemSearchError as error:
                 entry["error"] = error.message
                 errors.append(f"{location.source} {location.path}: {error.message}")

@@ -63,7 +63,9 @@ class Database:
             await database._run(database._writer, database._prepare)
         except OSError as error:
             await database.close()
-            raise StorageError(f"cannot create {path}: {error}") from error
+            raise StorageError(
+                f"cannot write {path} ({error.strerror}); `mem-search doctor` names what mends it"
+            ) from error
         except BaseException:
             await database.close()
             raise

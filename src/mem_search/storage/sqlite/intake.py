@@ -64,7 +64,16 @@ def save_quiet(connection: sqlite3.Connection, location: Location, *, followed: 
 def save_error(
     connection: sqlite3.Connection, location: Location, error: str, *, followed: bool
 ) -> None:
-    """Keep the cursor, note why the last look failed."""
+    """Keep the cursor, note why the last look failed.
+
+    A location that is not to be ``followed`` and was never read is not kept for its failure alone.
+    """
+    if not followed:
+        connection.execute(
+            "update cursors set read_at = ?, error = ? where source = ? and location = ?",
+            (int(time.time() * 1000), error, location.source, location.path),
+        )
+        return
     connection.execute(
         "insert into cursors(source, location, label, options, followed, read_at, error)"
         " values(?, ?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
@@ -76,11 +85,12 @@ def save_error(
     )  # fmt: skip
 
 
-def drop_cursor(connection: sqlite3.Connection, location: Location) -> None:
-    """Forget that the location was read: it was handed over once and is gone."""
-    connection.execute(
+def drop_cursor(connection: sqlite3.Connection, location: Location) -> bool:
+    """Forget that the location was read, and follow it no more; whether it was known."""
+    dropped = connection.execute(
         "delete from cursors where source = ? and location = ?", (location.source, location.path)
     )
+    return dropped.rowcount > 0
 
 
 def locations(connection: sqlite3.Connection) -> list[Followed]:

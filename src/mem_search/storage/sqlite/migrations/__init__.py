@@ -21,7 +21,7 @@ from mem_search.storage.sqlite.migrations.m008_mixed_scripts import m008_mixed_s
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
-    " to a folder of our own"
+    " to a folder of your own"
 )
 
 
@@ -38,23 +38,32 @@ MIGRATIONS = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Apply the steps that this file has not had. Raises StorageError for a foreign file."""
+    """Apply the steps that this file has not had. Raises StorageError as ``check_ours`` does."""
+    check_ours(connection)
+    connection.execute(
+        "create table if not exists mem_search_migrations(name text primary key, applied_at real)"
+    )
+    applied = _applied(connection)
+    for step in MIGRATIONS:
+        if step.__name__ not in applied:
+            _apply(connection, step.__name__, step)
+
+
+def check_ours(connection: sqlite3.Connection) -> None:
+    """Raises StorageError for the file of another program, or of a newer mem-search."""
     tables = {name for (name,) in connection.execute("select name from sqlite_master")}
     if tables and "mem_search_migrations" not in tables:
         (path,) = (row[2] for row in connection.execute("pragma database_list") if row[1] == "main")
         raise StorageError(_FOREIGN.format(path=path, tables=", ".join(sorted(tables)[:3])))
-    connection.execute(
-        "create table if not exists mem_search_migrations(name text primary key, applied_at real)"
-    )
-    applied = {name for (name,) in connection.execute("select name from mem_search_migrations")}
-    unknown = applied - {step.__name__ for step in MIGRATIONS}
+    unknown = (_applied(connection) if tables else set()) - {step.__name__ for step in MIGRATIONS}
     if unknown:
         raise StorageError(
             f"the store was written by a newer mem-search ({max(unknown)}); update mem-search"
         )
-    for step in MIGRATIONS:
-        if step.__name__ not in applied:
-            _apply(connection, step.__name__, step)
+
+
+def _applied(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("select name from mem_search_migrations")}
 
 
 def _apply(

@@ -1,0 +1,156 @@
+"""What the doctor finds in broken homes, and that the command it names mends them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from conftest import Home
+
+NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
+
+
+@pytest.fixture
+def filled(mem: Home) -> Home:
+    """A worker with one note."""
+    mem.ok("import", "jsonl", "-", given=json.dumps({"kind": "note", "text": "tabs"}) + "\n")
+    return mem
+
+
+def finding(mem: Home, name: str) -> dict[str, str]:
+    """What the doctor misses under this name; empty when it misses nothing there."""
+    said = json.loads(mem.run("doctor", "--json").stdout)["findings"]
+    missing = [each for each in said if each["name"] == name and each["state"] == "missing"]
+    return missing[0] if missing else {}
+
+
+def mend(mem: Home, command: str) -> None:
+    """Run a line of the doctor's in a shell that has ``mem-search``."""
+    known = f'mem-search() {{ "{sys.executable}" -P -m mem_search "$@"; }}\n'
+    subprocess.run(
+        ["/bin/bash", "-c", known + command], env=mem.environ, check=True, capture_output=True
+    )
+
+
+def foreign(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("create table invoices(id)")
+        connection.commit()
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"not a database, but long enough" * 40)
+
+
+@pytest.mark.parametrize("broken", [foreign, garbage])
+def test_a_store_that_is_not_ours_is_set_aside_by_the_named_command(
+    mem: Home, broken: object
+) -> None:
+    mem.path.mkdir(parents=True, exist_ok=True)
+    file = mem.path / "mem-search.db"
+    assert callable(broken)
+    broken(file)
+    before = file.read_bytes()
+    found = finding(mem, "database")
+    mend(mem, found["fix"].partition("; mem-search sync")[0])
+    assert (mem.path / "aside" / "mem-search.db").read_bytes() == before
+    mem.ok("import", "jsonl", "-", given=NOTE)
+    assert finding(mem, "database") == {}
+
+
+def test_a_store_of_a_newer_version_is_not_moved_but_the_program_updated(mem: Home) -> None:
+    mem.ok("worker", "start")
+    mem.ok("worker", "stop")
+    with closing(sqlite3.connect(mem.path / "mem-search.db")) as connection:
+        connection.execute("insert into mem_search_migrations values('m999_later', 0)")
+        connection.commit()
+    found = finding(mem, "database")
+    assert "newer mem-search" in found["detail"]
+    assert found["fix"] == "update mem-search"
+
+
+def test_a_store_that_another_program_holds_is_not_to_be_moved(mem: Home) -> None:
+    mem.ok("worker", "start")
+    mem.ok("worker", "stop")
+    file = mem.path / "mem-search.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("pragma journal_mode=delete")
+        connection.execute("begin exclusive")
+        found = finding(mem, "database")
+    assert "locked" in found["detail"]
+    assert "mv " not in found["fix"]
+
+
+def test_a_place_that_is_gone_is_no_longer_followed_when_told_so(
+    filled: Home, tmp_path: Path
+) -> None:
+    file = tmp_path / "my notes.jsonl"
+    file.write_text(NOTE)
+    filled.ok("sync", "jsonl", str(file))
+    file.rename(tmp_path / "elsewhere")
+    file.mkdir()
+    assert filled.run("sync", "jsonl", str(file)).returncode == 7
+    found = finding(filled, "source jsonl")
+    mend(filled, found["fix"].rpartition(": ")[2])
+    assert finding(filled, "source jsonl") == {}
+    assert "auth tokens expire" in filled.ok("notes", "expire", "--format", "full")
+    again = filled.run("unfollow", "jsonl", str(file))
+    assert (again.returncode, "mem-search stats" in again.stderr) == (4, True)
+
+
+def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(filled: Home) -> None:
+    for argv in (("sync", "claude-mem", "/etc/hostname"), ("import", "jsonl", "/etc")):
+        assert filled.run(*argv).returncode == 7
+    assert filled.run("doctor").returncode == 0
+    assert "/etc" not in filled.ok("stats")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("timeline", "1", "--before", "99"), "--before: "),
+        (("timeline", "1", "--after", "99"), "--after: "),
+        (("cite", "1", "--style", "harvard"), "--style: "),
+        (("export", "--kind", "poem"), "--kind: "),
+        (("sync", "poems"), "SOURCE: 'poems'"),
+        (("unified", "x", "--since", "2025-02-01", "--until", "2025-01-01"), "--until: "),
+        (("worker", "start", "--port", "99999"), "65535"),
+        (("get", "poem:1"), "no kind of record is called 'poem'; known are observation"),
+    ],
+)
+def test_an_error_speaks_of_what_was_typed(filled: Home, argv: tuple[str, ...], said: str) -> None:
+    done = filled.run(*argv)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_settings_with_which_no_worker_starts_are_bad_input(mem: Home) -> None:
+    assert mem.run("worker", "start", MEM_SEARCH_LOG_LEVEL="LOUD").returncode == 2
+    assert mem.run("worker", "start", MEM_SEARCH_HOST="192.0.2.7").returncode == 6
+
+
+def test_jobs_are_listed_in_words(filled: Home) -> None:
+    listed = filled.ok("jobs")
+    assert "1 new" in listed
+    assert "{" not in listed
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look anywhere")
+@pytest.mark.parametrize("argv", [("doctor",), ("unified", "x"), ("worker", "status")])
+def test_a_home_one_may_not_look_into_gets_one_clear_line(mem: Home, argv: tuple[str, ...]) -> None:
+    mem.path.mkdir(parents=True, exist_ok=True)
+    mem.path.chmod(0)
+    try:
+        done = mem.run(*argv)
+    finally:
+        mem.path.chmod(0o700)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert "MEM_SEARCH_HOME" in done.stderr
