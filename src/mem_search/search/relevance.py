@@ -29,6 +29,10 @@ from mem_search.storage.sqlite.columns import Columns
 from mem_search.text.words import every_expression
 
 
+FEW_WORDS = 3
+"""With more words than this a record that has them all is better than the average anyway."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A question that the legs, asked for ``depth`` candidates each, have answered."""
@@ -79,7 +83,7 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     folded = sum(len(hit.similar) for hit in hits)
     good = matching.near_the_best(numbers[matched], [leg.scores[matched] for leg in legs.values()])
     if absent := matching.absent(hits, kinds, query.limit):
-        good |= _with_every_word(connection, question, absent)
+        good |= _with_every_word(connection, question, rankings, absent)
     hits = matching.represent(hits, kinds, query.limit, good)
     if query.per_session is not None:
         sessions = dict(zip(numbers.tolist(), places.conversations.tolist(), strict=True))
@@ -104,14 +108,20 @@ def _alive(union: Candidates, columns: Columns) -> Candidates:
 
 
 def _with_every_word(
-    connection: sqlite3.Connection, question: Question, hits: Sequence[Hit]
+    connection: sqlite3.Connection,
+    question: Question,
+    rankings: Sequence[Ranking],
+    hits: Sequence[Hit],
 ) -> frozenset[int]:
-    """Those of ``hits`` whose passage has all words of the question: good enough for their kind."""
-    expression = every_expression(question.words)
-    if not expression:
+    """Those of ``hits`` whose passage has all of the few words of the question."""
+    if len(question.words.all) > FEW_WORDS:
         return frozenset()
-    passages = np.array([hit.passage or 0 for hit in hits], dtype=np.int64)
-    having = fulltext.having(connection, expression, passages)
+    records = np.array([hit.number for hit in hits], dtype=np.int64)
+    worded = np.any([~np.isnan(ranking.matched.of(records)) for ranking in rankings], axis=0)
+    passages = np.array([hit.passage or 0 for hit in hits], dtype=np.int64)[worded]
+    if not len(passages):
+        return frozenset()
+    having = fulltext.having(connection, every_expression(question.words), passages)
     return frozenset(hit.number for hit in hits if hit.passage in having)
 
 

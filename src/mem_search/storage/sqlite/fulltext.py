@@ -47,11 +47,11 @@ def among(
 
 
 def having(connection: sqlite3.Connection, expression: str, passages: Passages) -> set[int]:
-    """Those of a few ``passages`` that match."""
+    """Those of a few ``passages`` (at least one) that match."""
     (found,) = connection.execute(
         "select json_group_array(rowid) from passages_fts where passages_fts match ?"
-        " and +rowid in (select value from json_each(?))",
-        (expression, json.dumps(passages.tolist())),
+        " and rowid between ? and ? and +rowid in (select value from json_each(?))",
+        (expression, int(passages.min()), int(passages.max()), json.dumps(passages.tolist())),
     ).fetchone()
     return set(json.loads(found))
 
