@@ -28,7 +28,6 @@ from mem_search.storage.sqlite import fulltext, traits
 from mem_search.storage.sqlite.columns import Columns
 from mem_search.text.words import every_expression
 
-
 FEW_WORDS = 3
 """With more words than this a record that has them all is better than the average anyway."""
 
