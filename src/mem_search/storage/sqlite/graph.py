@@ -11,7 +11,9 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import starmap
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from mem_search.model import Filters, Ref
 from mem_search.storage.sqlite import hubs, places
@@ -30,11 +32,11 @@ SUMMARISED: Final = 50
 """Members of a session that its summary is tied to, the nearest first stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """``start`` says ``relation`` of ``end``; both are numbers. ``strength`` is in (0, 1].
 
-    ``origin`` is given (a link the record came with), found (in its text) or derived.
+    ``origin`` is given (a link the record came with), found (in its text) or derived. A tuple,
+    because a walk makes thousands.
     """
 
     start: int
@@ -179,7 +181,7 @@ def _stored(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
         " order by strength desc, from_id, to_id limit ?2",
         (wanted, MOST_EDGES),
     )
-    return [Edge(*row) for row in rows]
+    return list(starmap(Edge, rows))
 
 
 def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
@@ -200,17 +202,17 @@ def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
             " and s.kind = 'session_summary' and m.kind != 'session_summary' limit ?3",
             (wanted, SAME_SESSION, SUMMARISED * (1 + wanted.count(","))),
         ).fetchall()
-    return [Edge(*row) for row in rows]
+    return list(starmap(Edge, rows))
 
 
 def _distinct(edges: Iterable[Edge]) -> list[Edge]:
     """One edge a relation and pair; most derived ones are the same from both sides."""
     best: dict[tuple[int, int, str], Edge] = {}
     for edge in edges:
-        key = (edge.start, edge.end, edge.relation)
-        if edge.origin == "derived" and edge.start > edge.end and edge.relation != "follows":
-            key = (edge.end, edge.start, edge.relation)
+        start, end, relation, strength, origin = edge
+        both = origin == "derived" and start > end and relation != "follows"
+        key = (end, start, relation) if both else (start, end, relation)
         known = best.get(key)
-        if known is None or known.strength < edge.strength:
+        if known is None or known.strength < strength:
             best[key] = edge
-    return sorted(best.values(), key=lambda e: (e.start, e.end, e.relation))
+    return sorted(best.values(), key=itemgetter(0, 1, 2))

@@ -8,8 +8,9 @@ common files drown the links that somebody made (docs/graph.md). A thing of more
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from mem_search.model import Filters
@@ -36,6 +37,9 @@ _SHARED: Final = {
 }
 """Prefix of a key → relation, and the strength between the only two records that share it."""
 
+Hub = tuple[str, str]
+"""(the key of a thing, the project it is of or "")."""
+
 Tie = tuple[int, int, str, float]
 """(one record, another record, relation, strength)."""
 
@@ -45,7 +49,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
 
     Sharing several things of one sort makes one tie, stronger than each.
     """
-    hubs: dict[tuple[str, str], list[int]] = {}
+    hubs: dict[Hub, list[int]] = {}
     named = list(_named(connection, numbers))
     # Two ends of edges to one record are tied through it already, where it may be seen.
     targets = {target for *_, target in named if target is not None}
@@ -56,7 +60,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
         scope = project if key.startswith("path:") and not key.startswith("path::") else ""
         if (key, scope) in hubs or len(hubs) < MOST_HUBS:
             hubs.setdefault((key, scope), []).append(number)
-    found = {hub: _members(connection, *hub) for hub in hubs}
+    found = _members(connection, hubs)
     small = {hub: members for hub, members in found.items() if len(members) <= MOST_MEMBERS}
     within = places.passing(connection, set().union(*small.values()), filters)
     missing: dict[tuple[int, int, str], float] = {}
@@ -77,47 +81,53 @@ def _named(
     connection: sqlite3.Connection, numbers: Sequence[int]
 ) -> Iterator[tuple[int, str, str, int | None]]:
     """(record, key, project, the record that is meant) of what records name; and their files."""
-    for number in numbers:
-        files: list[tuple[str, str]] = connection.execute(
-            "select distinct f.value, r.project from facets f join records r on r.id = f.record_id"
-            f" where f.record_id = ? and f.name in {_FACETS} limit ?",
-            (number, MOST_FILES + 1),
-        ).fetchall()
-        if len(files) <= MOST_FILES:
-            for path, project in files:
-                if key := _key_of_file(path, project):
-                    yield number, key, project, None
-        for key, project, target in connection.execute(
-            "select distinct e.key, r.project, e.to_id from edges e"
-            " join records r on r.id = e.from_id where e.from_id = ? and e.key != ''",
-            (number,),
-        ):
+    rows = connection.execute(
+        "select r.id, r.project,"
+        " (select json_group_array(value) from (select distinct value from facets"
+        f"  where record_id = r.id and name in {_FACETS} limit ?2)),"
+        " (select json_group_array(json_array(key, to_id)) from (select distinct key, to_id"
+        "  from edges where from_id = r.id and key != ''))"
+        " from json_each(?1) j cross join records r on r.id = j.value",
+        (json.dumps(list(numbers)), MOST_FILES + 1),
+    )
+    for number, project, paths, edges in rows:
+        files = json.loads(paths)
+        for path in files if len(files) <= MOST_FILES else ():
+            if key := _key_of_file(path, project):
+                yield number, key, project, None
+        for key, target in json.loads(edges):
             if key.partition(":")[0] in _SHARED:
                 yield number, key, project, target
 
 
-def _members(connection: sqlite3.Connection, key: str, project: str) -> set[int]:
-    """Records that name it, at most one more than may be."""
-    members = {
-        number
-        for (number,) in connection.execute(
-            "select from_id from edges where key = ? limit ?", (key, MOST_MEMBERS + 1)
+def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
+    """Records that name each of ``hubs``, at most one more than may be of each sort.
+
+    One statement, whose inner ones stop at their limits: Python queues for its lock at each row.
+    """
+    asked = [
+        (key, key.removeprefix(f"path:{scope.lower()}:") if key.startswith("path:") else "", scope)
+        for key, scope in hubs
+    ]
+    rows = connection.execute(
+        "with hub as materialized (select key as place, value ->> 0 as name, value ->> 1 as path,"
+        " value ->> 2 as project from json_each(?1))"
+        " select (select group_concat(id) from"
+        " (select * from (select from_id as id from edges where key = hub.name limit ?2)"
+        + "".join(
+            " union all select * from (select f.record_id from (select record_id from facets"
+            f" where name = '{facet}' and value = hub.path limit ?3) f"
+            " join records r on r.id = f.record_id"
+            " where hub.project = '' or r.project = hub.project limit ?2)"
+            for facet in _FACETS
         )
+        + ")) from hub order by place",
+        (json.dumps(asked), MOST_MEMBERS + 1, _SCANNED),
+    ).fetchall()
+    return {
+        hub: set(map(int, listed.split(","))) if listed else set()
+        for hub, (listed,) in zip(hubs, rows, strict=True)
     }
-    if key.startswith("path:"):
-        path = key.removeprefix(f"path:{project.lower()}:")
-        for name in _FACETS:
-            members.update(
-                number
-                for (number,) in connection.execute(
-                    "select f.record_id from (select record_id from facets"
-                    " where name = ?1 and value = ?2 limit ?4) f"
-                    " join records r on r.id = f.record_id"
-                    " where ?3 = '' or r.project = ?3 limit ?5",
-                    (name, path, project, _SCANNED, MOST_MEMBERS + 1),
-                )
-            )
-    return members
 
 
 def _key_of_file(path: str, project: str) -> str:
