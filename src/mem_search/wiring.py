@@ -165,7 +165,7 @@ async def open_runtime(
         )
         engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
         searches = SearchLog(database, on=settings.search_log)
-        front = Front(engine, Suggestions(database), searches, corpus)
+        front = Front(engine, Suggestions(database), searches)
         universal = UniversalSearch(front, database, by_name, columns)
         research = Research(database, universal, corpus, embedder.fingerprint)
         sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)

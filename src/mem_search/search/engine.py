@@ -78,7 +78,8 @@ class Engine:
         question, analyzed = await understand(self._database, query, self._kind_of)
         is_asked = bool(question.text.strip())
         found = await (self._rank if is_asked else self._browse)(query, question)
-        coverage = (await self._corpus()).coverage
+        corpus = await self._corpus()
+        coverage = corpus.coverage
         notices = list(found.notices)
         if coverage < 1 and is_asked and query.mode != "keyword":
             notices.append(
@@ -96,6 +97,7 @@ class Engine:
                 realised=found.realised,  # type: ignore[arg-type]
                 legs=found.legs,
                 coverage=coverage,
+                index_age_s=corpus.index_age(time.time()),
                 took_ms=ms(started),
                 notices=tuple(notices),
                 analyzed=analyzed,

@@ -1,33 +1,21 @@
-"""Where every surface asks: the engine's answer, how old the index is, other spellings, the log.
+"""Where every surface asks: the engine's answer, other spellings, the log.
 
 The engine stays a function of the store and the query; what depends on who asked is here.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-
 from mem_search.model import Page, SearchQuery
 from mem_search.search.engine import Engine
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
-from mem_search.storage.sqlite.stats import Corpus
 
 
 class Front:
     """One engine as people and programs ask it."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        suggestions: Suggestions,
-        log: SearchLog,
-        corpus: Callable[[], Awaitable[Corpus]],
-    ) -> None:
+    def __init__(self, engine: Engine, suggestions: Suggestions, log: SearchLog) -> None:
         self._engine = engine
-        self._corpus = corpus
         self.suggestions = suggestions
         self.log = log
 
@@ -39,6 +27,4 @@ class Front:
         page = await self._engine.search(query)
         if surface:
             self.log.note(page, surface)
-        age = (await self._corpus()).index_age(time.time())
-        page = replace(page, report=replace(page.report, index_age_s=age))
         return await self.suggestions.spelled(page)
