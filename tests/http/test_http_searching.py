@@ -169,6 +169,8 @@ async def test_changes_counts_what_is_in_both_once(get: Get) -> None:
     [
         ("/api/search/by-concept", {"concept": "trade-off"}, 1),
         ("/api/search/by-file", {"filePath": "src/auth.py"}, 1),
+        ("/api/search/by-file", {"filePath": "src", "isFolder": "true"}, 1),
+        ("/api/search/by-file", {"filePath": "src/auth.py", "isFolder": "true"}, 0),
         ("/api/search/by-type", {"type": "feature,decision"}, 2),
         ("/api/search/by-type", {"type": "feature", "query": "login"}, 1),
     ],

@@ -141,8 +141,14 @@ class KindParameters(Narrowed):
     )
     files: Words = Field(
         default=(),
-        description="Any of these paths, whole or their end",
+        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
         json_schema_extra=also("filePath", "file"),
+    )
+    is_folder: bool = Field(
+        default=False,
+        alias="isFolder",
+        description="The paths are folders: what lies directly in them",
+        json_schema_extra=also("is_folder"),
     )
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
@@ -204,9 +210,10 @@ class KindParameters(Narrowed):
         )
 
     def _filters(self, kinds: tuple[str, ...]) -> Filters:
-        return replace(
-            self.filters(kinds), types=self.type, concepts=self.concepts, files=self.files
-        )
+        files = self.files
+        if self.is_folder:
+            files = tuple(f"{path.removesuffix('*').rstrip('/')}/*" for path in files)
+        return replace(self.filters(kinds), types=self.type, concepts=self.concepts, files=files)
 
 
 class SearchParameters(KindParameters):
@@ -242,7 +249,7 @@ class ByFile(KindParameters):
 
     files: Annotated[Words, Field(min_length=1)] = Field(
         alias="filePath",
-        description="Any of these paths, whole or their end",
+        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
         json_schema_extra=also("files", "file"),
     )
 

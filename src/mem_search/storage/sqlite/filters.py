@@ -84,18 +84,33 @@ def facets(filters: Filters) -> list[tuple[str, list[Any]]]:
         pairs = " or ".join(["x.name = ? and x.value = ? collate nocase"] * len(filters.any_facets))
         found.append((f"({pairs})", [part for pair in filters.any_facets for part in pair]))
     if filters.files:
-        # A path matches whole, or from a path separator on: "auth.py" finds "src/auth.py".
-        # LIKE ignores the case of ASCII letters, so the whole match does as well.
-        path = "x.value = ? collate nocase or x.value like ? escape '\\'"
-        files = [file.removeprefix("./") for file in filters.files]
+        paths = [_path(file.removeprefix("./")) for file in filters.files]
+        condition = " or ".join(condition for condition, _ in paths)
         found.append(
             (
-                "x.name in ('file_read', 'file_modified', 'path')"
-                f" and ({' or '.join([path] * len(files))})",
-                [part for file in files for part in (file, "%/" + like(file.lstrip("/")))],
+                f"x.name in ('file_read', 'file_modified', 'path') and ({condition})",
+                [value for _, values in paths for value in values],
             )
         )
     return found
+
+
+def _path(file: str) -> tuple[str, list[str]]:
+    """A path matches whole, or from a separator on: ``auth.py`` finds ``src/auth.py``.
+
+    ``src/`` is all that lies below such a folder, ``src/*`` what lies directly in it. LIKE ignores
+    the case of ASCII letters, so the whole match does as well.
+    """
+    alike = "x.value like ? escape '\\'"
+    end = like(file.removesuffix("*").lstrip("/"))
+    if file.endswith("/"):
+        return f"{alike} or {alike}", [f"{like(file)}%", f"%/{end}%"]
+    if file.endswith("/*"):
+        start = like(file.removesuffix("*"))
+        directly = f"({alike} and not {alike})"
+        values = [f"{start}%", f"{start}%/%", f"%/{end}%", f"%/{end}%/%"]
+        return f"{directly} or {directly}", values
+    return f"x.value = ? collate nocase or {alike}", [file, f"%/{end}"]
 
 
 def is_met(connection: sqlite3.Connection, filters: Filters) -> bool:
