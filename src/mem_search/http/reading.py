@@ -108,8 +108,6 @@ def _unknown(word: str, known: Iterable[str]) -> Fault:
 
 def _meant(word: str, known: Iterable[str]) -> str:
     names = list(known)
-    if not names:
-        return "there are none here"
     folded = {name.lower(): name for name in names}
     near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
     if near:

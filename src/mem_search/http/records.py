@@ -86,7 +86,10 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
         for item in found
         if item[0].kind == "observation"
         and (not asked.project or item[0].project.lower() == asked.project.lower())
-        and (not asked.platform or item[0].metadata.get("platform") == asked.platform)
+        and (
+            not asked.platform
+            or str(item[0].metadata.get("platform", "")).lower() == asked.platform.lower()
+        )
     ]
     if asked.order in ("date_asc", "date_desc"):
         taken.sort(

@@ -389,7 +389,7 @@ def projects(connection: sqlite3.Connection, platform: str = "") -> list[tuple[s
     return connection.execute(
         "select project, count(*), max(created_at) from records where project != ''"
         " and (?1 = '' or id in"
-        " (select record_id from facets where name = 'platform' and value = ?1))"
+        " (select record_id from facets where name = 'platform' and value = ?1 collate nocase))"
         " group by project order by 3 desc, project",
         (platform,),
     ).fetchall()
