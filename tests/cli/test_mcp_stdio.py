@@ -136,6 +136,19 @@ def test_a_malformed_line_is_answered_and_the_next_one_too(filled: Home) -> None
         process.stdin.close()
 
 
+def test_lines_are_whole_however_they_come(filled: Home) -> None:
+    with filled.popen("mcp") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        long = json.dumps(call("search", 7, query="cheese " * 20_000))
+        for part in (long[:9], long[9:], "\n\n" + json.dumps(call("search", 8, query="cheese"))):
+            process.stdin.write(part)
+            process.stdin.flush()
+        process.stdin.close()  # the last line has no end
+        assert {json.loads(line)["id"] for line in process.stdout} == {7, 8}
+        assert process.wait(20) == 0
+
+
 class _Server(http.server.BaseHTTPRequestHandler):
     """A worker that only says which headers it was sent."""
 

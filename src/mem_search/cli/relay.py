@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import queue
+import select
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Final, NoReturn
 
 from mem_search.cli.posting import Answer, Away, Worker
 
 _THREADS = 8
 """Requests at a time; an agent hardly asks more, and the worker's readers are two."""
+
+_READ: Final = 1 << 16
 
 _VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -154,8 +157,33 @@ def main() -> int:
     worker = Worker.of_home()
     # Unbuffered: what has been answered has been said, and no buffer is held when we have to go.
     with open(1, "wb", buffering=0, closefd=False) as out:
-        Relay(worker.post, out).run(sys.stdin.buffer)
+        Relay(worker.post, out).run(_lines(0))
     return 0
+
+
+def _lines(source: int) -> Iterator[bytes]:
+    """Lines of the file descriptor ``source``; a signal ends the wait for the next one.
+
+    A plain read would sleep on where the signal came just before it: nothing would wake it.
+    """
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    begun: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([source, woken], [], [])
+        if woken in ready:
+            os.read(woken, 64)  # of a signal that is of no interest: the others have raised
+        if source not in ready:
+            continue
+        if not (read := os.read(source, _READ)):
+            break
+        *whole, last = read.split(b"\n")
+        for line in whole:
+            yield b"".join((*begun, line))
+            begun.clear()
+        begun.append(last)
+    yield b"".join(begun)
 
 
 def _leave(_number: int, _frame: object) -> NoReturn:
