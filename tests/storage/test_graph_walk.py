@@ -95,8 +95,18 @@ def test_a_file_named_in_a_text_ties_to_records_that_touched_it(
     connection: sqlite3.Connection,
 ) -> None:
     store(connection, touching("a", "src/x.py"), draft("b", "see src/x.py", project="web"))
-    assert ties(connection, 2) == {(2, 1, "same_file"): 0.1}
-    assert ties(connection, 1) == {(1, 2, "same_file"): 0.1}
+    assert ties(connection, 2) == ties(connection, 1) == {(1, 2, "same_file"): 0.1}
+
+
+def test_a_file_that_a_record_touched_and_names_ties_it_once(
+    connection: sqlite3.Connection,
+) -> None:
+    files = {"files_read": ["src/x.py"]}
+    both = draft("a", "see src/x.py", kind="observation", project="web", metadata=files)
+    store(connection, both, touching("b", "src/x.py"))
+    assert ties(connection, 2) == ties(connection, 1) == {(1, 2, "same_file"): 0.1}
+    (edge,) = graph.neighbours(connection, [1, 2])
+    assert edge.strength == pytest.approx(0.1)
 
 
 def test_an_issue_that_two_records_mention_ties_them(connection: sqlite3.Connection) -> None:

@@ -194,9 +194,10 @@ def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
         (wanted, FOLLOWS),
     ).fetchall()
     for own, other in (("m", "s"), ("s", "m")):
+        # The cross join keeps this order: SQLite would go through the summaries of the whole store.
         rows += connection.execute(
             f"select m.id, s.id, 'same_session', ?2, 'derived' from records {own}"
-            f" join records {other} on {other}.session = {own}.session"
+            f" cross join records {other} on {other}.session = {own}.session"
             f"  and {other}.project = {own}.project"
             f" where {own}.id in (select value from json_each(?1)) and {own}.session != ''"
             " and s.kind = 'session_summary' and m.kind != 'session_summary' limit ?3",
@@ -206,13 +207,11 @@ def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
 
 
 def _distinct(edges: Iterable[Edge]) -> list[Edge]:
-    """One edge a relation and pair; most derived ones are the same from both sides."""
+    """One edge a relation and pair, the strongest."""
     best: dict[tuple[int, int, str], Edge] = {}
     for edge in edges:
-        start, end, relation, strength, origin = edge
-        both = origin == "derived" and start > end and relation != "follows"
-        key = (end, start, relation) if both else (start, end, relation)
+        key = edge[:3]
         known = best.get(key)
-        if known is None or known.strength < strength:
+        if known is None or known.strength < edge.strength:
             best[key] = edge
     return sorted(best.values(), key=itemgetter(0, 1, 2))

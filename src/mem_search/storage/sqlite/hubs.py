@@ -41,7 +41,7 @@ Hub = tuple[str, str]
 """(the key of a thing, the project it is of or "")."""
 
 Tie = tuple[int, int, str, float]
-"""(one record, another record, relation, strength)."""
+"""(the record of the lower number, the other, relation, strength)."""
 
 
 def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
@@ -49,7 +49,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
 
     Sharing several things of one sort makes one tie, stronger than each.
     """
-    hubs: dict[Hub, list[int]] = {}
+    hubs: dict[Hub, set[int]] = {}
     named = list(_named(connection, numbers))
     # Two ends of edges to one record are tied through it already, where it may be seen.
     targets = {target for *_, target in named if target is not None}
@@ -59,7 +59,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
             continue
         scope = project if key.startswith("path:") and not key.startswith("path::") else ""
         if (key, scope) in hubs or len(hubs) < MOST_HUBS:
-            hubs.setdefault((key, scope), []).append(number)
+            hubs.setdefault((key, scope), set()).add(number)
     found = _members(connection, hubs)
     small = {hub: members for hub, members in found.items() if len(members) <= MOST_MEMBERS}
     within = places.passing(connection, set().union(*small.values()), filters)
@@ -70,9 +70,15 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
             continue
         relation, strength = _SHARED[hub[0].partition(":")[0]]
         strength /= len(members) - 1
-        for number in hubs[hub]:
-            for member in members - {number}:
-                tie = (number, member, relation)
+        asked = hubs[hub]
+        for number in asked:
+            for member in members:
+                if number < member:
+                    tie = (number, member, relation)
+                elif number == member or member in asked:
+                    continue  # two that were asked about are tied once
+                else:
+                    tie = (member, number, relation)
                 missing[tie] = missing.get(tie, 1.0) * (1.0 - strength)
     return [(*tie, 1.0 - left) for tie, left in missing.items()]
 
