@@ -191,11 +191,12 @@ class Retriever(Protocol):
         self,
         connection: sqlite3.Connection,
         question: Question,
-        answers: Numbers,
-        records: Numbers,
-    ) -> Values | None:
-        """The scores of ``records`` for the question moved halfway to the records ``answers``.
+        passages: Numbers,
+        answers: NDArray[np.intp],
+    ) -> tuple[Values, Values] | None:
+        """The scores of ``passages`` for the question, and for it moved halfway to some of them.
 
-        None from a leg in which questions cannot be moved. Blocking, as ``score``.
+        ``answers`` are the rows of those. NaN where there is no score; None from a leg in which
+        questions cannot be moved. Blocking, as ``score``.
         """
         ...

@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import drafts
 from mem_search.contracts import Question
@@ -256,9 +257,9 @@ class Leg:
         self,
         connection: sqlite3.Connection,
         question: Question,
-        answers: Numbers,
-        records: Numbers,
-    ) -> Values | None:
+        passages: Numbers,
+        answers: NDArray[np.intp],
+    ) -> tuple[Values, Values] | None:
         return None
 
 

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 from drafts import draft
 from mem_search.contracts import Question
 from mem_search.model import Filters, Mode, SearchQuery
+from mem_search.rankings import Values
 from mem_search.retrievers.vector import unit
 from mem_search.search import feedback
 from mem_search.text import words
@@ -86,16 +87,23 @@ async def test_it_can_be_left_out(filled: Runtime, monkeypatch: pytest.MonkeyPat
 async def test_a_question_is_moved_only_to_what_has_a_vector(filled: Runtime) -> None:
     _, leg = filled.engine._legs
     question = Question("login", words.read("login"), Filters())
-    records = np.array([1, 2, 3, 4])
-    moved = await filled.database.read(leg.towards, question, records[:2], records)
-    assert moved is not None
-    assert moved[2] > moved[3]
+    passages = np.array([1, 2, 3, 4])
+
+    async def scores(*answers: int) -> tuple[Values, Values] | None:
+        return await filled.database.read(
+            leg.towards, question, passages, np.array(answers, dtype=np.intp)
+        )
+
+    # Before anything was scored: what has been read of a passage is never read again.
     await filled.database.write(lambda c: c.execute("delete from vectors where entry_id in (2, 3)"))
-    alone = await filled.database.read(leg.towards, question, records[1:2], records)
-    both = await filled.database.read(leg.towards, question, records[:2], records)
-    assert both == pytest.approx(alone, abs=1e-3)
-    await filled.database.write(lambda c: c.execute("delete from vectors"))
-    assert await filled.database.read(leg.towards, question, records[:2], records) is None
+    alone, both = await scores(1), await scores(0, 1)
+    assert alone is not None
+    assert both is not None
+    before, after = alone
+    assert after[2] - after[3] > before[2] - before[3]
+    assert np.isnan(alone).tolist() == [[True, False, False, False]] * 2
+    assert np.array(both) == pytest.approx(np.array(alone), nan_ok=True)
+    assert await scores(0) is None
 
 
 @given(arrays.arrays(np.float32, (3, 4), elements=st.floats(-9, 9, width=32)))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from drafts import draft
 from mem_search.contracts import Question, Retriever
@@ -95,10 +96,10 @@ class Restricted:
         self,
         connection: sqlite3.Connection,
         question: Question,
-        answers: Numbers,
-        records: Numbers,
-    ) -> Values | None:
-        return self._inner.towards(connection, _undemanding(question), answers, records)
+        passages: Numbers,
+        answers: NDArray[np.intp],
+    ) -> tuple[Values, Values] | None:
+        return self._inner.towards(connection, _undemanding(question), passages, answers)
 
 
 def only(matches: Matches, allowed: set[int]) -> Matches:

@@ -83,6 +83,22 @@ def test_cosines_are_exact_in_any_order_and_however_often(
             assert found == pytest.approx(np.array(wanted), abs=1e-6, nan_ok=True)
 
 
+@given(st.lists(st.integers(1, COUNT + 5), unique=True, min_size=1), st.sets(st.integers(1, COUNT)))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_vectors_are_those_of_the_store_wherever_they_come_from(
+    connection: Connection, model: int, tmp_path: Path, asked: list[int], known: set[int]
+) -> None:
+    stored = dict(connection.execute("select entry_id, vector from vectors"))
+    passages = np.array(asked, dtype=np.int64)
+    with closing(VectorRows(tmp_path, model, DIMENSIONS)) as rows:
+        if known:
+            rows.cosines(connection, unit(1), np.array(sorted(known)))
+        places, found = rows.of_passages(connection, passages)
+    told = sorted(zip(passages[places].tolist(), vectors.pack(found), strict=True))
+    wanted = [(entry >> 1, blob) for entry, blob in stored.items() if entry >> 1 in asked]
+    assert told == sorted(wanted)
+
+
 def test_a_vector_that_comes_later_is_found_later(connection: Connection, rows: VectorRows) -> None:
     asked = np.array([*BARE, 1])
     assert np.isnan(rows.cosines(connection, unit(1), asked)).tolist() == [True, True, False]

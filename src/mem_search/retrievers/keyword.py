@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.contracts import Question
 from mem_search.model import KINDS, Filters
@@ -107,8 +108,8 @@ class KeywordRetriever:
         self,
         connection: sqlite3.Connection,
         question: Question,
-        answers: Numbers,
-        records: Numbers,
+        passages: Numbers,
+        answers: NDArray[np.intp],
     ) -> None:
         """Words are matched as they are."""
 

@@ -15,6 +15,7 @@ from concurrent.futures import Executor
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mem_search.contracts import Embedder, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
@@ -54,7 +55,7 @@ RARE = 500
 class VectorRetriever:
     """Cosine similarity in the space of one embedding model.
 
-    ``scans`` is for a store that has no index because it needs none: every answer is exact.
+    ``scans`` is for a store that is to have no index: every answer is exact, and none degraded.
     """
 
     name = LEG
@@ -100,35 +101,33 @@ class VectorRetriever:
         records: Numbers,
     ) -> Values:
         """Exact, from the stored vectors; a record that has none yet has no score."""
-        return self._best(connection, self._questions.vector(question.text), records)
+        owners, passages = places.of_records(connection, records)
+        query = self._questions.vector(question.text)
+        cosines = self._rows.cosines(connection, query, passages)
+        order = np.argsort(records)
+        at = order[np.searchsorted(records, owners, sorter=order)]
+        return _nearest(len(records), at, cosines)
 
     def towards(
         self,
         connection: sqlite3.Connection,
         question: Question,
-        answers: Numbers,
-        records: Numbers,
-    ) -> Values | None:
-        """By the mean of each answer's nearest vector; None while no answer has a vector."""
+        passages: Numbers,
+        answers: NDArray[np.intp],
+    ) -> tuple[Values, Values] | None:
+        """By the mean of each answer's nearer half; None while no answer has a vector."""
         query = self._questions.vector(question.text)
+        of, vectors = self._rows.of_passages(connection, passages)
+        cosines = vectors @ query[0]
         near = [
-            found[np.argmax(found @ query[0])]
+            vectors[halves[np.argmax(cosines[halves])]]
             for answer in answers
-            if len(found := self._rows.of_record(connection, int(answer)))
+            if len(halves := np.flatnonzero(of == answer))
         ]
         if not near:
             return None
-        return self._best(connection, unit(query + unit(np.mean(near, axis=0))), records)
-
-    def _best(self, connection: sqlite3.Connection, query: Vectors, records: Numbers) -> Values:
-        """The cosine of each record's nearest vector; NaN for one without."""
-        owners, passages = places.of_records(connection, records)
-        cosines = self._rows.cosines(connection, query, passages)
-        order = np.argsort(records)
-        at = order[np.searchsorted(records, owners, sorter=order)]
-        best = np.full(len(records), np.nan)
-        np.fmax.at(best, at, cosines)
-        return best
+        moved = unit(query + unit(np.mean(near, axis=0)))
+        return _nearest(len(passages), of, cosines), _nearest(len(passages), of, vectors @ moved[0])
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         away = False
@@ -216,6 +215,13 @@ class VectorRetriever:
     async def _vector(self, text: str) -> Vectors:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
+
+
+def _nearest(count: int, of: NDArray[np.intp], cosines: Values | Vectors) -> Values:
+    """For each of ``count`` the highest of its cosines, the n-th of which is that of ``of[n]``."""
+    best = np.full(count, np.nan)
+    np.fmax.at(best, of, cosines)
+    return best
 
 
 def unit(vectors: Vectors) -> Vectors:

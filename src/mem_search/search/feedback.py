@@ -44,10 +44,10 @@ def add_feedback(
         name = answer.leg.name
         if name not in legs:
             continue
-        moved = answer.leg.towards(connection, question, union.records[best], union.records)
-        if moved is not None:
-            weight = weights(name, union.code, foreign=question.foreign)
-            gain = weight * (z_scores(moved) - z_scores(legs[name].scores))
+        scores = answer.leg.towards(connection, question, union.passages, best)
+        if scores is not None:
+            before, after = map(z_scores, scores)
+            gain = weights(name, union.code, foreign=question.foreign) * (after - before)
             added["feedback"] = added.get("feedback", 0.0) + gain
     return added
 

@@ -62,6 +62,9 @@ class _Rows:
     two: NDArray[np.bool_]
     matrix: NDArray[np.float32]
 
+    def first_of(self, passages: Numbers) -> NDArray[np.int32]:
+        return self.first[np.where(passages < len(self.first), passages, 0)]
+
 
 @dataclass(slots=True)
 class VectorRows:
@@ -89,24 +92,37 @@ class VectorRows:
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
             rows = self._rows
-            places = np.where(some < len(rows.first), some, 0)
-            first = rows.first[places]
+            first = rows.first_of(some)
             kept = first > 0
             part = cosines[start : start + _CHUNK]
             if kept.any():
                 part[kept] = _scored(rows, first[kept], some[kept], query[0])
             if not kept.all():
-                part[~kept] = self._read(connection, query[0], some[~kept])
+                lacking = np.flatnonzero(~kept)
+                places, vectors = self._read(connection, some[lacking])
+                np.fmax.at(part, lacking[places], vectors @ query[0])
         return cosines
 
-    def of_record(self, connection: sqlite3.Connection, record: int) -> Vectors:
-        """All vectors of one record, shape (n, dimensions), from the store."""
-        rows = connection.execute(
-            "select v.vector from passages p join vectors v"
-            " on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ? where p.record_id = ?",
-            (self.model, record),
-        ).fetchall()
-        return unpack([blob for (blob,) in rows], self.dimensions)
+    def of_passages(
+        self, connection: sqlite3.Connection, passages: Numbers
+    ) -> tuple[NDArray[np.intp], Vectors]:
+        """The vectors of ``passages``, shape (n, dimensions), and for each its place there.
+
+        A passage with two halves has two, one that waits for its vector none.
+        """
+        rows = self._rows
+        first = rows.first_of(passages)
+        kept = np.flatnonzero(first)
+        if not len(kept):
+            return self._read(connection, passages)
+        two = kept[rows.two[passages[kept]]]
+        places = np.concatenate([kept, two])
+        vectors = rows.matrix[np.concatenate([first[kept], first[two] + 1])]
+        if len(kept) == len(passages):
+            return places, vectors
+        lacking = np.flatnonzero(first == 0)
+        of, more = self._read(connection, passages[lacking])
+        return np.concatenate([places, lacking[of]]), np.concatenate([vectors, more])
 
     async def fill(self, database: Database) -> None:
         """Read all vectors that are stored, little by little, so that few are missing later."""
@@ -141,24 +157,22 @@ class VectorRows:
         self._keep(found)
         return int(last)
 
-    def _read(self, connection: sqlite3.Connection, query: Any, passages: Numbers) -> Values:
-        """The same from the store, which are then kept."""
+    def _read(
+        self, connection: sqlite3.Connection, passages: Numbers
+    ) -> tuple[NDArray[np.intp], Vectors]:
+        """The same as ``of_passages`` from the store, which are then kept."""
         # The cross join keeps this order: SQLite would read every vector and then drop most.
         found = connection.execute(
             "select v.entry_id, v.vector from json_each(?) j cross join vectors v"
             " on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
             (json.dumps(passages.tolist()), self.model),
         ).fetchall()
-        if not found:
-            return np.full(len(passages), np.nan)
         found.sort()
-        of = np.array([entry >> 1 for entry, _ in found], dtype=np.int64)
-        scores = unpack([blob for _, blob in found], self.dimensions) @ query
-        order = np.argsort(passages)
-        cosines = np.full(len(passages), np.nan)
-        np.fmax.at(cosines, order[np.searchsorted(passages, of, sorter=order)], scores)
         self._keep(found)
-        return cosines
+        of = np.array([entry >> 1 for entry, _ in found], dtype=np.int64)
+        order = np.argsort(passages)
+        places = order[np.searchsorted(passages, of, sorter=order)]
+        return places, unpack([blob for _, blob in found], self.dimensions)
 
     def _keep(self, found: list[tuple[int, bytes]]) -> None:
         """Add rows, in order of their entry; both halves of a passage come together."""
