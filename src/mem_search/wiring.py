@@ -160,7 +160,15 @@ async def open_runtime(
         legs: tuple[Retriever, ...] = (
             KeywordRetriever(database, corpus, owners, columns),
             VectorRetriever(
-                database, index, embedder, rows, asking, corpus, owners, columns, scans=few
+                database,
+                index,
+                embedder,
+                rows,
+                asking,
+                corpus,
+                owners,
+                columns,
+                scans=index.state == "off",
             ),
         )
         engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)

@@ -292,6 +292,7 @@ async def test_a_user_without_records_finds_nothing_not_everything(
     assert reply["total"] == 0
     stats = await (await empty.get("/api/stats", headers=new.headers)).json()
     assert stats["records"]["total"] == 0
+    assert "/" not in stats["database"]["path"]
     assert opening_of(empty).users.open == ["ada", "bob", "eve"]
 
 

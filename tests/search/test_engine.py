@@ -223,11 +223,11 @@ async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
     assert "needle" in long.snippet.text
 
 
-async def test_without_an_index_the_scan_answers_and_says_so(runtime: Runtime) -> None:
+async def test_where_an_index_is_not_wanted_the_scan_is_no_degradation(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
     page = await runtime.engine.search(SearchQuery("shared alpha"))
-    states = {leg.name: leg.state for leg in page.report.legs}
-    assert states == {"keyword": "ok", "vector": "degraded"}
+    said = {leg.name: (leg.state, leg.detail) for leg in page.report.legs}
+    assert said == {"keyword": ("ok", ""), "vector": ("ok", "exact")}
 
 
 class Leg:

@@ -48,7 +48,8 @@ async def totals(call: Call) -> web.StreamResponse:
     database, embedder = runtime.database, runtime.embedder
     found = await database.read(stats.totals)
     waiting = await database.read(outbox.depth)
-    path = str(database.path)
+    # Where homes lie is no business of users.
+    path = database.path.name if call.caller.user else str(database.path)
     return json_reply(
         {
             "records": {**found.records, "total": sum(found.records.values())},
