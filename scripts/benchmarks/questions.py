@@ -1,7 +1,8 @@
-"""Questions drawn from the store itself, two to six words of one record, and asking them."""
+"""Questions drawn from the store itself, and asking them."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sqlite3
@@ -15,7 +16,11 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,20}")
 
 
 def draw(home: Path, count: int, seed: int = 7) -> list[str]:
-    """``count`` different ones; the same for the same store."""
+    """``count`` different ones; the same for the same store.
+
+    By turns two that are any words of a record, and two that are part of a title: on the answers
+    to those the legs agree more often.
+    """
     chance = random.Random(seed)
     store = sqlite3.connect(home / "mem-search.db")
     (most,) = store.execute("select max(id) from records").fetchone()
@@ -25,12 +30,28 @@ def draw(home: Path, count: int, seed: int = 7) -> list[str]:
             "select title, substr(body, 1, 400) from records where id = ?",
             (chance.randint(1, most),),
         ).fetchone()
-        words = list(dict.fromkeys(_WORD.findall(" ".join(row or ()))))
-        size = chance.randint(2, 6)
-        if len(words) >= size:
-            found[" ".join(chance.sample(words, size))] = None
+        sort = _part_of_title if len(found) // 2 % 2 else _any_words
+        if row and (words := sort(chance, *row)):
+            found[" ".join(words)] = None
     store.close()
     return list(found)
+
+
+def _any_words(chance: random.Random, title: str, body: str) -> list[str]:
+    """Two to six in any order; none where there are too few."""
+    words = list(dict.fromkeys(_WORD.findall(f"{title} {body}")))
+    size = chance.randint(2, 6)
+    return chance.sample(words, size) if len(words) >= size else []
+
+
+def _part_of_title(chance: random.Random, title: str, _body: str) -> list[str]:
+    """Three to six in a row; none where there are too few."""
+    words = _WORD.findall(title)
+    size = chance.randint(3, 6)
+    if len(words) < size:
+        return []
+    first = chance.randint(0, len(words) - size)
+    return words[first : first + size]
 
 
 def ask(running: Worker, text: str, **filters: object) -> float:
@@ -38,3 +59,9 @@ def ask(running: Worker, text: str, **filters: object) -> float:
     started = time.perf_counter()
     running.get("/api/search/unified", query=text, limit=PAGE, **filters)
     return (time.perf_counter() - started) * 1000
+
+
+def moved(running: Worker, text: str) -> bool:
+    """Whether feedback moved the question: only where the legs agree on the best answers."""
+    reply = running.get("/api/search/unified", query=text, limit=PAGE, format="json")
+    return any("feedback" in result["scores"] for result in json.loads(reply)["results"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,11 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
                 questions.ask(running, text)
                 floor.measure(text)
             product, parts = _in_turns(running, floor, asked[_WARM:])
+            moved = [questions.moved(running, text) for text in asked[_WARM:]]
         finally:
             floor.close()
     bare = [each.floor for each in parts]
-    ratio = median(product) / median(bare)
+    ratio = _ratio(product, bare)
     figures = {
         "product p50 ms": median(product),
         "product p95 ms": percentile(product, 0.95),
@@ -41,8 +44,18 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
             name: median([getattr(each, name) for each in parts])
             for name in ("embed", "fulltext", "chroma", "hydrate")
         },
+        "questions moved by feedback": {
+            "share": sum(moved) / len(moved),
+            "ratio of p50": _ratio(compress(product, moved), compress(bare, moved)),
+        },
     }
     return figures, [Bar("search: product / floor, p50", ratio, 1.3)]
+
+
+def _ratio(product: Iterable[float], floor: Iterable[float]) -> float:
+    """Of the medians; 0 of none."""
+    bare = median([*floor])
+    return median([*product]) / bare if bare else 0.0
 
 
 def _in_turns(running: Worker, floor: Floor, asked: list[str]) -> tuple[list[float], list[Parts]]:
