@@ -136,9 +136,16 @@ def test_a_deleted_record_does_not_come_back(filled: Home) -> None:
     assert results(filled, "unified", "auth") == ["Slow login"]
 
 
-def test_a_line_that_is_no_record_is_named_in_the_ledger(mem: Home) -> None:
+def test_a_line_that_is_no_record_is_named_in_the_ledger(mem: Home, tmp_path: Path) -> None:
     mem.run("import", "jsonl", "-", given=json.dumps(RECORDS[0]) + "\n{broken\n")
     assert "failed" in mem.ok("ledger", "--item", "line 2")
+    file = tmp_path / "bare.jsonl"
+    file.write_text(json.dumps(RECORDS[0]) + '\n{"kind": "note"}\n', "utf-8")
+    mem.run("import", "jsonl", str(file))
+    (named,) = (
+        line for line in mem.ok("ledger", "--item", file.name).splitlines() if "failed" in line
+    )
+    assert named.endswith(f"{file} line 2: text: field required")
     assert mem.run("ledger", "--item", "nothing like it").returncode == 1
 
 

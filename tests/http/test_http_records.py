@@ -149,6 +149,11 @@ async def test_a_question_finds_its_own_anchor(get: Get) -> None:
     reply = await get("/api/timeline/by-query", query="login endpoint")
     assert reply["anchor"] == "observation:2"
     assert (await get("/api/timeline", query="login endpoint"))["anchor"] == "observation:2"
+    for shape in ("index", "json"):
+        told = await get("/api/timeline", query='login "endpoint', format=shape)
+        assert told["search"]["realised"] == "hybrid"
+        assert "not closed" in told["search"]["analyzed"]["warnings"][0]
+    assert "search" not in await get("/api/timeline", anchor=2)
     choice = await get("/api/timeline/by-query", query="auth", mode="interactive", limit=2)
     text = choice["content"][0]["text"]
     assert text.startswith("Choose an anchor among the best of 5")

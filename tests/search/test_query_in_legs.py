@@ -149,6 +149,46 @@ async def test_every_result_is_what_the_query_demands(runtime: Runtime, mode: Mo
         assert "beta" not in words
 
 
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tag:sea OR canary",
+        "canary OR NOT kind:memory",
+        "(kestrel AND tag:red) OR tag:sea",
+        'tag:sea OR "blue green"',
+        "kind:memory AND (tag:sea OR canary)",
+    ],
+)
+async def test_what_passes_by_the_other_side_of_an_or_is_found_without_the_words(
+    runtime: Runtime, mode: Mode, text: str
+) -> None:
+    await fill(
+        runtime,
+        *mixed(6),
+        draft("a", "canary blue green", kind="memory"),
+        *(draft(f"s{n}", f"anything {n}", kind="memory", tags=("sea",)) for n in range(5)),
+        draft("r", "kestrel", kind="memory", tags=("red",)),
+    )
+    expected = await passing(runtime.database, read(text, now=NOW).demand)
+    assert len(expected) > 4
+    pages = [
+        await runtime.engine.search(
+            SearchQuery(text, mode=mode, limit=3, offset=offset, fold=False)
+        )
+        for offset in range(0, len(expected) + 1, 3)
+    ]
+    found = [result.record.number for page in pages for result in page.results]
+    assert sorted(found) == sorted(expected)
+    assert {page.total for page in pages} == {len(expected)}
+
+
+async def test_a_word_beside_an_or_still_has_its_say(runtime: Runtime) -> None:
+    await fill(runtime, draft("a", "login", tags=("sea",)), draft("b", "else", tags=("sea",)))
+    page = await runtime.engine.search(SearchQuery("login (tag:sea OR canary)", mode="keyword"))
+    assert [result.record.source_id for result in page.results] == ["a"]
+
+
 async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
     await fill(runtime, *mixed(60))
     page = await runtime.engine.search(SearchQuery("kind:note -alpha", limit=100))
@@ -175,6 +215,9 @@ async def test_a_quoted_phrase_that_stands_nowhere_becomes_its_words_and_says_so
     page = await runtime.engine.search(query)
     assert [result.record.source_id for result in page.results] == ["a"]
     assert "nothing is impossible" in page.report.analyzed.warnings[0]
+    assert "within the filters" in page.report.analyzed.warnings[0]
+    alone = await runtime.engine.search(SearchQuery('"book impossible"', mode="keyword"))
+    assert {result.record.source_id for result in alone.results} == {"a", "b"}
     strict = await runtime.engine.search(replace(query, text='book AND "nothing is impossible"'))
     assert not strict.results
 

@@ -55,6 +55,34 @@ async def test_known_words_and_strange_ones_get_no_suggestion(runtime: Runtime, 
     assert await asked(runtime, text) == ()
 
 
+async def test_a_misspelling_in_quotes_is_found_out_too(runtime: Runtime) -> None:
+    await fill(runtime, draft("a", "the kestrel module"))
+    page = await runtime.front.search(SearchQuery('"kestrl module" xyzzy'), "")
+    assert page.report.suggestions[0].startswith('"kestrel module"')
+
+
+@pytest.mark.parametrize("text", ["kest* AND mod*", "kestrl~ AND mod*"])
+async def test_what_stands_for_words_of_the_store_is_no_misspelling(
+    runtime: Runtime, text: str
+) -> None:
+    await fill(runtime, draft("a", "the kestrel module"), draft("b", "best test mood"))
+    page = await runtime.front.search(SearchQuery(text), "")
+    assert page.total == 1
+    assert page.report.suggestions == ()
+
+
+async def test_a_path_goes_on_as_paths_of_the_store_do(runtime: Runtime) -> None:
+    touched = {"files_modified": ["src/auth/login.py", "src/app.py"]}
+    await fill(runtime, draft("a", "author", kind="observation", metadata=touched))
+
+    async def completed(prefix: str) -> list[str]:
+        return [each.text for each in await runtime.front.suggestions.complete(prefix, 10)]
+
+    assert await completed("src/a") == ["src/app.py", "src/auth/login.py"]
+    assert await completed("src/auth") == ["src/auth/login.py"]
+    assert await completed("log") == ["login", "src/auth/login.py"]
+
+
 async def test_an_empty_store_suggests_nothing(runtime: Runtime) -> None:
     assert await asked(runtime, "authentcation") == ()
     assert await runtime.front.suggestions.complete("au", 5) == []

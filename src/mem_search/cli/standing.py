@@ -110,10 +110,12 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
 
 
 def ledger_line(entry: Mapping[str, Any]) -> str:
-    """``2026-11-21T10:00:00Z git left  a..b: 3 merges``."""
+    """``2026-11-21T10:00:00Z git left  /src/web a..b: 3 merges``."""
     count = f"{entry['records']} record(s)" if entry.get("records") else ""
-    why = ", ".join(part for part in (count, str(entry.get("reason") or "")) if part)
-    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {entry['item']}"
+    reason = str(entry.get("reason") or "").removeprefix(f"{entry['item']}: ")
+    why = ", ".join(part for part in (count, reason) if part)
+    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {entry['location']}"
+    head = f"{head} {entry['item']}"
     return f"{head}: {why}" if why else head
 
 

@@ -39,17 +39,18 @@ async def export(call: Call) -> web.StreamResponse:
     reply = web.StreamResponse(headers={"Content-Type": NDJSON})
     reply.headers["Content-Disposition"] = 'attachment; filename="mem-search.jsonl"'
     await reply.prepare(call.request)
-    while page:
-        await reply.write(_lines(page))
-        try:
+    try:
+        while page:
+            await reply.write(_lines(page))
             page = await database.read(whole.export_page, filters, page[-1][0].number, PAGE)
-        except MemSearchError as error:
-            # Too late for a problem: an answer cut off is how the reader learns of it.
-            log.error("export ended early: %s", error.message)
-            if call.request.transport is not None:
-                call.request.transport.abort()
-            return reply
-    await reply.write_eof()
+        await reply.write_eof()
+    except MemSearchError as error:
+        # Too late for a problem: an answer cut off is how the reader learns of it.
+        log.error("export ended early: %s", error.message)
+        if call.request.transport is not None:
+            call.request.transport.abort()
+    except ConnectionResetError:
+        log.info("export ended early: the reader has gone")
     return reply
 
 

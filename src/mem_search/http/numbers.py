@@ -23,7 +23,7 @@ class LedgerParameters(Parameters):
     """Which entries of the ledger."""
 
     source: Text = Field(default="", description="Source by name")
-    item: Text = Field(default="", description="Part of a path, a row or a line")
+    item: Text = Field(default="", description="Part of a place, a path, a row or a line")
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -15,9 +15,10 @@ from mem_search.http.parameters import Format, Narrowed, also, budget
 from mem_search.http.replies import dumps, json_reply, page_reply, text_reply
 from mem_search.http.routing import Call
 from mem_search.http.values import Kinds, Text
-from mem_search.model import Page, Record, SearchQuery
+from mem_search.model import Page, Record, SearchQuery, SearchReport
 from mem_search.renderers import record_json, render_record, render_timeline
 from mem_search.renderers.full import RULE
+from mem_search.renderers.json import report_json
 from mem_search.search.around import Anchor, around, find_anchor
 
 
@@ -96,7 +97,7 @@ async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.S
     page = await _best(call, asked, query, 1)
     if not page.results:
         return page_reply(call.request, page, asked.format, call.view(asked.tz))
-    return await _around(call, asked, Anchor.of(page.results[0].record))
+    return await _around(call, asked, Anchor.of(page.results[0].record), page.report)
 
 
 async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> Page:
@@ -105,7 +106,10 @@ async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> 
     )
 
 
-async def _around(call: Call, asked: AroundParameters, anchor: Anchor) -> web.StreamResponse:
+async def _around(
+    call: Call, asked: AroundParameters, anchor: Anchor, report: SearchReport | None = None
+) -> web.StreamResponse:
+    """The timeline; ``report`` is how the search went that found the anchor."""
     found = await around(
         call.runtime.database,
         anchor,
@@ -123,9 +127,11 @@ async def _around(call: Call, asked: AroundParameters, anchor: Anchor) -> web.St
         return render_timeline(some, anchor.record, view)
 
     seen = budgets.around(found.records, found.place, written, asked.max_tokens)
-    beside = {"anchor": str(anchor), "total": len(found.records)} | (
+    beside: dict[str, Any] = {"anchor": str(anchor), "total": len(found.records)} | (
         {"note": seen.note} if seen.note else {}
     )
+    if report is not None:
+        beside = call.flagged({**beside, "search": report_json(report)})
     if asked.format == "json":
         said = [record_json(record) for record in seen.records]
         return json_reply({**beside, "records": said, "tokens_used": budgets.cost(said)})

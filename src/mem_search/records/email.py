@@ -9,7 +9,7 @@ from email.utils import getaddresses
 from pydantic import Field
 
 from mem_search.model import Citation, Draft, Kind, Record
-from mem_search.records._canonical import listed
+from mem_search.records._canonical import drop_unstorable, fold, listed
 from mem_search.records._citing import moment
 from mem_search.records.base import BaseKind, Metadata
 
@@ -35,7 +35,7 @@ class Email(BaseKind[EmailMetadata]):
 
     def compose(self, draft: Draft) -> Draft:
         subject = draft.metadata.get("subject")
-        if not draft.title.strip() and isinstance(subject, str):
+        if not fold(drop_unstorable(draft.title)) and isinstance(subject, str):
             draft = replace(draft, title=subject)
         return super().compose(draft)
 

@@ -34,7 +34,7 @@ async def understand(
     near = await database.read(wild_words.expand, reading.wild) if reading.wild else {}
     nowhere = [
         term
-        for term in (reading.quoted if _is_mixed(reading) else ())
+        for term in reading.quoted
         if not await database.read(
             sql_filters.is_met,
             replace(asked.filters, demand=_both(asked.filters.demand, term)),
@@ -52,15 +52,11 @@ async def understand(
     analyzed = reading.analyzed
     if nowhere:
         said = ", ".join(f"“{' '.join(term.words)}”" for term in nowhere)
-        warning = f"no record has the phrase {said}; its words are looked for instead"
+        where = " within the filters" if asked.filters else ""
+        warning = f"no record{where} has the phrase {said}; its words are looked for instead"
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = replace(asked.filters, demand=_both(asked.filters.demand, reading.demand))
     return Question(reading.text, reading.words, filters, asked.exact), analyzed
-
-
-def _is_mixed(reading: language.Reading) -> bool:
-    """Whether there is more to look for than the quoted phrases, should they be nowhere."""
-    return bool(reading.quoted and (reading.words.words or reading.words.cjk))
 
 
 def _both(one: Demand | None, other: Demand | None) -> Demand | None:

@@ -23,8 +23,9 @@ from mem_search.search.diversity import spread
 from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
+from mem_search.search.settling import settles
 from mem_search.search.supersession import lift
-from mem_search.storage.sqlite import fulltext, traits
+from mem_search.storage.sqlite import fulltext, records, traits
 from mem_search.storage.sqlite.columns import Columns
 from mem_search.text.words import every_expression
 
@@ -69,12 +70,16 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     added |= add_feedback(connection, question, answers, union, legs, total)
     total = sum(added.values(), fused)
 
-    matched = np.flatnonzero(
-        matching.matches(union, legs, rankings, matching.floor(question.text, rankings))
-    )
+    settled = settles(question)
+    floor = matching.floor(question.text, rankings)
+    matched = np.flatnonzero(settled | matching.matches(union, legs, rankings, floor))
     matched = matched[matching.order(numbers[matched], total[matched])]
     hits = matching.hits(numbers[matched], total[matched], union.passages[matched])
-    counts = matching.counts(numbers[matched], union.kinds[matched], rankings)
+    counts = (
+        records.counts(connection, question.filters)
+        if settled
+        else matching.counts(numbers[matched], union.kinds[matched], rankings)
+    )
     kinds = dict(zip(numbers.tolist(), map(KINDS.__getitem__, union.kinds.tolist()), strict=True))
     known = traits.of_records(connection, columns, numbers, question.filters, fold=query.fold)
     hits = lift(hits, known.successors)
@@ -89,7 +94,10 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
         hits = spread(hits, sessions, query.per_session)
 
     reach = query.offset + query.limit
-    page = matching.tail(hits, further, reach)[query.offset : reach]
+    hits = matching.tail(hits, further, reach)
+    if settled and len(hits) < reach:
+        hits += _others(connection, question, hits, reach)
+    page = hits[query.offset : reach]
     row_of = {number: row for row, number in enumerate(numbers.tolist())}
     for place, hit in enumerate(page):
         if (row := row_of.get(hit.number)) is not None:
@@ -106,6 +114,16 @@ def _alive(union: Candidates, columns: Columns) -> Candidates:
     return union if alive.all() else union.taken(alive)
 
 
+def _others(
+    connection: sqlite3.Connection, question: Question, hits: Sequence[Hit], reach: int
+) -> list[Hit]:
+    """The newest of what passes the filters and is not among ``hits``, as far as the page goes."""
+    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
+    least = hits[-1].score if hits else 0.0
+    newest = records.browse(connection, question.filters, "date_desc", reach + len(seen), 0)
+    return [Hit(number, least) for number in newest if number not in seen]
+
+
 def _with_every_word(
     connection: sqlite3.Connection,
     question: Question,
@@ -115,8 +133,8 @@ def _with_every_word(
     """Those of ``hits`` whose passage has all of the few words of the question."""
     if len(question.words.all) > FEW_WORDS:
         return frozenset()
-    records = np.array([hit.number for hit in hits], dtype=np.int64)
-    worded = np.any([~np.isnan(ranking.matched.of(records)) for ranking in rankings], axis=0)
+    found = np.array([hit.number for hit in hits], dtype=np.int64)
+    worded = np.any([~np.isnan(ranking.matched.of(found)) for ranking in rankings], axis=0)
     passages = np.array([hit.passage or 0 for hit in hits], dtype=np.int64)[worded]
     if not len(passages):
         return frozenset()

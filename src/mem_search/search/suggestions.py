@@ -72,7 +72,12 @@ class Suggestions:
         """
         if not _found_little(page):
             return page
-        asked = [word for word in _asked(page) if _PLAIN.fullmatch(word)]
+        quoted = (word for phrase in page.report.analyzed.phrases for word in phrase.split())
+        asked = [
+            word
+            for word in dict.fromkeys((*_asked(page), *quoted))
+            if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.query.text)
+        ]
         try:
             found = await self._database.read(_spellings, asked[:MOST_CHECKED])
         except StorageError:
@@ -111,6 +116,8 @@ def _words(connection: Connection, prefix: str, limit: int) -> list[Completion]:
     if match is None or (len(match[0]) < 2 and match[0].isascii()):
         return []  # one letter begins a tenth of all words: no help, and not quick
     before = prefix[: match.start()]
+    if before.endswith(("/", ":")):
+        return []  # part of a path or a field, which goes on as those in the store do
     return [
         Completion(before + word, "word", records)
         for word, records in store_words.beginning_with(connection, match[0].lower(), limit)
@@ -127,6 +134,11 @@ def _asked(page: Page) -> tuple[str, ...]:
     analyzed = page.report.analyzed
     known = analyzed.words if analyzed.text or analyzed.demanded else None
     return words.read(page.query.text).all if known is None else known
+
+
+def _stands_for_others(word: str, text: str) -> bool:
+    """Whether it is a prefix or a misspelling there, which the store has completed already."""
+    return re.search(rf"(?<![^\W_]){re.escape(word)}[*~]", text, re.IGNORECASE) is not None
 
 
 def _found_little(page: Page) -> bool:

@@ -25,6 +25,7 @@ from mem_search.search.asking import ask_all, exact_scores, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.search.right_of_way import RightOfWay
+from mem_search.search.settling import settles
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
@@ -117,7 +118,8 @@ class WeightedSearch:
         union = matching.union(rankings, DEPTH)
         legs = await self._database.read(exact_scores, question, union, answers, DEPTH)
         floor = matching.floor(question.text, rankings)
-        matched = union.records[matching.matches(union, legs, rankings, floor)]
+        passed = settles(question) | matching.matches(union, legs, rankings, floor)
+        matched = union.records[passed]
         lists = {
             ranking.name: listed[np.isin(listed, matched)][:DEPTH].tolist()
             for ranking in rankings

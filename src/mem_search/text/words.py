@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 STOP_WORDS = frozenset(
     "a an and are as at be by did do does for from had has have he her his how i in is it its me"
@@ -88,6 +88,18 @@ def read(text: str) -> Words:
         phrases=phrases[:MAX_WORDS],
         cjk=tuple(run for run in kept if _IS_CJK.match(run))[:MAX_WORDS],
         demanded=demanded,
+    )
+
+
+def unquoted(found: Words) -> Words:
+    """The same with phrases that only add to the score, and whose words count like the others."""
+    inside = [word for phrase in found.phrases for word in phrase]
+    kept = dict.fromkeys((*found.words, *found.cjk, *(_meaningful(inside) or inside)))
+    return replace(
+        found,
+        words=tuple(run for run in kept if not _IS_CJK.match(run))[:MAX_WORDS],
+        cjk=tuple(run for run in kept if _IS_CJK.match(run))[:MAX_WORDS],
+        demanded=False,
     )
 
 

@@ -87,7 +87,7 @@ class Reading:
         if not raw.strip():
             return
         try:
-            value = json.loads(raw)
+            value = json.loads(raw.decode("utf-8"))  # else bytes are guessed to be UTF-16
         except (ValueError, RecursionError) as error:
             self._fails(f"cannot be decoded: {error}")
             return

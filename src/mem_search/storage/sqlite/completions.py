@@ -54,7 +54,17 @@ def tags(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counte
 
 
 def files(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
-    """Paths whose last part begins with ``prefix``, and how many records touched them."""
+    """Paths whose last part begins with ``prefix``, and how many records touched them.
+
+    With a slash in it the whole path begins so, in this case of its letters.
+    """
+    if "/" in prefix:
+        return connection.execute(
+            "select value, count(distinct record_id) from facets"
+            f" where {_FILE_FACETS} and value >= ? and value < ?"
+            " group by value order by 2 desc, 1 limit ?",
+            (prefix, prefix + LAST, limit),
+        ).fetchall()
     name = prefix.lower()
     # Named, because the planner knows nothing of the values and would read all files.
     return connection.execute(

@@ -122,10 +122,13 @@ def note(
 def ledger(
     connection: sqlite3.Connection, source: str, item: str, limit: int, offset: int
 ) -> list[dict[str, Any]]:
-    """Newest first; ``source`` and ``item`` (a part of it) narrow it down when not empty."""
+    """Newest first; ``source`` and ``item`` narrow it down when not empty.
+
+    ``item`` is part of the item with the place that it is in: ``notes.jsonl/line 2``.
+    """
     rows = connection.execute(
         "select source, location, item, outcome, reason, records, at from ledger"
-        " where (?1 = '' or source = ?1) and (?2 = '' or instr(item, ?2) > 0)"
+        " where (?1 = '' or source = ?1) and (?2 = '' or instr(location || '/' || item, ?2) > 0)"
         " order by at desc, item limit ?3 offset ?4",
         (source, item, limit, offset),
     )

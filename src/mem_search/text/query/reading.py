@@ -77,7 +77,9 @@ def read(
             text,
             f"more than {demands.MOST_LEAVES} demands, or too many within each other: read as text",
         )
-    if any(leaf.form == "exact" for leaf in _terms(parts)) or not demand_quotes:
+    if not demand_quotes:
+        found = words.unquoted(found)
+    elif any(leaf.form == "exact" for leaf in _terms(parts)):
         # The demand says already what must be there; here it would say it of the other words.
         found = replace(found, demanded=False)
     looked_up = tuple(dict.fromkeys(word for token in wild for word in _near(token, near or {})))

@@ -1,0 +1,43 @@
+"""Whether a demand settles by itself what matches, as in ``tag:sea OR canary``.
+
+Words otherwise decide: what passes the fields of ``canary tag:sea`` has to be about canaries as
+well. Where a field, or a NOT, is the other side of an OR with words, it is a match without them.
+"""
+
+from __future__ import annotations
+
+from mem_search.contracts import Question
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
+from mem_search.text.query import demands
+
+
+def settles(question: Question) -> bool:
+    """Whether every record that passes the filters of ``question`` answers it."""
+    demand = question.filters.demand
+    if demand is None or not any(map(_has_two_sides, _parts(demand))):
+        return False
+    terms = [leaf for leaf, wanted in demands.leaves(demand) if wanted and isinstance(leaf, Term)]
+    said = {word for term in terms for word in term.words}
+    # A word beside the demand has its say: login in ``login (tag:sea OR canary)``.
+    return said.issuperset((*question.words.words, *question.words.cjk))
+
+
+def _parts(demand: Demand) -> tuple[Demand, ...]:
+    return demand.of if isinstance(demand, AllOf) else (demand,)
+
+
+def _has_two_sides(demand: Demand) -> bool:
+    """Whether it is an OR between what needs words and what does not."""
+    return isinstance(demand, AnyOf) and len({_needs_words(part) for part in demand.of}) == 2
+
+
+def _needs_words(demand: Demand) -> bool:
+    match demand:
+        case Term():
+            return True
+        case Condition() | Not():
+            return False
+        case AllOf():
+            return any(map(_needs_words, demand.of))
+        case AnyOf():
+            return all(map(_needs_words, demand.of))
