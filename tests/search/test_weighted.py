@@ -115,3 +115,13 @@ async def test_a_filtered_walk_does_not_pass_through_what_is_filtered_out(
 async def test_a_page_of_filters_alone_respects_the_least_score(runtime: Runtime) -> None:
     query = WeightedQuery("tag:fruit", Filters(), WEIGHTS, least=0.1)
     assert (await runtime.weighted.search(query)).found == ()
+
+
+@pytest.mark.parametrize("legs", [{"keyword": 1.0}, {"vector": 1.0}, WEIGHTS])
+async def test_the_other_side_of_an_or_needs_no_words(
+    runtime: Runtime, legs: Mapping[str, float]
+) -> None:
+    await fill(runtime, *DRAFTS)
+    query = WeightedQuery("tag:other OR pears", Filters(), legs)
+    page = await runtime.weighted.search(query)
+    assert {found.result.record.source_id for found in page.found} == {"a", "c"}

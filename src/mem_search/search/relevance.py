@@ -23,7 +23,7 @@ from mem_search.search.diversity import spread
 from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
-from mem_search.search.settling import settles
+from mem_search.search.settling import others, settles
 from mem_search.search.supersession import lift
 from mem_search.storage.sqlite import fulltext, records, traits
 from mem_search.storage.sqlite.columns import Columns
@@ -96,7 +96,9 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     reach = query.offset + query.limit
     hits = matching.tail(hits, further, reach)
     if settled and len(hits) < reach:
-        hits += _others(connection, question, hits, reach)
+        seen = {number for hit in hits for number in (hit.number, *hit.similar)}
+        least = hits[-1].score if hits else 0.0
+        hits += [Hit(n, least) for n in others(connection, question, seen, reach - len(hits))]
     page = hits[query.offset : reach]
     row_of = {number: row for row, number in enumerate(numbers.tolist())}
     for place, hit in enumerate(page):
@@ -112,16 +114,6 @@ def _alive(union: Candidates, columns: Columns) -> Candidates:
     """Without what was deleted a moment ago: it may still be in the index."""
     alive = columns.exist(union.records)
     return union if alive.all() else union.taken(alive)
-
-
-def _others(
-    connection: sqlite3.Connection, question: Question, hits: Sequence[Hit], reach: int
-) -> list[Hit]:
-    """The newest of what passes the filters and is not among ``hits``, as far as the page goes."""
-    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
-    least = hits[-1].score if hits else 0.0
-    newest = records.browse(connection, question.filters, "date_desc", reach + len(seen), 0)
-    return [Hit(number, least) for number in newest if number not in seen]
 
 
 def _with_every_word(

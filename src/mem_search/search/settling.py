@@ -6,8 +6,12 @@ well. Where a field, or a NOT, is the other side of an OR with words, it is a ma
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Collection
+
 from mem_search.contracts import Question
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
+from mem_search.storage.sqlite import records
 from mem_search.text.query import demands
 
 
@@ -20,6 +24,14 @@ def settles(question: Question) -> bool:
     said = {word for term in terms for word in term.words}
     # A word beside the demand has its say: login in ``login (tag:sea OR canary)``.
     return said.issuperset((*question.words.words, *question.words.cjk))
+
+
+def others(
+    connection: sqlite3.Connection, question: Question, seen: Collection[int], count: int
+) -> list[int]:
+    """The newest ``count`` of what passes the filters of ``question`` and no leg has ranked."""
+    newest = records.browse(connection, question.filters, "date_desc", count + len(seen), 0)
+    return [number for number in newest if number not in seen][:count]
 
 
 def _parts(demand: Demand) -> tuple[Demand, ...]:

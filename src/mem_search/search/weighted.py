@@ -25,7 +25,7 @@ from mem_search.search.asking import ask_all, exact_scores, ms
 from mem_search.search.hydration import hydrate
 from mem_search.search.questions import understand
 from mem_search.search.right_of_way import RightOfWay
-from mem_search.search.settling import settles
+from mem_search.search.settling import others, settles
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
@@ -118,8 +118,8 @@ class WeightedSearch:
         union = matching.union(rankings, DEPTH)
         legs = await self._database.read(exact_scores, question, union, answers, DEPTH)
         floor = matching.floor(question.text, rankings)
-        passed = settles(question) | matching.matches(union, legs, rankings, floor)
-        matched = union.records[passed]
+        settled = settles(question)
+        matched = union.records[settled | matching.matches(union, legs, rankings, floor)]
         lists = {
             ranking.name: listed[np.isin(listed, matched)][:DEPTH].tolist()
             for ranking in rankings
@@ -143,13 +143,17 @@ class WeightedSearch:
         fusing = time.perf_counter()
         fused = rrf.fuse(lists, query.weights, query.k)
         passages = dict(zip(union.records.tolist(), union.passages.tolist(), strict=True))
-        hits = tuple(
+        hits = [
             Hit(record, fused[record], passage=passages[record])
             for record in _best_first(fused)
             if fused[record] >= query.least
-        )
+        ][: query.limit]
+        if settled and query.least <= 0 and len(hits) < query.limit:
+            lacking = query.limit - len(hits)
+            unranked = await self._database.read(others, question, fused, lacking)
+            hits += [Hit(number, 0.0) for number in unranked]
         return _Ranked(
-            hits=hits[: query.limit],
+            hits=tuple(hits),
             shares=_shares(lists, scores),
             legs=tuple(reports),
             fusion_ms=ms(fusing),
