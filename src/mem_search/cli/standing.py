@@ -114,8 +114,8 @@ def ledger_line(entry: Mapping[str, Any]) -> str:
     count = f"{entry['records']} record(s)" if entry.get("records") else ""
     reason = str(entry.get("reason") or "").removeprefix(f"{entry['item']}: ")
     why = ", ".join(part for part in (count, reason) if part)
-    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {entry['location']}"
-    head = f"{head} {entry['item']}"
+    where = f"{entry['location']} {entry['item']}"
+    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
     return f"{head}: {why}" if why else head
 
 

@@ -58,20 +58,17 @@ def files(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Count
 
     With a slash in it the whole path begins so, in this case of its letters.
     """
-    if "/" in prefix:
-        return connection.execute(
-            "select value, count(distinct record_id) from facets"
-            f" where {_FILE_FACETS} and value >= ? and value < ?"
-            " group by value order by 2 desc, 1 limit ?",
-            (prefix, prefix + LAST, limit),
-        ).fetchall()
-    name = prefix.lower()
-    # Named, because the planner knows nothing of the values and would read all files.
+    # The index is named, because the planner knows nothing of the values and would read all files.
+    table, told, begun = (
+        ("facets", "value", prefix)
+        if "/" in prefix
+        else ("facets indexed by facets_by_file_name", _FILE_NAME, prefix.lower())
+    )
     return connection.execute(
-        "select value, count(distinct record_id) from facets indexed by facets_by_file_name"
-        f" where {_FILE_FACETS} and {_FILE_NAME} >= ? and {_FILE_NAME} < ?"
+        f"select value, count(distinct record_id) from {table}"
+        f" where {_FILE_FACETS} and {told} >= ? and {told} < ?"
         " group by value order by 2 desc, 1 limit ?",
-        (name, name + LAST, limit),
+        (begun, begun + LAST, limit),
     ).fetchall()
 
 
