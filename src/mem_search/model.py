@@ -402,6 +402,12 @@ class Batch:
 
     ``done``/``total`` are the progress after this batch in the source's own unit (bytes,
     rows, commits). ``deletions`` are source ids that are gone from the location.
+
+    In the ledger, ``outdated`` are items of which nothing said earlier holds, nor of what lies in
+    them (``name:7`` in ``name``); an empty one is the whole location. ``places`` are the items
+    that drafts were read from, one for each, where their source ids would tell nobody. ``item``
+    is what the drafts are called together: then how many were taken is counted as they are
+    stored, and ``ledger`` does not say it.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -410,3 +416,6 @@ class Batch:
     cursor: Mapping[str, Any] = field(default_factory=dict)
     done: int = 0
     total: int = 0
+    outdated: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    item: str = ""

@@ -179,6 +179,7 @@ def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
         (["get", "x", "--format", "yaml"], 2, "--format"),
         (["import", "jsonl", "/nowhere/x.jsonl"], 2, "/nowhere/x.jsonl"),
         (["import", "poems", "/etc/hostname"], 2, "poems"),
+        (["import", "poems", "/nowhere/x.jsonl"], 2, "SOURCE: 'poems' is no source"),
         (["sync", "claude-mem", "/etc/hostname"], 7, "/etc/hostname"),
         (["jobs", "nonsense"], 4, "nonsense"),
     ],

@@ -49,6 +49,35 @@ async def test_what_became_of_each_draft_is_counted_and_written_down(database: D
     assert "text" in ledger["bad"]["reason"]
 
 
+async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
+    database: Database,
+) -> None:
+    taking = Intake(database, lambda: None)
+    batch = Batch(
+        drafts=(drafts.draft("a"), drafts.draft("bad", "", title=""), drafts.draft("b")),
+        places=("line 1", "line 2", "line 3"),
+        item="lines 1-3",
+    )
+
+    async def told() -> dict[str, tuple[str, int]]:
+        entries = await database.read(intake.ledger, "test", "", 9, 0)
+        return {entry["item"]: (entry["outcome"], entry["records"]) for entry in entries}
+
+    await taking.take(HERE, batch)
+    assert await told() == {"lines 1-3": ("taken", 2), "line 2": ("failed", 0)}
+    await taking.forget([1])
+    await taking.take(HERE, batch)
+    assert await told() == {
+        "lines 1-3": ("taken", 1), "line 1": ("left", 0), "line 2": ("failed", 0),
+    }  # fmt: skip
+    mended = replace(batch, drafts=(), places=(), item="", outdated=("line 2",))
+    await taking.take(HERE, mended)
+    assert set(await told()) == {"lines 1-3", "line 1"}
+    only_bad = replace(batch, drafts=batch.drafts[1:2], places=("line 2",), outdated=("",))
+    await taking.take(HERE, only_bad)
+    assert await told() == {"line 2": ("failed", 0)}
+
+
 async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:
     taking = Intake(database, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))

@@ -70,13 +70,17 @@ def look(root: Path, cursor: Mapping[str, Any]) -> list[Batch]:
 
 
 class Follower:
-    """Stores drafts and cursor as the product does, the cursor as JSON."""
+    """Stores drafts and cursor as the product does, the cursor as JSON.
+
+    ``ledger`` is what the last look said, ``said`` what the ledger says after all looks.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.cursor: dict[str, Any] = {}
         self.drafts: dict[str, Draft] = {}
         self.ledger: list[LedgerEntry] = []
+        self.said: dict[str, LedgerEntry] = {}
 
     def look(self, batches: int | None = None) -> Follower:
         """Look once, abandoning the read after some batches if asked."""
@@ -88,6 +92,10 @@ class Follower:
             self.drafts.update({draft.source_id: draft for draft in batch.drafts})
             self.cursor = json.loads(json.dumps(batch.cursor))
             self.ledger += batch.ledger
+            for item in batch.outdated:
+                for name in [name for name in self.said if f"{name}:".startswith(f"{item}:")]:
+                    del self.said[name]
+            self.said.update({entry.item: entry for entry in batch.ledger})
         return self
 
 
@@ -125,6 +133,7 @@ def test_reading_a_file_while_it_grows_gives_what_reading_it_whole_gives(
                 file.write(data[at:])
             follower.look()
         assert follower.drafts == expected.drafts
+        assert follower.said == expected.said
 
 
 def test_a_read_that_was_abandoned_at_the_end_of_a_file_still_tells_what_is_open(
@@ -163,12 +172,98 @@ def test_a_line_without_its_end_waits_for_the_rest(tmp_path: Path) -> None:
     data = transcript([("ask", "Chart the reefs"), ("ask", "And the shoals")])
     path.write_bytes(data[:-20])
     follower = Follower(tmp_path).look()
-    waiting = LedgerEntry("s1.jsonl:2", "left", "incomplete line, waits for the rest")
-    assert waiting in follower.ledger
+    waiting = "line 2 is incomplete and waits for the rest"
+    assert follower.said == {"s1.jsonl": LedgerEntry("s1.jsonl", "taken", waiting, 2)}
     assert "s1/u1" not in follower.drafts
     path.write_bytes(data)
     assert follower.look().drafts["s1/u1"].text == "And the shoals"
-    assert [entry.outcome for entry in follower.ledger] == ["taken"]
+    assert follower.said == {"s1.jsonl": LedgerEntry("s1.jsonl", "taken", "", 3)}
+
+
+def test_the_ledger_tells_the_sum_of_all_looks(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    steps = [("ask", "Chart the reefs"), ("read", "reefs.csv"), ("ask", "/clear"), ("break", "")]
+    commands = transcript([("ask", "<command-name>/clear</command-name>")] * 2)
+    path.write_bytes(transcript(steps) + commands)
+    follower = Follower(tmp_path).look()
+    with path.open("ab") as file:
+        file.write(commands + transcript([("ask", "And the shoals")]).replace(b"u0", b"u9"))
+    follower.look()
+    told = follower.said["s1.jsonl"]
+    assert told == Follower(tmp_path).look().said["s1.jsonl"]
+    assert told.records == len(follower.drafts)
+    assert "line that cannot be decoded ×1" in told.reason
+    assert "slash command ×4" in told.reason
+
+
+CONVERSATION = [
+    ("ask", "Chart the reefs"),
+    ("read", "reefs.csv"),
+    ("ask", "And the shoals"),
+    ("compact", "<summary>\nThe reefs are charted, the shoals are not.\n</summary>"),
+    ("ask", "And the wrecks"),
+]
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_what_was_read_of_a_transcript_that_was_cut_short_stays(tmp_path: Path, cold: bool) -> None:
+    path = tmp_path / "s1.jsonl"
+    whole, short = transcript(CONVERSATION), transcript(CONVERSATION[:2])
+    path.write_bytes(whole)
+    follower = Follower(tmp_path).look()
+    if cold:
+        del follower.cursor["files"]["s1.jsonl"]["state"]
+    before = dict(follower.drafts)
+    assert "The reefs are charted" in before["s1/summary"].text
+
+    path.write_bytes(short)
+    assert follower.look().drafts == before
+    lines = len(whole.splitlines()), len(short.splitlines())
+    told = follower.said["s1.jsonl"]
+    assert told.reason == f"cut short from {lines[0]} lines to {lines[1]}; its records stay"
+    assert told.records == 3  # of what is in it
+    if cold:
+        del follower.cursor["files"]["s1.jsonl"]["state"]
+    path.touch()
+    assert follower.look().drafts == before
+
+    path.write_bytes(whole)
+    assert follower.look().drafts == before
+    assert follower.said == Follower(tmp_path).look().said
+
+
+def test_a_transcript_that_goes_on_where_it_was_cut_short_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(transcript(CONVERSATION))
+    follower = Follower(tmp_path).look()
+    other = transcript([*CONVERSATION[:2], ("ask", "And the lights")]).replace(b"u2", b"v2")
+    path.write_bytes(transcript(CONVERSATION[:2]))
+    follower.look()
+    path.write_bytes(other)
+    follower.look()
+    assert follower.drafts["s1/v2"].text == "And the lights"
+    assert {"s1/u2", "s1/u4"} <= set(follower.drafts)
+    assert "cut short" in follower.said["s1.jsonl"].reason
+
+
+def test_an_emptied_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(transcript(CONVERSATION))
+    follower = Follower(tmp_path).look()
+    before = dict(follower.drafts)
+    path.write_bytes(b"")
+    assert follower.look().drafts == before
+    assert "cut short from 6 lines to 0; its records stay" in follower.said["s1.jsonl"].reason
+
+
+def test_a_replaced_transcript_is_told_of_anew(tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_bytes(transcript([("break", ""), ("ask", "Chart the reefs"), ("break", "")]))
+    follower = Follower(tmp_path).look()
+    assert {"s1.jsonl:1", "s1.jsonl:3"} < set(follower.said)
+    path.write_bytes(transcript([("ask", "Something else")], session="s2"))
+    follower.look()
+    assert follower.said == {"s1.jsonl": LedgerEntry("s1.jsonl", "taken", "", 2)}
 
 
 def test_a_line_that_cannot_be_decoded_fails_alone(tmp_path: Path) -> None:

@@ -254,6 +254,9 @@ def test_what_a_person_did_not_type_makes_no_record(claude: Store) -> None:
     assert ("user_prompts (empty)", "left") in follower.ledger
     assert follower.look() == []
     assert follower.batches == []
+    claude.run("update user_prompts set prompt_text = 'Chart the reefs'")
+    assert [draft.text for draft in follower.look()] == ["Chart the reefs"]
+    assert "user_prompts (empty)" in follower.batches[-1].outdated
 
 
 def test_rows_written_since_are_read_without_the_old_ones(claude: Store) -> None:

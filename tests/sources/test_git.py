@@ -94,6 +94,7 @@ def test_a_commit_becomes_an_observation(repo: Repository) -> None:
             "files_modified": ["d/ü b.txt", "src/a.py"],
             "author": "Ada Lovelace",
             "commit": sha,
+            "branch": "main",
         },
     )
 
@@ -105,6 +106,47 @@ def test_commits_of_head_and_all_branches_come_oldest_first(repo: Repository) ->
     repo.run("checkout", "--detach", "main")
     repo.commit("three", "c")
     assert titles(repo) == ["one", "two", "three"]
+
+
+def branches(repo: Repository, cursor: dict[str, Any] | None = None) -> dict[str, str]:
+    return {draft.title: draft.metadata.get("branch", "") for draft in drafts(repo, cursor)}
+
+
+def test_a_commit_has_the_branch_that_it_was_first_read_on(repo: Repository) -> None:
+    repo.commit("one", "a")
+    repo.run("checkout", "-b", "a/topic")
+    repo.commit("two", "b")
+    repo.run("checkout", "main")
+    repo.commit("three", "c")
+    repo.run("checkout", "--detach", "a/topic")
+    repo.commit("four", "d")
+    repo.run("branch", "same", "a/topic")
+    (first,) = batches(repo)
+    assert branches(repo) == {"one": "main", "three": "main", "two": "a/topic", "four": ""}
+    repo.run("checkout", "main")
+    repo.run("merge", "--no-ff", "-m", "Bring the topic home", "a/topic")
+    repo.run("checkout", "-b", "next")
+    repo.commit("five", "e")
+    new = branches(repo, dict(first.cursor))
+    assert new == {"Bring the topic home": "main", "five": "next"}
+
+
+def test_the_branch_that_a_clone_was_made_from_comes_first(
+    repo: Repository, tmp_path: Path
+) -> None:
+    repo.run("branch", "--move", "trunk")
+    repo.commit("one", "a")
+    clone = Repository(tmp_path / "clone")
+    clone.run("remote", "add", "origin", str(repo.path))
+    clone.run("fetch", "origin")
+    clone.run("remote", "set-head", "origin", "--auto")
+    clone.run("checkout", "trunk")
+    clone.run("branch", "main")
+    assert branches(clone) == {"one": "trunk"}
+    clone.run("remote", "remove", "origin")
+    assert branches(clone) == {"one": "main"}
+    clone.run("branch", "--delete", "main")
+    assert branches(clone) == {"one": "trunk"}
 
 
 def test_a_second_read_gives_only_what_is_new(repo: Repository) -> None:
@@ -248,7 +290,9 @@ def test_a_damaged_history_keeps_what_was_read_and_says_why(repo: Repository) ->
     tree = repo.run("rev-parse", "HEAD^{tree}")
     repo.commit("two", "b")
     repo.commit("three", "b")
-    (repo.path / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+    stored = repo.path / ".git" / "objects" / tree[:2] / tree[2:]
+    content = stored.read_bytes()
+    stored.unlink()
     reading = Git().read(Location("git", str(repo.path)), {})
     batch = next(reading)
     (entry,) = batch.ledger
@@ -256,6 +300,11 @@ def test_a_damaged_history_keeps_what_was_read_and_says_why(repo: Repository) ->
     assert len(batch.drafts) == entry.records < 3
     with pytest.raises(SourceError, match="git cannot read"):
         next(reading)
+    stored.write_bytes(content)
+    (mended,) = batches(repo, dict(batch.cursor))
+    assert len(batch.drafts) + len(mended.drafts) == 3
+    assert mended.outdated == (entry.item,)
+    assert "failed" not in mended.cursor
 
 
 def test_the_environment_of_a_git_hook_does_not_mislead(

@@ -214,16 +214,14 @@ def test_a_bad_line_does_not_stop_the_rest(tmp_path: Path) -> None:
         ("jsonl", "1"),
         ("git", "3"),
     ]
+    assert (batch.item, batch.places) == ("lines 1-5", ("line 1", "line 5"))
     assert batch.ledger == (
-        LedgerEntry("lines 1-5", "taken", records=2),
         LedgerEntry(
             "line 2",
             "failed",
-            "line 2: not JSON (Expecting property name enclosed in double quotes at character 2)",
+            "not JSON (Expecting property name enclosed in double quotes at character 2)",
         ),
-        LedgerEntry(
-            "line 4", "failed", "line 4: importance: input should be less than or equal to 1"
-        ),
+        LedgerEntry("line 4", "failed", "importance: input should be less than or equal to 1"),
     )
     assert batch.done == batch.total == path.stat().st_size
 
@@ -264,7 +262,9 @@ def test_an_edited_file_is_read_from_its_start_again(tmp_path: Path) -> None:
     write(path, {"kind": "note", "text": "ONE", "source_id": "1"})
     assert [draft.text for draft in drafts_of(read(path, cursor))] == ["ONE"]
     write(path, {"kind": "note", "text": "x"})
-    assert [draft.text for draft in drafts_of(read(path, cursor))] == ["x"]
+    (anew,) = read(path, cursor)
+    assert [draft.text for draft in anew.drafts] == ["x"]
+    assert anew.outdated == ("",)
 
 
 def test_a_line_that_is_still_being_written_is_taken_up_the_next_time(tmp_path: Path) -> None:
@@ -274,7 +274,9 @@ def test_a_line_that_is_still_being_written_is_taken_up_the_next_time(tmp_path: 
     assert len(drafts_of(batches)) == len(failures(batches)) == 1
     with path.open("a") as file:
         file.write('xt": "two"}')
-    assert [draft.text for draft in drafts_of(read(path, batches[-1].cursor))] == ["two"]
+    (rest,) = read(path, batches[-1].cursor)
+    assert [draft.text for draft in rest.drafts] == ["two"]
+    assert rest.outdated == tuple(entry.item for entry in batches[-1].ledger) == ("line 2",)
 
 
 def test_a_line_that_is_too_long_is_left_without_taking_it_into_memory(
@@ -288,7 +290,7 @@ def test_a_line_that_is_too_long_is_left_without_taking_it_into_memory(
     )
     batches = read(path)
     assert [draft.text for draft in drafts_of(batches)] == ["short"]
-    assert failures(batches) == ["line 1: longer than 32 MiB"]
+    assert failures(batches) == ["longer than 32 MiB"]
 
 
 def test_nothing_new_yields_nothing(tmp_path: Path) -> None:

@@ -55,3 +55,20 @@ def test_the_newest_word_on_an_item_counts(connection: Connection) -> None:
     assert [e["item"] for e in intake.ledger(connection, "", "%", 9, 0)] == ["b%"]
     assert intake.ledger(connection, "jsonl", "", 9, 0) == []
     assert len(intake.ledger(connection, "", "", 1, 1)) == 1
+
+
+def test_what_holds_no_longer_is_struck_with_all_that_lies_in_it(connection: Connection) -> None:
+    items = ["a", "a:1", "a:20", "a.b", "a;", "ab", "b", "A", "a/c:1"]
+    elsewhere = Location("git", "/elsewhere")
+    for location in (HERE, elsewhere):
+        intake.note(connection, location, [LedgerEntry(item, "left") for item in items])
+
+    def left() -> list[str]:
+        entries = intake.ledger(connection, "", "", 99, 0)
+        return sorted(entry["item"] for entry in entries if entry["location"] == HERE.path)
+
+    intake.strike(connection, HERE, ["a", "no such"])
+    assert left() == sorted(["a.b", "a;", "ab", "b", "A", "a/c:1"])
+    intake.strike(connection, HERE, [""])
+    assert left() == []
+    assert len(intake.ledger(connection, "", "", 99, 0)) == len(items)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,6 +76,7 @@ def import_file(
     else:
         path = named = absolute(file)
         if not Path(path).exists():
+            _known(source)
             raise InputError(f"{path} does not exist", field="path")
         client = open_client()
         job = _handed_over(client, source, path)
@@ -86,6 +88,15 @@ def import_file(
         if not any(place.get(name) for place in result["locations"] for name in _STORED):
             raise SourceError(problem)
         note(f"mem-search: {problem}")
+
+
+def _known(source: str) -> None:
+    """Raises InputError if there is no such source: a word is forgotten sooner than a file."""
+    # Heavy: the sources bring what they read with them.
+    from mem_search.sources import by_name
+
+    with _named_here():
+        by_name(source)
 
 
 def _handed_over(client: Client, source: str, path: str) -> str:
@@ -102,11 +113,18 @@ def _handed_over(client: Client, source: str, path: str) -> str:
 
 
 def _asked(client: Client, route: str, body: Mapping[str, Any]) -> Any:
-    try:
+    with _named_here():
         return client.json("POST", route, body=body)
+
+
+@contextmanager
+def _named_here() -> Iterator[None]:
+    """The source is the first word here; elsewhere there is an option of that name."""
+    try:
+        yield
     except InputError as error:
         if error.field == "source":
-            error.field = "SOURCE"  # here the first word; elsewhere there is an option of that name
+            error.field = "SOURCE"
         raise
 
 

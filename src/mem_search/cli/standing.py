@@ -112,8 +112,7 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
 def ledger_line(entry: Mapping[str, Any]) -> str:
     """``2026-11-21T10:00:00Z git left  /src/web a..b: 3 merges``."""
     count = f"{entry['records']} record(s)" if entry.get("records") else ""
-    reason = str(entry.get("reason") or "").removeprefix(f"{entry['item']}: ")
-    why = ", ".join(part for part in (count, reason) if part)
+    why = ", ".join(part for part in (count, entry.get("reason") or "") if part)
     where = f"{entry['location']} {entry['item']}"
     head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
     return f"{head}: {why}" if why else head

@@ -92,6 +92,7 @@ OPTIONS = (
     Option("--session", "session", "Only this session, by its id."),
     Option("--source", "source", "Only from this source: claude-mem, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
+    Option("--worktree", "worktree", "Only from this linked worktree."),
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a day counts whole.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),

@@ -56,9 +56,9 @@ class Intake:
 
     async def take(self, location: Location, batch: Batch, *, followed: bool = False) -> Taken:
         """Store one batch. When this returns, it is durable and searchable by keyword."""
-        ready, failures = await asyncio.to_thread(_prepare_all, batch, self._give_way)
+        ready = await asyncio.to_thread(_prepare_all, batch, self._give_way)
         writing = asyncio.ensure_future(
-            self._database.write(_write, location, batch, ready, failures, followed)
+            self._database.write(_write, location, batch, ready, followed)
         )
         try:
             taken = await asyncio.shield(writing)
@@ -82,46 +82,57 @@ class Intake:
         return removed
 
 
-def _prepare_all(
-    batch: Batch, give_way: Callable[[], None]
-) -> tuple[list[Prepared], list[LedgerEntry]]:
-    ready: list[Prepared] = []
-    failures: list[LedgerEntry] = []
-    for draft in batch.drafts:
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What can be stored of a batch, what the ledger calls each, and what cannot."""
+
+    prepared: list[Prepared]
+    places: list[str]
+    failures: list[LedgerEntry]
+
+
+def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> _Ready:
+    ready = _Ready([], [], [])
+    places = batch.places or [draft.source_id for draft in batch.drafts]
+    for draft, place in zip(batch.drafts, places, strict=True):
         give_way()
         try:
-            ready.append(prepare(draft))
+            ready.prepared.append(prepare(draft))
         except InputError as error:
             reason = f"{error.field}: {error.message}" if error.field else error.message
-            failures.append(LedgerEntry(draft.source_id, "failed", reason))
-    return ready, failures
+            ready.failures.append(LedgerEntry(place, "failed", reason))
+        else:
+            ready.places.append(place)
+    return ready
 
 
 def _write(
     connection: Connection,
     location: Location,
     batch: Batch,
-    ready: list[Prepared],
-    failures: list[LedgerEntry],
+    ready: _Ready,
     followed: bool,
 ) -> Taken:
-    ready = identities.settle(connection, ready)
-    stored = records.store(connection, ready)
+    stored = records.store(connection, identities.settle(connection, ready.prepared))
     outcomes = Counter(item.outcome for item in stored)
     refused = [
-        LedgerEntry(item.draft.source_id, "left", "forgotten: deleted here before")
-        for item, done in zip(ready, stored, strict=True)
+        LedgerEntry(place, "left", "forgotten: deleted here before")
+        for place, done in zip(ready.places, stored, strict=True)
         if done.outcome == "forgotten"
     ]
+    taken = len(stored) - len(refused)
+    together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
     deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
     gone = [LedgerEntry(item, "deleted", "gone from the source") for item in batch.deletions]
-    intake.note(connection, location, [*batch.ledger, *failures, *refused, *gone])
+    intake.strike(connection, location, batch.outdated)
+    entries = [*together, *batch.ledger, *ready.failures, *refused, *gone]
+    intake.note(connection, location, entries)
     intake.save_cursor(connection, location, batch.cursor, followed=followed)
     return Taken(
         new=outcomes["new"],
         changed=outcomes["changed"],
         unchanged=outcomes["unchanged"],
         forgotten=outcomes["forgotten"],
-        failed=len(failures) + sum(entry.outcome == "failed" for entry in batch.ledger),
+        failed=len(ready.failures) + sum(entry.outcome == "failed" for entry in batch.ledger),
         deleted=deleted,
     )

@@ -2,10 +2,11 @@
 
     {"version": 1,
      "files": {"<relative path>": {"offset", "line", "inode", "size", "modified", "check",
-                                   "state"?}},
+                                   "first", "cut", "known", "state"?}},
      "left": {"<relative path>": "<why, as the ledger was told>"}}
 
-``state`` is the open fold of a file. Only the files changed last keep theirs.
+``state`` is the open fold of a file and the account of it. Only the files changed last keep
+theirs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 from mem_search.sources.claude_code.following import Place
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised whenever the state changes shape: transcripts are then read from the start."""
 
 WARM: Final = 16
@@ -62,16 +63,16 @@ class Cursor:
         self._left[relative] = reason
         return known != reason
 
-    def forget_all_but(self, present: Iterable[str]) -> list[str]:
-        """Drop what is gone from the location; the transcripts among it."""
+    def forget_all_but(self, present: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Drop what is gone from the location: transcripts, and paths that were left."""
         keep = set(present)
         gone = sorted(set(self._places) - keep)
         for name in gone:
             self._cool(name)
             del self._places[name]
-        for name in set(self._left) - keep:
-            del self._left[name]
-        return gone
+        no_longer_left = sorted(set(self._left) - keep - set(gone))
+        self._left = {name: reason for name, reason in self._left.items() if name in keep}
+        return gone, no_longer_left
 
     @property
     def value(self) -> dict[str, Any]:

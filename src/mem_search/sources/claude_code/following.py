@@ -1,7 +1,7 @@
 """Reading the new complete lines of a file that other programs append to.
 
 A file is followed by byte offset. When it is another file now (inode), shorter, or holds
-other bytes before the offset, it was replaced and is read from the start.
+other bytes before the offset, it was replaced or cut short, and is read from the start.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _CHECKED = 64
 class Place:
     """How far a file was read: what the cursor keeps of it.
 
-    ``line`` counts consumed lines, ``check`` is a checksum of the bytes before ``offset``;
-    ``size`` (bytes) and ``modified`` (ns) are of the file when it was last looked at.
+    ``line`` counts consumed lines, ``check`` is a checksum of the bytes before ``offset``,
+    ``first`` one of the first line; ``size`` (bytes) and ``modified`` (ns) are of the file when it
+    was last looked at. ``cut`` is its size when it was found cut short, ``known`` how many lines
+    had been read by then; both 0 if it never was.
     """
 
     offset: int = 0
@@ -32,6 +34,9 @@ class Place:
     size: int = -1
     modified: int = 0
     check: int = 0
+    first: int = 0
+    cut: int = 0
+    known: int = 0
 
     def is_current(self, status: os.stat_result) -> bool:
         """Whether nothing changed since the last look."""
@@ -47,6 +52,24 @@ class Place:
         if self.inode != status.st_ino or status.st_size < self.offset:
             return False
         return zlib.crc32(_before(file, self.offset)) == self.check
+
+    def start(self, file: BinaryIO) -> Place:
+        """Where to read the open ``file`` that this place is not in: its start.
+
+        A shorter file that still begins with the same line was cut short, any other replaced.
+        """
+        size = os.fstat(file.fileno()).st_size
+        file.seek(0)
+        line = file.readline(LONGEST_LINE)
+        begins_so = not line.endswith(b"\n") or zlib.crc32(line) == self.first
+        if begins_so and size < max(self.offset, self.cut + 1):
+            return Place(cut=size, known=max(self.line, self.known))
+        return Place()
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether there is nothing yet behind the place where the file was cut short."""
+        return self.offset <= self.cut
 
 
 @dataclass(slots=True)
@@ -77,6 +100,8 @@ def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[by
             line = line + piece if line is not None and length <= LONGEST_LINE else None
         place.offset += length
         place.line += 1
+        if place.line == 1:
+            place.first = zlib.crc32(line or b"")
         place.check = zlib.crc32(tail)
         yield line
 

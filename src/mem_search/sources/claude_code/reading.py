@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mem_search.model import Draft, LedgerEntry
+from mem_search.sources.claude_code.account import Account
 from mem_search.sources.claude_code.following import (
     LONGEST_LINE,
     Incomplete,
@@ -20,9 +20,6 @@ from mem_search.sources.claude_code.following import (
 from mem_search.sources.claude_code.lines import decode
 from mem_search.sources.claude_code.places import is_elsewhere, session_of
 from mem_search.sources.claude_code.transcript import Identify, Transcript
-
-_FAILURES = 20
-"""Broken lines that the ledger names one by one; further ones are counted."""
 
 _HEAD = 50
 """Lines at the start of a session among which one tells its directory."""
@@ -41,44 +38,49 @@ class Reading:
     ) -> None:
         self.place = place
         self.ledger: list[LedgerEntry] = []
+        self.afresh = False
         self._name = name
         self._path = path
         self._identify = identify
         self._stored = state
         self._transcript = Transcript(identify, state)
-        self._left: Counter[str] = Counter()
-        self._records = 0
+        self._account = Account((state or {}).get("account"))
         self._copies: dict[str, bool] = {}
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of the fold at ``place``."""
-        return self._transcript.state
+        """The state of the fold at ``place``, and the account of it."""
+        return {**self._transcript.state, "account": self._account.value}
 
     def steps(self) -> Iterator[list[Draft]]:
         """The drafts of each new line, at last of what is open. Raises OSError.
 
-        Between two steps ``place`` and ``state`` belong together and can be stored. The
-        ledger is complete at the end.
+        Between two steps ``place``, ``state`` and ``ledger`` belong together and can be
+        stored. What is open in a file that was cut short is not told: more was known of it.
         """
         with self._path.open("rb") as file:
             if self._stored is None or not self.place.continues_in(file):
-                self._start_over()
+                self._start_over(file)
             status = os.fstat(file.fileno())
             self.place.inode, self.place.modified = status.st_ino, status.st_mtime_ns
             self.place.size = -1  # until the end is reached, the file is not done with
-            start = self.place.offset
             end = Incomplete()
             for raw in complete_lines(file, self.place, end):
-                yield self._counted(self._line(raw))
-            yield self._counted(self._transcript.rest())
+                drafts = list(self._line(raw))
+                self._account.gives(drafts)
+                yield drafts
+            still_open = list(self._transcript.rest())
+            self._account.ends_with(still_open)
             self.place.size = status.st_size
-            self._conclude(consumed=self.place.offset > start, waiting=end.waiting)
+            self.ledger.append(self._account.entry(self._name, self.place, waiting=end.waiting))
+            yield [] if self.place.is_cut_short else still_open
 
-    def _start_over(self) -> None:
+    def _start_over(self, file: BinaryIO) -> None:
         parent = session_of(self._path)
-        self.place = Place()
+        self.afresh = True
+        self.place = self.place.start(file)
         self._transcript = Transcript(self._identify, cwd=_first_cwd(parent) if parent else "")
+        self._account = Account()
 
     def _line(self, raw: bytes | None) -> Iterator[Draft]:
         if raw is None:
@@ -96,16 +98,11 @@ class Reading:
             return
         line = decode(value, self.place.line)
         if self._is_copy(line.session):
-            self._left["line of another session's transcript"] += 1
+            self._account.leaves("line of another session's transcript")
             return
         if line.left:
-            self._left[line.left] += 1
+            self._account.leaves(line.left)
         yield from self._transcript.feed(line)
-
-    def _counted(self, drafts: Iterator[Draft]) -> list[Draft]:
-        counted = list(drafts)
-        self._records += len(counted)
-        return counted
 
     def _is_copy(self, session: str) -> bool:
         if session not in self._copies:
@@ -113,23 +110,7 @@ class Reading:
         return self._copies[session]
 
     def _fails(self, reason: str) -> None:
-        number = self.place.line
-        self._left["line that cannot be decoded"] += 1
-        if self._left["line that cannot be decoded"] <= _FAILURES:
-            item = f"{self._name}:{number}"
-            self.ledger.append(LedgerEntry(item, "failed", f"line {number} {reason}"))
-
-    def _conclude(self, *, consumed: bool, waiting: bool) -> None:
-        left = ", ".join(f"{reason} ×{count}" for reason, count in sorted(self._left.items()))
-        if self._records:
-            reason = f"left out: {left}" if left else ""
-            self.ledger.append(LedgerEntry(self._name, "taken", reason, self._records))
-        elif consumed:
-            reason = "no prompts or work in it" + (f" ({left})" if left else "")
-            self.ledger.append(LedgerEntry(self._name, "left", reason))
-        if waiting:
-            item = f"{self._name}:{self.place.line + 1}"
-            self.ledger.append(LedgerEntry(item, "left", "incomplete line, waits for the rest"))
+        self.ledger += self._account.fails(self._name, self.place.line, reason)
 
 
 def _first_cwd(path: Path) -> str:

@@ -57,6 +57,7 @@ class _Look:
         self._identify = lru_cache(maxsize=None)(identify)
         self._drafts: list[Draft] = []
         self._ledger: list[LedgerEntry] = []
+        self._outdated: list[str] = []
         self._moved = False
         self._total = 0
 
@@ -66,7 +67,8 @@ class _Look:
         self._total = sum(status.st_size for status in statuses.values() if status)
         for name, reason in found.left.items():
             self._leave(name, "left", reason)
-        for name in self._cursor.forget_all_but([*found.files, *found.left]):
+        gone, self._outdated = self._cursor.forget_all_but([*found.files, *found.left])
+        for name in gone:
             entry = LedgerEntry(name, "left", "the transcript is gone; its records stay")
             self._ledger.append(entry)
         done = 0
@@ -76,7 +78,7 @@ class _Look:
             if not self._cursor.place(name).is_current(status):
                 yield from self._file(name, found.files[name], done)
             done += status.st_size
-        if self._moved or self._drafts or self._ledger:
+        if self._moved or self._drafts or self._ledger or self._outdated:
             yield self._batch(done)
 
     def _file(self, name: str, path: Path, before: int) -> Iterator[Batch]:
@@ -86,6 +88,7 @@ class _Look:
         try:
             for drafts in reading.steps():
                 self._drafts += drafts
+                self._note(name, reading)
                 offset = reading.place.offset
                 if len(self._drafts) >= _DRAFTS or offset - saved >= _BYTES:
                     cursor.reached(name, reading.place, reading.state)
@@ -96,7 +99,12 @@ class _Look:
             return
         cursor.reached(name, reading.place, reading.state)
         self._moved = True
+
+    def _note(self, name: str, reading: Reading) -> None:
+        """Take over what a step had to say."""
+        self._outdated += [name] if reading.afresh else []
         self._ledger += reading.ledger
+        reading.afresh, reading.ledger = False, []
 
     def _leave(self, name: str, outcome: Literal["left", "failed"], reason: str) -> None:
         if self._cursor.leaves(name, reason):
@@ -110,8 +118,9 @@ class _Look:
             cursor=self._cursor.value,
             done=min(done, self._total),
             total=self._total,
+            outdated=tuple(self._outdated),
         )
-        self._drafts, self._ledger, self._moved = [], [], False
+        self._drafts, self._ledger, self._outdated, self._moved = [], [], [], False
         return batch
 
 

@@ -87,7 +87,7 @@ class _Reading:
                     changed = True
                     yield batch
         if changed or (state is not None and state != self.seen):
-            yield self._batch(ledger=self._ledger(), seen=state)
+            yield self._batch(ledger=self._ledger(), outdated=self._filled(), seen=state)
 
     def _block(self, table: Table, known: dict[int, Block], number: int) -> Batch | None:
         """Read one block; None when nothing in it changed."""
@@ -133,8 +133,12 @@ class _Reading:
         for (name, why), count in self.left.items():
             if count:
                 reason = f"{count} {_REASONS[why]}"
-                entries.append(LedgerEntry(f"{name} ({why})", "left", reason))
+                entries.append(LedgerEntry(_item(name, why), "left", reason))
         return tuple(entries)
+
+    def _filled(self) -> tuple[str, ...]:
+        """What once was left for a reason that holds for no row any more."""
+        return tuple(_item(name, why) for (name, why), count in self.left.items() if not count)
 
     def _batch(
         self,
@@ -142,10 +146,17 @@ class _Reading:
         drafts: tuple[Draft, ...] = (),
         deletions: tuple[str, ...] = (),
         ledger: tuple[LedgerEntry, ...] = (),
+        outdated: tuple[str, ...] = (),
         seen: list[int] | None = None,
     ) -> Batch:
         cursor: dict[str, Any] = {name: dump(blocks) for name, blocks in self.known.items()}
-        return Batch(drafts, deletions, ledger, cursor | {"seen": seen}, self.done, self.total)
+        cursor["seen"] = seen
+        return Batch(drafts, deletions, ledger, cursor, self.done, self.total, outdated)
+
+
+def _item(table: str, why: str) -> str:
+    """What the ledger calls the rows of a table that are left for one reason."""
+    return f"{table} ({why})"
 
 
 def _prefix(path: Path) -> str:

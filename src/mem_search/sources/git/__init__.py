@@ -1,10 +1,13 @@
 """The source ``git``: a repository's history as observations, one a commit.
 
-HEAD and every local branch are read through the ``git`` command (``history``), oldest first
-and streamed, so that memory stays flat on any history; ``commits`` says what of a commit is
+Every local branch and HEAD are read through the ``git`` command (``history``), each oldest
+first and streamed, so that memory stays flat on any history; ``commits`` says what of a commit is
 worth keeping. Only messages, author names and the names of changed files are taken: no e-mail
 addresses, no contents. Commits that a rewrite dropped stay stored, because somebody once saw
 them. Which project a directory belongs to is decided in ``mem_search.projects``.
+
+Git does not keep which branch a commit was made on. A record says on which it was first read,
+the main one before the others, and keeps saying so after a merge.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.projects import identify, repository
-from mem_search.sources.git.commits import draft_of
+from mem_search.sources.git.commits import Commit, draft_of
 from mem_search.sources.git.history import History
 
 BATCH: Final = 200
@@ -40,14 +43,15 @@ class Git:
             yield Location(self.name, project.root, project.name)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        """New commits of HEAD and the local branches, parents before children.
+        """New commits of the local branches and HEAD, parents before children.
 
         Nothing new yields nothing. Raises SourceError when git is missing or refuses, when
         there is no repository, and for a shallow clone, whose commits would get another
         identity once it is completed.
         """
         history = History(location.path)
-        heads = history.heads()
+        branches = history.branches()
+        heads = set(branches.values())
         tips = [tip for tip in cursor.get("tips", ()) if isinstance(tip, str)]
         if not history.has(tips):
             tips = []  # rewritten and pruned: read it all again, source ids make that harmless
@@ -57,6 +61,7 @@ class Git:
         total = history.count(heads, tips)
         project = identify(location.path).name
         span = _span(heads, tips)
+        outdated = (str(cursor["failed"]),) if cursor.get("failed") else ()
 
         # Parents come before children, so what was seen is always "everything below the
         # frontier": exact to resume from after any batch.
@@ -64,30 +69,41 @@ class Git:
         drafts: list[Draft] = []
         taken = left = done = 0
         try:
-            with history.commits(heads, tips) as commits:
-                for commit in commits:
-                    done += 1
-                    frontier.difference_update(commit.parents)
-                    frontier.add(commit.sha)
-                    draft = draft_of(commit, root=root, project=project)
-                    if draft is None:
-                        left += 1
-                        continue
-                    taken += 1
-                    drafts.append(draft)
-                    if len(drafts) == BATCH:
-                        state = {"tips": sorted(frontier), "root": root}
-                        yield Batch(tuple(drafts), cursor=state, done=done, total=total)
-                        drafts = []
+            for branch, commit in _each(history, branches, tips):
+                done += 1
+                frontier.difference_update(commit.parents)
+                frontier.add(commit.sha)
+                draft = draft_of(commit, root=root, project=project, branch=branch)
+                if draft is None:
+                    left += 1
+                    continue
+                taken += 1
+                drafts.append(draft)
+                if len(drafts) == BATCH:
+                    state = {**cursor, "tips": sorted(frontier), "root": root}
+                    yield Batch(tuple(drafts), cursor=state, done=done, total=total)
+                    drafts = []
         except SourceError as error:
-            ledger = (LedgerEntry(span, "failed", error.message, taken),)
-            state = {"tips": sorted(frontier), "root": root}
-            yield Batch(tuple(drafts), ledger=ledger, cursor=state, done=done, total=total)
+            torn = (LedgerEntry(span, "failed", error.message, taken),)
+            state = {"tips": sorted(frontier), "root": root, "failed": span}
+            yield Batch(tuple(drafts), (), torn, state, done, total, outdated)
             raise
         state = {"tips": sorted(heads), "root": root}
-        yield Batch(
-            tuple(drafts), ledger=_ledger(span, taken, left), cursor=state, done=done, total=total
-        )
+        told = _ledger(span, taken, left)
+        yield Batch(tuple(drafts), (), told, state, done, total, outdated)
+
+
+def _each(
+    history: History, branches: Mapping[str, str], tips: Iterable[str]
+) -> Iterator[tuple[str, Commit]]:
+    """Each commit that is not in ``tips`` once, with the first branch that it is on."""
+    below = set(tips)
+    for branch, head in branches.items():
+        if head not in below:
+            with history.commits([head], below) as commits:
+                for commit in commits:
+                    yield branch, commit
+            below.add(head)
 
 
 def _ledger(span: str, taken: int, left: int) -> tuple[LedgerEntry, ...]:

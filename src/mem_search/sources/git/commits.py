@@ -64,8 +64,11 @@ class Commit:
     file_count: int = 0
 
 
-def draft_of(commit: Commit, *, root: str, project: str) -> Draft | None:
-    """None when the commit says nothing: a default merge, or neither message nor files."""
+def draft_of(commit: Commit, *, root: str, project: str, branch: str = "") -> Draft | None:
+    """None when the commit says nothing: a default merge, or neither message nor files.
+
+    ``branch`` is empty for a commit that is on none.
+    """
     body = _NOISE.sub("", commit.body).strip()
     if len(commit.parents) > 1 and _DEFAULT_MERGE.match(commit.subject):
         body = _WRITTEN_BY_MERGE.sub("", body).strip()
@@ -88,7 +91,8 @@ def draft_of(commit: Commit, *, root: str, project: str) -> Draft | None:
             "files_modified": commit.files,
             "author": commit.author.partition("@")[0],  # some give their address as the name
             "commit": commit.sha,
-        },
+        }
+        | ({"branch": branch} if branch else {}),
     )
 
 

@@ -48,17 +48,37 @@ class History:
 
     path: str
 
-    def heads(self) -> set[str]:
-        """What HEAD and the local branches point at; empty before the first commit."""
-        answer = self._run("rev-parse", "--is-shallow-repository", "--branches")
-        shallow, *branches = answer.split()
-        if shallow == "true":
+    def branches(self) -> dict[str, str]:
+        """The head of every local branch, the main one first; "" is a HEAD on no branch.
+
+        Empty before the first commit. The main one is what a clone was made from, else ``main``
+        or ``master``, else the one that is checked out.
+        """
+        if self._run("rev-parse", "--is-shallow-repository").strip() == "true":
             raise SourceError(
                 f"{self.path} is a shallow clone;"
                 f" complete it with: git -C {self.path} fetch --unshallow"
             )
-        head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True)
-        return {*branches, *head.split()}
+        listed = self._run(
+            "for-each-ref", "--format=%(HEAD)%(objectname) %(refname) %(symref)",
+            "refs/heads", "refs/remotes/origin/HEAD",
+        )  # fmt: skip
+        heads: dict[str, str] = {}
+        first = ["", "main", "master", ""]
+        for line in listed.splitlines():
+            commit, ref, source = line[1:].split(" ")
+            name = ref.removeprefix("refs/heads/")
+            if name == ref:
+                first[0] = source.removeprefix("refs/remotes/origin/")
+                continue
+            heads[name] = commit
+            if line.startswith("*"):
+                first[-1] = name
+        ordered = {name: heads[name] for name in [*first, *heads] if name in heads}
+        if not first[-1]:
+            head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True)
+            ordered |= dict.fromkeys([""] if head else [], head.strip())
+        return ordered
 
     def has(self, commits: list[str]) -> bool:
         """Whether all of them are still in the repository."""

@@ -47,35 +47,47 @@ class Jsonl:
 
 
 def _batches(reader: LineReader, seen: Counter[str], size: int) -> Iterator[Batch]:
-    drafts: list[Draft] = []
+    drafts: dict[int, Draft] = {}
     failed: list[LedgerEntry] = []
     first = reader.number + 1
     start = cursor = reader.cursor()
 
     def batch() -> Batch:
-        taken = LedgerEntry(f"lines {first}-{cursor['line']}", "taken", records=len(drafts))
-        ledger = (*([taken] if drafts else []), *failed)
         done = reader.done()
-        return Batch(tuple(drafts), (), ledger, cursor, done, max(done, size))
+        return Batch(
+            drafts=tuple(drafts.values()),
+            ledger=tuple(failed),
+            cursor=cursor,
+            done=done,
+            total=max(done, size),
+            # The last line of an earlier reading may have been incomplete, and failed.
+            outdated=("",) if first == 1 else (_item(first),),
+            places=tuple(map(_item, drafts)),
+            item=f"lines {first}-{cursor['line']}",
+        )
 
     for line in reader:
         try:
             if line is None:
                 raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
             if line.strip():
-                drafts.append(_identified(parse_line(line), seen))
+                drafts[reader.number] = _identified(parse_line(line), seen)
         except ValueError as error:
-            item = f"line {reader.number}"
-            failed.append(LedgerEntry(item, "failed", f"{item}: {error}"))
+            failed.append(LedgerEntry(_item(reader.number), "failed", str(error)))
             if line is not None and not line.endswith(b"\n"):
                 break  # still being written, perhaps: the next reading takes it up here
         cursor = reader.cursor()
         if len(drafts) + len(failed) >= BATCH:
             yield batch()
-            drafts, failed, first = [], [], reader.number + 1
+            drafts, failed, first = {}, [], reader.number + 1
             start = cursor
     if failed or cursor != start:
         yield batch()
+
+
+def _item(number: int) -> str:
+    """What the ledger calls a line."""
+    return f"line {number}"
 
 
 def _identified(record: ExchangeRecord, seen: Counter[str]) -> Draft:

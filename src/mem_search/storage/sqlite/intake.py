@@ -119,6 +119,25 @@ def note(
     )
 
 
+def strike(connection: sqlite3.Connection, location: Location, items: Iterable[str]) -> None:
+    """Drop what was said of ``items`` and of what lies in them, ``name:7`` in ``name``.
+
+    An empty item is the whole location.
+    """
+    for item in items:
+        place = (location.source, location.path, item)
+        if not item:
+            connection.execute("delete from ledger where source = ? and location = ?", place[:2])
+        else:
+            connection.execute(
+                "delete from ledger where source = ?1 and location = ?2"
+                # The key finds the range that both of the last line are in.
+                " and item >= ?3 and item < ?3 || ';'"
+                " and (item = ?3 or item > ?3 || ':')",
+                place,
+            )
+
+
 def ledger(
     connection: sqlite3.Connection, source: str, item: str, limit: int, offset: int
 ) -> list[dict[str, Any]]:
