@@ -53,6 +53,12 @@ def test_a_text_costs_what_the_rule_says(text: str, tokens: int) -> None:
     assert count(text) == tokens
 
 
+@given(TEXTS | st.text(st.characters(min_codepoint=0x10000)))
+def test_the_estimate_is_the_sum_of_what_each_run_costs(text: str) -> None:
+    runs = [(kind, end - start) for kind, start, end in tokens._runs(text)]
+    assert count(text) == sum(tokens._cost(kind, length) for kind, length in runs)
+
+
 def test_prose_and_code_cost_about_a_token_for_every_three_or_four_letters() -> None:
     prose = "The worker keeps one writer and a small pool of readers, and nothing else. " * 20
     code = "def count(text: str) -> int:\n    return sum(cost(run) for run in runs(text))\n" * 20
