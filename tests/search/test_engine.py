@@ -330,3 +330,14 @@ async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtim
     page = await runtime.engine.search(SearchQuery("shared", mode="keyword"))
     assert page.report.notices == ()
     assert await runtime.intake.take(THERE, Batch()) is not None
+
+
+async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime: Runtime) -> None:
+    sha = "4a1ff1a74d212357958be51be6b15edfc2f30cb3"
+    text = "Light the lamp\n\n" + "The keeper lights it at dusk. " * 300  # several passages
+    commit = drafts.draft("c", text, kind="observation", metadata={"commit": sha.upper()})
+    await fill(runtime, commit, *mixed(30))
+    for asked in (sha, sha[:7], sha[:12].upper(), f"what did {sha[:8]} do"):
+        page = await runtime.engine.search(SearchQuery(asked, mode="keyword"))
+        assert [result.record.source_id for result in page.results] == ["c"], asked
+        assert sha not in page.results[0].snippet.text.lower()

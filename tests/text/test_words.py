@@ -104,3 +104,14 @@ def test_mostly_foreign_tells_scripts_apart() -> None:
     assert words.mostly_foreign("Привет, мир")
     assert not words.mostly_foreign("où est l'été à Zürich")
     assert not words.mostly_foreign("")
+
+
+def test_the_beginning_of_a_hash_stands_for_all_of_it() -> None:
+    commit = "4a1ff1a74d212357958be51be6b15edfc2f30cb3"
+    text = f"since {commit} it is slow"
+    for length in (7, 8, 12, 40):
+        assert found(text, f"what did {commit[:length]} change"), length
+    assert not found(text, commit[:6])
+    assert not found(text, "4a1ff1b")
+    for number in ("1234567", "deadbeef"):  # may be anything, and begins what it does not mean
+        assert not found(f"about {number}89", number)

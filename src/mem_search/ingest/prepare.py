@@ -30,11 +30,16 @@ def prepare(draft: Draft) -> Prepared:
     cut = passages.cut(draft.text, "code" if source_code else "content")
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts = words.parts(draft.title)
+    # Found by its hash, without a text and a vector that are about it.
+    commits = [value.lower() for name, value in facets if name == "commit"]
     return Prepared(
         draft=draft,
         facets=facets,
         passages=cut,
-        parts=tuple(f"{title_parts} {words.parts(text)}".strip() for text in texts),
+        parts=tuple(
+            " ".join(filter(None, [title_parts, words.parts(text), *(commits if not at else ())]))
+            for at, text in enumerate(texts)
+        ),
         hashes=tuple(_digest(draft.title, text) for text in texts),
         content_hash=content_hash(draft, facets),
         edges=edges_of(draft, facets, names, source_code=source_code),

@@ -39,6 +39,8 @@ _IS_CJK = re.compile(f"[{CJK}]")
 _PHRASE = re.compile(r'"([^"]+)"')
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
+_ABBREVIATED_HASH = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,39}")
+"""The beginning of a commit's hash, as git writes it; of digits alone it might be any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,10 @@ def every_expression(words: Words) -> str:
 
 def _alternatives(words: Words) -> list[str]:
     """An expression for each word by itself."""
-    alone = [_quoted(word) for word in words.words]
+    alone = [
+        near_expression(f"{word}*") if _ABBREVIATED_HASH.fullmatch(word) else _quoted(word)
+        for word in words.words
+    ]
     alone += [near_expression(word) for word in words.near]
     for run in words.cjk:
         # One character stands in the index as the head of a pair, or alone at the end of a run.
