@@ -1,0 +1,83 @@
+"""The nouns of mem-search as frozen values: no I/O, no behaviour beyond their own identity.
+
+Stages of the pipeline hand these to each other and know nothing else of one another.
+Times are integers: milliseconds since 1970-01-01T00:00:00Z. The glossary is docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+from mem_search.model.answers import (
+    NO_SCORES,
+    Analyzed,
+    FoundDate,
+    Hit,
+    LegReport,
+    Page,
+    Result,
+    SearchReport,
+    Snippet,
+)
+from mem_search.model.questions import (
+    AllOf,
+    AnyOf,
+    Boost,
+    Condition,
+    DateRange,
+    Demand,
+    Filters,
+    Mode,
+    Not,
+    Order,
+    SearchQuery,
+    Term,
+)
+from mem_search.model.reading import (
+    Batch,
+    LedgerEntry,
+    Location,
+)
+from mem_search.model.records import (
+    KINDS,
+    Citation,
+    Draft,
+    Kind,
+    Link,
+    Passage,
+    Record,
+    Ref,
+)
+
+__all__ = [
+    "KINDS",
+    "NO_SCORES",
+    "AllOf",
+    "Analyzed",
+    "AnyOf",
+    "Batch",
+    "Boost",
+    "Citation",
+    "Condition",
+    "DateRange",
+    "Demand",
+    "Draft",
+    "Filters",
+    "FoundDate",
+    "Hit",
+    "Kind",
+    "LedgerEntry",
+    "LegReport",
+    "Link",
+    "Location",
+    "Mode",
+    "Not",
+    "Order",
+    "Page",
+    "Passage",
+    "Record",
+    "Ref",
+    "Result",
+    "SearchQuery",
+    "SearchReport",
+    "Snippet",
+    "Term",
+]

@@ -1,0 +1,132 @@
+"""What is asked: the text, the filters beside it, and what the text itself demands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from mem_search.model.records import Kind
+
+Mode = Literal["hybrid", "keyword", "vector"]
+Order = Literal["relevance", "date_desc", "date_asc"]
+Boost = Literal["recency", "importance"]
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """Milliseconds, both ends included; None is open."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.start is not None or self.end is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a record must be, beside matching the words. Empty means anything.
+
+    Values inside one tuple are alternatives; different fields all have to hold.
+    ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
+    and one of ``any_facets``, both as (name, value). ``stored`` is when it came into the store,
+    or changed there. ``demand`` is what the text of the query asks for explicitly. ``without``
+    are numbers of records that are left out whatever they are.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    session: str = ""
+    source: str = ""
+    created: DateRange = DateRange()
+    updated: DateRange = DateRange()
+    stored: DateRange = DateRange()
+    importance: float | None = None
+    archived: bool | None = None
+    superseded: bool | None = None
+    facets: tuple[tuple[str, str], ...] = ()
+    any_facets: tuple[tuple[str, str], ...] = ()
+    demand: Demand | None = None
+    without: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A record has these words, next to each other, in its title or any of its passages.
+
+    ``near`` are the store's own words that a prefix or a misspelling stands for; one ending in
+    ``*`` stands for all that begin so.
+    """
+
+    words: tuple[str, ...]
+    form: Literal["exact", "prefix", "fuzzy"] = "exact"
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A record passes one of these filters; ``text`` is how the query language writes it."""
+
+    text: str
+    any_of: tuple[Filters, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """A record is none of that."""
+
+    of: Demand
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """A record is all of that."""
+
+    of: tuple[Demand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """A record is at least one of that."""
+
+    of: tuple[Demand, ...]
+
+
+Demand = Term | Condition | Not | AllOf | AnyOf
+"""What the query language demands of a record as a whole, in whatever passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """One search: HTTP, CLI and MCP all hand over this.
+
+    ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
+    asking in the caller's time zone: ``before:yesterday`` counts from there.
+    ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
+    ``fold`` puts near-duplicates under the best of them. After ``per_session`` results of one
+    session those of others come; None is no bound. ``boosts`` count a little beside the question.
+    ``snippet_length`` is the most characters of a snippet; None is the usual. ``exact`` takes more
+    time for an answer that the same store gives again, whatever became of the vector index.
+    """
+
+    text: str = ""
+    filters: Filters = Filters()
+    mode: Mode = "hybrid"
+    order: Order = "relevance"
+    limit: int = 20
+    offset: int = 0
+    asked_at: datetime | None = None
+    explain: bool = False
+    fold: bool = True
+    per_session: int | None = None
+    boosts: tuple[Boost, ...] = ()
+    snippet_length: int | None = None
+    exact: bool = False

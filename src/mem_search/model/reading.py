@@ -1,0 +1,54 @@
+"""What sources hand over: where they read, what they read there, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mem_search.model.records import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What became of one item (a path, a row, a line) that a source saw."""
+
+    item: str
+    outcome: Literal["taken", "left", "failed", "deleted"]
+    reason: str = ""
+    records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``."""
+
+    source: str
+    path: str
+    label: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A step of reading a location, stored in one transaction together with ``cursor``.
+
+    ``done``/``total`` are the progress after this batch in the source's own unit (bytes,
+    rows, commits). ``deletions`` are source ids that are gone from the location.
+
+    In the ledger, ``outdated`` are items of which nothing said earlier holds, nor of what lies in
+    them (``name:7`` in ``name``); an empty one is the whole location. ``places`` are the items
+    that drafts were read from, one for each, where their source ids would tell nobody. ``item``
+    is what the drafts are called together: then how many were taken is counted as they are
+    stored, and ``ledger`` does not say it.
+    """
+
+    drafts: tuple[Draft, ...] = ()
+    deletions: tuple[str, ...] = ()
+    ledger: tuple[LedgerEntry, ...] = ()
+    cursor: Mapping[str, Any] = field(default_factory=dict)
+    done: int = 0
+    total: int = 0
+    outdated: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    item: str = ""

@@ -1,0 +1,138 @@
+"""What is stored: records, what they are before and how they are named and cited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Self, get_args
+
+from mem_search.errors import InputError
+
+Kind = Literal[
+    "observation", "session_summary", "user_prompt", "note", "website",
+    "file", "conversation", "memory", "email", "report",
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+_REF = re.compile(r"(?:local:)?([a-z_]+):([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """The name of a stored record: ``observation:42``. Numbers never collide between kinds."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.number}"
+
+    @classmethod
+    def parse(cls, text: str, field: str = "ref") -> Self:
+        """Read ``kind:number`` or ``local:kind:number``; else raise InputError naming ``field``."""
+        match = _REF.fullmatch(text.strip())
+        if match is None:
+            raise InputError(
+                f"{text!r} is not a ref; write kind:number, such as observation:42", field=field
+            )
+        if match[1] not in KINDS:
+            raise InputError(
+                f"{text!r} is not a ref: no kind of record is called {match[1]!r}; "
+                f"known are {', '.join(KINDS)}",
+                field=field,
+            )
+        return cls(match[1], int(match[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A pointer from one record to another: ``to`` is a ref, a source id or a URL."""
+
+    to: str
+    relation: str = "related"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record that is not stored yet. ``(source, source_id)`` is its identity for ever;
+    where another kind has it already, the kind joins it (``storage/sqlite/identities.py``).
+
+    ``text`` is the canonical text: passages and citations are spans of it. ``session`` names
+    the conversation the record belongs to, and drafts of one session arrive in its order.
+    ``metadata`` holds what only this kind has (see ``records/``).
+    """
+
+    kind: Kind
+    source: str
+    source_id: str
+    text: str
+    title: str = ""
+    created_at: int | None = None
+    updated_at: int | None = None
+    project: str = ""
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    url: str = ""
+    importance: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stored draft: it has a number, times, a place in its session, perhaps a successor."""
+
+    number: int
+    kind: Kind
+    source: str
+    source_id: str
+    title: str
+    text: str
+    created_at: int
+    updated_at: int
+    project: str = ""
+    session: str = ""
+    position: int = 0
+    tags: tuple[str, ...] = ()
+    url: str = ""
+    importance: float | None = None
+    archived: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    superseded_by: Ref | None = None
+    supersedes: tuple[Ref, ...] = ()
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.kind, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a record comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref.
+
+    Only what the record itself says: what it does not know is empty or None. Times are
+    milliseconds; ``accessed_at`` is when somebody last looked at it.
+    """
+
+    source_id: str
+    source_type: Kind
+    source_title: str
+    url: str = ""
+    author: str = ""
+    published_at: int | None = None
+    created_at: int | None = None
+    accessed_at: int | None = None
+    folder: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The piece of a record that is indexed: ``record.text[start:end]`` of one ``field``."""
+
+    ordinal: int
+    start: int
+    end: int
+    field: str = "content"
+    page: int | None = None
