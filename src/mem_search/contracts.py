@@ -83,6 +83,10 @@ class Source(Protocol):
 
     def discover(self, machine: Machine) -> Iterable[Location]: ...
 
+    def locate(self, path: str) -> Location:
+        """The location that somebody means by ``path``, an absolute one; equal for equal places."""
+        ...
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]: ...
 
 

@@ -155,6 +155,10 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= seconds < float("inf"):
                     raise ValueError
                 return seconds
+            case "timezone":
+                from zoneinfo import ZoneInfo  # costs whoever has no such setting nothing
+
+                return ZoneInfo(value).key if value else ""
             case "search_log":
                 return _SWITCH[str(value).strip().lower()]
             case "allowed_hosts" | "webhook_allow":
@@ -163,7 +167,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return tuple(str(item).strip() for item in value if str(item).strip())
             case _:
                 return str(value)
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, OSError, TypeError, ValueError):
         raise InputError(
             f"{name} cannot be {value!r}: write {_allowed(name)}, "
             f"in MEM_SEARCH_{name.upper()} or as {name} in config.toml",
@@ -179,6 +183,8 @@ def _allowed(name: str) -> str:
             return "seconds, 0 or more"
         case "search_log":
             return "true or false"
+        case "timezone":
+            return "an IANA name such as Europe/Berlin"
         case "allowed_hosts" | "webhook_allow":
             return "names with commas between them"
         case _:

@@ -268,6 +268,7 @@ async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
     while True:
         await reset.wait()
         reset.clear()
+        indexer.wake()  # it may have been waiting for the index to come back
         try:
             found = await indexer.audit()
         except IndexUnavailable as error:

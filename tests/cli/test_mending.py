@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -154,3 +155,55 @@ def test_a_home_one_may_not_look_into_gets_one_clear_line(mem: Home, argv: tuple
         mem.path.chmod(0o700)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert "MEM_SEARCH_HOME" in done.stderr
+
+
+def test_a_model_that_is_missing_is_named_with_what_mends_it(mem: Home) -> None:
+    """The endpoint is this machine's port 9, where nobody listens."""
+    mem.environ["MEM_SEARCH_EMBEDDER"] = "openai:any@http://127.0.0.1:9"
+    mem.ok("import", "jsonl", "-", given=NOTE)
+    deadline = time.monotonic() + 30
+    while not (found := finding(mem, "embedding")):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert "http://127.0.0.1:9" in found["detail"]
+    assert mem.run("doctor").returncode == 1
+    assert "no new vectors: the embedding endpoint" in mem.ok("stats")
+    del mem.environ["MEM_SEARCH_EMBEDDER"]
+    mem.ok("worker", "restart")
+    assert not finding(mem, "embedding")
+
+
+def test_a_worker_that_has_just_started_is_not_ill(mem: Home) -> None:
+    mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
+    mem.ok("import", "jsonl", "-", given=NOTE)
+    deadline = time.monotonic() + 60
+    while json.loads(mem.ok("stats", "--json"))["index"]["state"] != "ok":
+        assert time.monotonic() < deadline
+        assert not finding(mem, "index")
+
+
+def test_a_time_zone_that_does_not_exist_is_refused_before_anything_starts(mem: Home) -> None:
+    done = mem.run("unified", "auth", MEM_SEARCH_TIMEZONE="Europe/Berln")
+    assert done.returncode == 2
+    assert done.stderr.startswith("mem-search: timezone cannot be 'Europe/Berln': write an IANA")
+    assert not (mem.path / "worker.json").exists()
+    mem.path.mkdir(exist_ok=True)
+    (mem.path / "config.toml").write_text('timezone = "Mars/X"')
+    assert "timezone cannot be 'Mars/X'" in mem.run("worker", "run").stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize(
+    "argv", [("unified", "tabs"), ("export",), ("stats",), ("doctor",), ("--version",)]
+)
+def test_output_that_has_no_room_is_one_line_and_no_traceback(
+    filled: Home, argv: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mem_search", *argv],
+            env=filled.environ, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    said = "mem-search: cannot write to standard output: No space left on device\n"
+    assert done.stderr == said

@@ -96,3 +96,22 @@ def test_what_is_promised_is_kept(
 def test_every_operation_is_asked() -> None:
     asked = {operation.ok().label for operation in API.get_all_operations()}
     assert asked == {f"{route.method} {route.path}" for route in ROUTES if route.is_rest}
+
+
+def schemas(value: Any) -> Iterator[dict[str, Any]]:
+    match value:
+        case dict():
+            if isinstance(value.get("type"), str):
+                yield value
+            for inner in value.values():
+                yield from schemas(inner)
+        case list():
+            for inner in value:
+                yield from schemas(inner)
+
+
+def test_what_is_there_by_default_could_have_been_sent() -> None:
+    found = [schema for schema in schemas(describe(ROUTES)) if "default" in schema]
+    assert len(found) > 50
+    for schema in found:
+        assert schema["type"] != "string" or isinstance(schema["default"], str), schema

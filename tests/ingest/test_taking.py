@@ -78,6 +78,58 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     assert await told() == {"line 2": ("failed", 0)}
 
 
+async def test_the_last_word_on_a_record_counts_and_the_ledger_names_the_others(
+    database: Database,
+) -> None:
+    taking = Intake(database, lambda: None)
+    said = (drafts.draft("a", "first"), drafts.draft("b"), drafts.draft("a", "second"))
+    lines = ("line 1", "line 2", "line 3")
+    batch = Batch(drafts=said, places=lines, item="lines 1-3")
+    assert await taking.take(HERE, batch) == Taken(new=2)
+    assert await taking.take(HERE, batch) == Taken(unchanged=2)
+    entries = await database.read(intake.ledger, "test", "", 9, 0)
+    told = {e["item"]: (e["records"], e["reason"]) for e in entries}
+    assert told == {
+        "lines 1-3": (2, ""), "line 1": (0, "line 3 says it anew, under the same source_id"),
+    }  # fmt: skip
+    (text,) = await database.read(
+        lambda c: c.execute("select body from records where source_id = 'a'").fetchone()
+    )
+    assert text == "second"
+
+
+async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> None:
+    taking = Intake(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
+    why = LedgerEntry("a", "deleted", "has no text any more")
+    await taking.take(HERE, Batch(deletions=("a", "b"), ledger=(why,)))
+    told = {e["item"]: e["reason"] for e in await database.read(intake.ledger, "test", "", 9, 0)}
+    assert told == {"a": "has no text any more", "b": "gone from the source"}
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"),)))
+    assert [e["item"] for e in await database.read(intake.ledger, "test", "", 9, 0)] == ["b"]
+
+
+async def test_a_record_that_another_place_gave_stays_as_it_was_read_there(
+    database: Database,
+) -> None:
+    taking = Intake(database, lambda: None)
+
+    def of(project: str, text: str = "some words") -> Batch:
+        return Batch(drafts=(drafts.draft("a", text, project=project),), shared=True)
+
+    async def project() -> str:
+        row = await database.read(lambda c: c.execute("select project from records").fetchone())
+        return str(row[0])
+
+    others = frozenset({"web"})
+    await taking.take(HERE, of("web"))
+    assert await taking.take(HERE, of("clone"), others=others) == Taken(unchanged=1)
+    assert await project() == "web"
+    assert await taking.take(HERE, of("web", "other"), others=others) == Taken(changed=1)
+    assert await taking.take(HERE, of("moved"), others=frozenset()) == Taken(changed=1)
+    assert await project() == "moved"
+
+
 async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:
     taking = Intake(database, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +17,7 @@ import drafts
 from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
-from mem_search.ingest.intake import Intake
+from mem_search.ingest.intake import Intake, Taken
 from mem_search.jobs.following import follow
 from mem_search.jobs.reading import Reader, find
 from mem_search.jobs.sync import ImportJob, SyncJob
@@ -38,6 +40,9 @@ class Shelf:
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         return [Location("shelf", "2"), Location("shelf", "3 fail 1"), Location("shelf", "1")]
+
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         self.cursors.append(dict(cursor))
@@ -166,6 +171,49 @@ async def test_what_is_imported_is_read_whole_and_not_followed(
     assert [known.followed for known in await database.read(intake.locations)] == [False, False]
     await reader.read(Location("shelf", "1"))
     assert [known.followed for known in await database.read(intake.locations)] == [False, True]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    person = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": "2026-03-01T10:00:00Z"}
+    known = {
+        f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in person.items()
+    }
+    nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    subprocess.run(
+        ["git", *arguments], cwd=folder, env=environment | known | nowhere, check=True,
+        capture_output=True,
+    )  # fmt: skip
+
+
+async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
+    database: Database, reader: Reader, tmp_path: Path
+) -> None:
+    web, clone = tmp_path / "web", tmp_path / "clone"
+    web.mkdir()
+    git(web, "init", "-q", "-b", "main")
+    git(web, "commit", "-q", "--allow-empty", "-m", "one")
+    git(tmp_path, "clone", "-q", str(web), str(clone))
+    git(clone, "commit", "-q", "--allow-empty", "-m", "two")
+    machine = Machine(tmp_path, tmp_path, {})
+
+    async def read(folder: Path, **how: bool) -> Taken:
+        (place,) = find(machine, "git", str(folder))
+        return await reader.read(place, **how)
+
+    async def projects() -> dict[str, str]:
+        return await database.read(
+            lambda c: dict(c.execute("select title, project from records").fetchall())
+        )
+
+    assert await read(web) == Taken(new=1)
+    assert await read(clone) == Taken(new=1, unchanged=1)
+    for folder in (clone, web):
+        assert (await read(folder, again=True)).changed == 0
+    assert await projects() == {"one": "web", "two": "clone"}
+    web.rename(tmp_path / "gone")
+    assert await read(clone, again=True) == Taken(changed=1, unchanged=1)
+    assert await projects() == {"one": "clone", "two": "clone"}
 
 
 async def test_a_look_that_finds_nothing_new_clears_the_old_error(

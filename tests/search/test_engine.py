@@ -341,3 +341,20 @@ async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime:
         page = await runtime.engine.search(SearchQuery(asked, mode="keyword"))
         assert [result.record.source_id for result in page.results] == ["c"], asked
         assert sha not in page.results[0].snippet.text.lower()
+
+    async def found(asked: str) -> list[str]:
+        page = await runtime.engine.search(SearchQuery(asked, limit=100))
+        return [result.record.source_id for result in page.results]
+
+    # What the model sees in a hash is near to something, and means nothing.
+    assert await found(sha) == await found(sha[:7]) == ["c"]
+    for demanding in ("4a1ff1a AND keeper", "keeper +4a1ff1a7", '"4a1ff1a74"', "4a1ff1a OR zzzz"):
+        assert await found(demanding) == ["c"], demanding
+    for without in (
+        "shared -4a1ff1a",
+        "NOT 4a1ff1a",
+        "NOT 4a1ff1a74d212357958be51be6b15edfc2f30cb3",
+    ):
+        assert "c" not in (others := await found(without)), without
+        assert others
+    assert "c" in await found("NOT 4a1ff1b")

@@ -257,6 +257,15 @@ def test_what_a_person_did_not_type_makes_no_record(claude: Store) -> None:
     claude.run("update user_prompts set prompt_text = 'Chart the reefs'")
     assert [draft.text for draft in follower.look()] == ["Chart the reefs"]
     assert "user_prompts (empty)" in follower.batches[-1].outdated
+    claude.run("update user_prompts set prompt_text = ''")
+    assert follower.look() == []
+    (gone,) = follower.deletions
+    assert follower.ledger[gone, "deleted"] == (0, "has no text any more")
+    claude.run("delete from user_prompts")
+    claude.run("delete from observations")
+    follower.look()
+    (gone,) = follower.deletions
+    assert follower.ledger[gone, "deleted"] == (0, "no longer in the store")
 
 
 def test_rows_written_since_are_read_without_the_old_ones(claude: Store) -> None:

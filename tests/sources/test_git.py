@@ -205,6 +205,45 @@ def test_an_unrelated_branch_does_not_change_who_a_commit_is(repo: Repository) -
     assert all(d.source_id.startswith(root[:12]) for d in drafts(repo))
 
 
+def test_an_older_unrelated_branch_does_not_change_it_either_when_all_is_read_again(
+    repo: Repository,
+) -> None:
+    repo.minute = 30
+    repo.commit("one", "a")
+    repo.commit("two", "a")
+    (first,) = batches(repo)
+    ids = {draft.title: draft.source_id for draft in first.drafts}
+    repo.minute = 0
+    repo.run("checkout", "--orphan", "pages")
+    repo.commit("site", "index.html")
+    repo.run("checkout", "main")
+    again = {draft.title: draft.source_id for draft in drafts(repo)}
+    assert ids.items() < again.items()
+    repo.run("commit", "--amend", "-m", "two, better")
+    repo.run("reflog", "expire", "--expire=now", "--all")
+    repo.run("gc", "--prune=now")
+    rewritten = {draft.title: draft.source_id for draft in drafts(repo, dict(first.cursor))}
+    assert rewritten["one"] == ids["one"]
+
+
+def test_a_worktree_without_a_branch_is_read_as_well(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "a")
+    repo.run("worktree", "add", "--detach", str(tmp_path / "wt"))
+    (tmp_path / "wt" / "b").write_text("b")
+    repo.run("-C", str(tmp_path / "wt"), "add", "b")
+    repo.run("-C", str(tmp_path / "wt"), "commit", "-m", "two")
+    assert branches(repo) == {"one": "main", "two": ""}
+
+
+def test_a_worktree_or_a_folder_means_the_repository(repo: Repository, tmp_path: Path) -> None:
+    repo.commit("one", "src/a")
+    repo.run("worktree", "add", "-b", "topic", str(tmp_path / "wt"))
+    here = Location("git", str(repo.path), "engine")
+    for path in (repo.path, repo.path / "src", tmp_path / "wt", tmp_path / "wt" / "src"):
+        assert Git().locate(str(path)) == here
+    assert Git().locate(str(tmp_path)) == Location("git", str(tmp_path))
+
+
 def test_after_a_rewrite_everything_is_read_again(repo: Repository) -> None:
     repo.commit("one", "a")
     repo.commit("two", "b")

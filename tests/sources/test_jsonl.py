@@ -311,6 +311,26 @@ def test_a_broken_gzip_file_cannot_be_read(tmp_path: Path, content: bytes) -> No
         read(path)
 
 
+def test_what_stands_before_the_damage_is_read_and_the_ledger_says_where_it_ends(
+    tmp_path: Path,
+) -> None:
+    whole = b"".join(b'{"kind": "note", "text": "%x"}\n' % n**9 for n in range(3000))
+    path = tmp_path / "in.jsonl.gz"
+    packed = gzip.compress(whole, mtime=0)
+    path.write_bytes(packed[: len(packed) // 2])
+    found: list[Batch] = []
+    with pytest.raises(SourceError, match=r"ended before .*; the \d+ lines before are read"):
+        found.extend(Jsonl().read(Location("jsonl", str(path)), {}))
+    count = len(drafts_of(found))
+    assert 0 < count < 3000
+    (entry,) = [entry for batch in found for entry in batch.ledger]
+    assert (entry.item, entry.outcome) == (f"line {count + 1}", "failed")
+    path.write_bytes(packed)
+    rest = read(path, found[-1].cursor)
+    assert count + len(drafts_of(rest)) == 3000
+    assert rest[0].outdated == (entry.item,)
+
+
 def test_a_folder_or_a_missing_file_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="Is a directory"):
         read(tmp_path)

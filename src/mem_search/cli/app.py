@@ -5,8 +5,6 @@ The quick path (``quick``) has been tried before this is loaded.
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from mem_search import __version__
@@ -25,6 +23,7 @@ from mem_search.cli import (
     suggesting,
     worker,
 )
+from mem_search.cli.output import write
 from mem_search.cli.session import note, report
 from mem_search.errors import MemSearchError
 
@@ -45,7 +44,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"mem-search {__version__}\n")
+        write(f"mem-search {__version__}\n")
         raise typer.Exit
 
 

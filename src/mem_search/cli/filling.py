@@ -11,12 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from mem_search.cli.client import Client
-from mem_search.cli.output import write
+from mem_search.cli.output import write, write_bytes
 from mem_search.cli.session import local, note, open_client
 from mem_search.cli.waiting import wait
 from mem_search.errors import Forbidden, InputError, SourceError
 
-_COUNTS = (("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"))
+_COUNTS = (
+    ("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"),
+    ("forgotten", "left, deleted here before"),
+)  # fmt: skip
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,6 +51,7 @@ def sync(
         return
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in summary(result)))
+    _warn(result)
     if errors := result.get("errors"):
         raise SourceError("; ".join(str(error) for error in errors))
 
@@ -82,11 +86,21 @@ def import_file(
         job = _handed_over(client, source, path)
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in summary(result, named)))
+    if (problem := _problem(result)) and not any(
+        place.get(name) for place in result["locations"] for name in _STORED
+    ):
+        raise SourceError(problem)
+    _warn(result)
+
+
+def _problem(result: Mapping[str, Any]) -> str:
+    """How much could not be used; empty for nothing."""
     failed = sum(int(place.get("failed", 0)) for place in result["locations"])
-    if failed:
-        problem = f"{failed} record(s) could not be used; see: mem-search ledger"
-        if not any(place.get(name) for place in result["locations"] for name in _STORED):
-            raise SourceError(problem)
+    return f"{failed} record(s) could not be used; see: mem-search ledger" if failed else ""
+
+
+def _warn(result: Mapping[str, Any]) -> None:
+    if problem := _problem(result):
         note(f"mem-search: {problem}")
 
 
@@ -144,12 +158,9 @@ def export(
 
 
 def _pour(client: Client, pairs: list[tuple[str, str]]) -> None:
-    try:
-        for piece in client.stream("/api/export", local(pairs)):
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        write("")
+    for piece in client.stream("/api/export", local(pairs)):
+        if not write_bytes(piece):
+            break
 
 
 def absolute(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
@@ -29,16 +30,33 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
+    yield from embedder(stats)
     yield index(stats)
     yield coverage(stats)
     yield from unread(stats)
     yield from unreadable(stats)
 
 
+def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Why the worker cannot embed, if it cannot; then words alone are searched."""
+    if error := stats["embedder"]["error"]:
+        said, _, fix = error.partition("; run: ")
+        fix = fix.replace("python", quote(sys.executable), 1)
+        restart = "mem-search worker restart"
+        fix = (
+            f"{fix} && {restart}"
+            if fix
+            else f"mend that, or unset MEM_SEARCH_EMBEDDER, then {restart}"
+        )
+        yield Finding("embedding", "missing", said, fix)
+
+
 def index(stats: Mapping[str, Any]) -> Finding:
     """The vector index as the worker sees it."""
     state, detail = stats["index"]["state"], stats["index"]["detail"]
     shown = f"{state}: {detail}" if detail else state
+    if state == "starting":
+        return Finding("index", "advice", "it is starting", "mem-search index status")
     if state == "degraded":
         return Finding("index", "missing", shown, "mem-search index rebuild")
     return Finding("index", "ok", shown)
@@ -48,6 +66,8 @@ def coverage(stats: Mapping[str, Any]) -> Finding:
     """Whether every passage can be found by its meaning. The share is rounded down."""
     if stats["index"]["state"] == "off":
         share = f"{stats['embedded']} of {stats['passages']} passages have vectors"
+        if stats["embedded"] < stats["passages"]:
+            return Finding("coverage", "advice", share, "mem-search index status")
         return Finding("coverage", "ok", share)
     detail = f"{stats['indexed']} of {stats['passages']} passages indexed"
     if stats["embedding_coverage"] >= 1:

@@ -17,8 +17,11 @@ def show_listing(body: bytes, *, as_json: bool = False) -> None:
     write(text)
 
 
-def write(text: str) -> None:
-    """Print ``text`` whatever the terminal can show; stop silently when nobody reads on."""
+def write(text: str) -> bool:
+    """Print ``text`` whatever the terminal can show; whether somebody reads on.
+
+    Exits with one line when there is no room for it, as on a full disk.
+    """
     from io import TextIOWrapper
 
     if isinstance(sys.stdout, TextIOWrapper):
@@ -26,9 +29,29 @@ def write(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter flushes once more when it ends: give it somewhere to write to.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        _give_up(error)
+        return False
+    return True
+
+
+def write_bytes(piece: bytes) -> bool:
+    """As ``write``; whether somebody reads on."""
+    try:
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        _give_up(error)
+        return False
+    return True
+
+
+def _give_up(error: OSError) -> None:
+    # The interpreter flushes once more when it ends: give it somewhere to write to.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        sys.stderr.write(f"mem-search: cannot write to standard output: {error.strerror}\n")
+        sys.exit(1)
 
 
 def wants_colour(stream: object) -> bool:

@@ -30,8 +30,9 @@ def quick(argv: list[str]) -> int | None:
     """Run ``argv`` and return the exit code, or None when the framework has to."""
     if argv == ["--version"]:
         from mem_search import __version__
+        from mem_search.cli.output import write
 
-        print(f"mem-search {__version__}")
+        write(f"mem-search {__version__}\n")
         return 0
     if argv == ["mcp"]:
         from mem_search.cli.relay import main as relay

@@ -107,6 +107,8 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
     yield f"index {share}%: {stats['indexed']} of {stats['passages']} passages"
     state, detail = stats["index"]["state"], stats["index"]["detail"]
     yield f"  {state}{f': {detail}' if detail else ''}; vectors by {stats['embedder']['name']}"
+    if error := stats["embedder"]["error"]:
+        yield f"  no new vectors: {error}"
 
 
 def ledger_line(entry: Mapping[str, Any]) -> str:

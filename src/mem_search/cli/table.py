@@ -92,7 +92,7 @@ OPTIONS = (
     Option("--session", "session", "Only this session, by its id."),
     Option("--source", "source", "Only from this source: claude-mem, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
-    Option("--worktree", "worktree", "Only from this linked worktree."),
+    Option("--worktree", "worktree", "Only from this linked worktree, by its name."),
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a day counts whole.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
@@ -136,10 +136,13 @@ def exported(pairs: list[tuple[str, str]]) -> str:
 
 
 def collect(words: list[str], given: list[tuple[Option, str]]) -> list[tuple[str, str]]:
-    """The query string's pairs. An option that does not repeat counts by its last value."""
+    """The query string's pairs. An option that does not repeat counts by its last value.
+
+    One without a value, such as ``--json``, counts more than another for the same parameter.
+    """
     pairs = [("query", " ".join(words))] if words else []
     last: dict[str, str] = {}
-    for option, value in given:
+    for option, value in sorted(given, key=lambda each: bool(each[0].fixed)):
         if option.repeats:
             pairs.append((option.param, value))
         else:

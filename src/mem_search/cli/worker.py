@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from typing import Annotated
 
@@ -97,9 +96,6 @@ def show_logs(
     if not file.is_file():
         raise NotFound(f"there is no log yet ({file}); run: mem-search worker start")
     shown = logs.last_lines(file, lines)
-    try:
-        for line in chain(shown, logs.follow(file) if follow else ()):
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
-    except BrokenPipeError:
-        write("")
+    for line in chain(shown, logs.follow(file) if follow else ()):
+        if not write(f"{line}\n"):
+            break

@@ -63,6 +63,7 @@ async def totals(call: Call) -> web.StreamResponse:
                 "name": embedder.name,
                 "fingerprint": embedder.fingerprint,
                 "dimensions": embedder.dimensions,
+                "error": runtime.indexer.errors["embed"],
             },
             "sources": await _sources(runtime),
             "ledger": await _ledger_counts(runtime),
@@ -93,8 +94,10 @@ async def ledger(call: Call) -> web.StreamResponse:
 def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
     if runtime.index.state == "off":
         return {"state": "off", "detail": "exact search over the stored vectors"}
-    if runtime.indexer.error:
-        return {"state": "degraded", "detail": runtime.indexer.error}
+    if runtime.index.state == "starting":
+        return {"state": "starting", "detail": runtime.index.detail}
+    if error := runtime.indexer.errors["index"]:
+        return {"state": "degraded", "detail": error}
     if waiting:
         return {"state": "filling", "detail": f"{waiting} passages wait"}
     return {"state": "ok", "detail": ""}

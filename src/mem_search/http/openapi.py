@@ -40,6 +40,10 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
     _, schemas = models_json_schema(
         [(model, "validation") for model in in_order], ref_template=REFS
     )
+    components = schemas.get("$defs", {})
+    for schema in components.values():
+        for name, field in schema.get("properties", {}).items():
+            schema["properties"][name] = _as_sent(field)
     paths: dict[str, dict[str, Any]] = {}
     for route in filter(lambda route: route.is_rest, routes):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -53,7 +57,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": schemas.get("$defs", {}),
+            "schemas": components,
             "headers": openapi_replies.HEADERS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "responses": openapi_replies.problems(),
@@ -111,7 +115,7 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
         proper, *others = spellings(name, field)
         schema = {
             key: value
-            for key, value in properties[proper].items()
+            for key, value in _as_sent(properties[proper]).items()
             if key not in ("title", "description", "spellings")
         }
         parameter: dict[str, Any] = {
@@ -126,6 +130,12 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
             parameter |= {"style": "form", "explode": False}
         said.append(parameter)
     return said
+
+
+def _as_sent(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without a default that is what we make of nothing and not what could be sent."""
+    odd = schema.get("type") == "string" and not isinstance(schema.get("default", ""), str)
+    return {key: value for key, value in schema.items() if key != "default" or not odd}
 
 
 def _many(schema: dict[str, Any]) -> dict[str, Any]:

@@ -65,8 +65,13 @@ class Indexer:
         # comparing or clearing meanwhile would take it for done.
         self._carrying = asyncio.Lock()
         self._complete = False
-        self.error = ""
+        self.errors = {"embed": "", "index": ""}
+        """Why the last step of each loop failed; empty while all is well."""
+
+    @property
+    def error(self) -> str:
         """Why the last step failed; empty while all is well."""
+        return self.errors["embed"] or self.errors["index"]
 
     def wake(self) -> None:
         """There is new work."""
@@ -152,14 +157,15 @@ class Indexer:
         while True:
             event.clear()
             try:
-                if await step():
-                    self.error = ""
+                served = await step()
+                self.errors[name] = ""
+                if served:
                     continue
                 wait: float | None = None
             except MemSearchError as error:
-                if str(error) != self.error:
+                if str(error) != self.errors[name]:
                     log.warning("%s is waiting: %s", name, error)
-                self.error = str(error)
+                self.errors[name] = str(error)
                 wait = RETRY_SECONDS
             try:
                 await asyncio.wait_for(event.wait(), wait)

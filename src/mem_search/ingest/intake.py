@@ -54,11 +54,21 @@ class Intake:
         self._stored = stored
         self._give_way = give_way
 
-    async def take(self, location: Location, batch: Batch, *, followed: bool = False) -> Taken:
-        """Store one batch. When this returns, it is durable and searchable by keyword."""
+    async def take(
+        self,
+        location: Location,
+        batch: Batch,
+        *,
+        followed: bool = False,
+        others: frozenset[str] = frozenset(),
+    ) -> Taken:
+        """Store one batch. When this returns, it is durable and searchable by keyword.
+
+        ``others`` are the projects of other locations, for a batch that is ``shared``.
+        """
         ready = await asyncio.to_thread(_prepare_all, batch, self._give_way)
         writing = asyncio.ensure_future(
-            self._database.write(_write, location, batch, ready, followed)
+            self._database.write(_write, location, batch, ready, followed, others)
         )
         try:
             taken = await asyncio.shield(writing)
@@ -84,25 +94,35 @@ class Intake:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What can be stored of a batch, what the ledger calls each, and what cannot."""
+    """What can be stored of a batch, what the ledger calls each, and what is not stored."""
 
     prepared: list[Prepared]
     places: list[str]
-    failures: list[LedgerEntry]
+    entries: list[LedgerEntry]
 
 
 def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> _Ready:
+    """Each draft made ready; the last word on a record stands where the first one did."""
     ready = _Ready([], [], [])
+    rows: dict[tuple[str, str, str], int] = {}
     places = batch.places or [draft.source_id for draft in batch.drafts]
     for draft, place in zip(batch.drafts, places, strict=True):
         give_way()
         try:
-            ready.prepared.append(prepare(draft))
+            prepared = prepare(draft)
         except InputError as error:
             reason = f"{error.field}: {error.message}" if error.field else error.message
-            ready.failures.append(LedgerEntry(place, "failed", reason))
-        else:
+            ready.entries.append(LedgerEntry(place, "failed", reason))
+            continue
+        row = rows.setdefault((draft.source, draft.source_id, draft.kind), len(ready.prepared))
+        if row == len(ready.prepared):
+            ready.prepared.append(prepared)
             ready.places.append(place)
+            continue
+        if batch.places:
+            said = f"{place} says it anew, under the same source_id"
+            ready.entries.append(LedgerEntry(ready.places[row], "left", said))
+        ready.prepared[row], ready.places[row] = prepared, place
     return ready
 
 
@@ -112,27 +132,38 @@ def _write(
     batch: Batch,
     ready: _Ready,
     followed: bool,
+    others: frozenset[str],
 ) -> Taken:
-    stored = records.store(connection, identities.settle(connection, ready.prepared))
+    settled = identities.settle(connection, ready.prepared)
+    keeping = identities.given_before(connection, settled, others)
+    offered = [item for item, keeps in zip(settled, keeping, strict=True) if not keeps]
+    stored = records.store(connection, offered)
     outcomes = Counter(item.outcome for item in stored)
+    outcomes["unchanged"] += sum(keeping)
+    places = [place for place, keeps in zip(ready.places, keeping, strict=True) if not keeps]
     refused = [
         LedgerEntry(place, "left", "forgotten: deleted here before")
-        for place, done in zip(ready.places, stored, strict=True)
+        for place, done in zip(places, stored, strict=True)
         if done.outcome == "forgotten"
     ]
-    taken = len(stored) - len(refused)
+    back = [
+        item.draft.source_id
+        for item, done in zip(offered, stored, strict=True)
+        if done.outcome == "new"
+    ]
+    taken = len(settled) - len(refused)
     together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
     deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
     gone = [LedgerEntry(item, "deleted", "gone from the source") for item in batch.deletions]
-    intake.strike(connection, location, batch.outdated)
-    entries = [*together, *batch.ledger, *ready.failures, *refused, *gone]
-    intake.note(connection, location, entries)
+    intake.strike(connection, location, [*batch.outdated, *back])
+    # The source may know better why something is gone.
+    intake.note(connection, location, [*gone, *together, *batch.ledger, *ready.entries, *refused])
     intake.save_cursor(connection, location, batch.cursor, followed=followed)
     return Taken(
         new=outcomes["new"],
         changed=outcomes["changed"],
         unchanged=outcomes["unchanged"],
         forgotten=outcomes["forgotten"],
-        failed=len(ready.failures) + sum(entry.outcome == "failed" for entry in batch.ledger),
+        failed=sum(entry.outcome == "failed" for entry in (*ready.entries, *batch.ledger)),
         deleted=deleted,
     )

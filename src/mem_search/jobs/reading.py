@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,7 +61,10 @@ class Reader:
                 batches = await asyncio.to_thread(source.read, lying, cursor)
                 while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
                     quiet = False
-                    total += await self._intake.take(location, batch, followed=followed)
+                    others = await self._other_projects(location) if batch.shared else frozenset()
+                    total += await self._intake.take(
+                        location, batch, followed=followed, others=others
+                    )
                     if report is not None:
                         await report(batch.done, batch.total, describe(location, total))
                 if quiet:
@@ -73,6 +76,17 @@ class Reader:
                 )
                 raise
         return total
+
+    async def _other_projects(self, location: Location) -> frozenset[str]:
+        """What other followed places of the same source are called, if they are still there."""
+        known = await self._database.read(intake_sql.locations)
+        others = [
+            other.location
+            for other in known
+            if other.followed and other.location.source == location.source
+            and other.location.path != location.path
+        ]  # fmt: skip
+        return await asyncio.to_thread(_projects_there, others)
 
     async def unfollow(self, location: Location) -> None:
         """Look at the location no more; its records stay. Raises NotFound for an unknown one."""
@@ -88,6 +102,11 @@ class Reader:
         """Remove a ``file`` of ours that was handed over once as ``location``."""
         await self._database.write(intake_sql.drop_cursor, location)
         await asyncio.to_thread(file.unlink, missing_ok=True)
+
+
+def _projects_there(locations: Iterable[Location]) -> frozenset[str]:
+    there = [location for location in locations if Path(location.path).exists()]
+    return frozenset(location.label or Path(location.path).name for location in there)
 
 
 def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
@@ -124,7 +143,7 @@ def find(machine: Machine, name: str = "", path: str = "") -> list[Location]:
     if path:
         if not name:
             raise InputError("a path needs its source: sync SOURCE PATH", field="source")
-        return [Location(sources.by_name(name).name, str(Path(path).expanduser().resolve()))]
+        return [sources.by_name(name).locate(str(Path(path).expanduser().resolve()))]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
     return [location for source in wanted for location in source.discover(machine)]
 

@@ -41,6 +41,9 @@ class Batch:
     that drafts were read from, one for each, where their source ids would tell nobody. ``item``
     is what the drafts are called together: then how many were taken is counted as they are
     stored, and ``ledger`` does not say it.
+
+    ``shared`` says that other locations give the same records, as clones of a repository do: one
+    of a project that another location is called keeps what it was first read as.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -52,3 +55,4 @@ class Batch:
     outdated: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     item: str = ""
+    shared: bool = False

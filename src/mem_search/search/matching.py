@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mem_search.model import KINDS, NO_SCORES, Hit
 from mem_search.rankings import NO_CANDIDATES, Candidates, Numbers, Ranking, Values
 from mem_search.search.fusion import LegScores
-from mem_search.text import wordpieces
+from mem_search.text import wordpieces, words
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the question (docs/retrieval.md has the distributions)."""
@@ -56,7 +56,7 @@ def _best(candidates: Candidates, depth: int) -> Candidates:
 
 def floor(text: str, rankings: Sequence[Ranking]) -> float:
     """The cosine from which on meaning alone makes a match for the question ``text``."""
-    if any(len(ranking.matched) for ranking in rankings):
+    if any(len(ranking.matched) for ranking in rankings) and not words.hashes_alone(text):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
     readable = letters >= READABLE * wordpieces.count(text)

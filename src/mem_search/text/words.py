@@ -39,8 +39,8 @@ _IS_CJK = re.compile(f"[{CJK}]")
 _PHRASE = re.compile(r'"([^"]+)"')
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
-_ABBREVIATED_HASH = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,39}")
-"""The beginning of a commit's hash, as git writes it; of digits alone it might be any number."""
+_HASH = re.compile(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")
+"""A commit's hash or the beginning of it; of digits or letters alone it might be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +135,7 @@ def every_expression(words: Words) -> str:
 
 def _alternatives(words: Words) -> list[str]:
     """An expression for each word by itself."""
-    alone = [
-        near_expression(f"{word}*") if _ABBREVIATED_HASH.fullmatch(word) else _quoted(word)
-        for word in words.words
-    ]
+    alone = [phrase_expression((word,)) for word in words.words]
     alone += [near_expression(word) for word in words.near]
     for run in words.cjk:
         # One character stands in the index as the head of a pair, or alone at the end of a run.
@@ -174,6 +171,17 @@ def pairs(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
     return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def is_hash(word: str) -> bool:
+    """Whether ``word``, in lower case, is a hash in hexadecimal or the beginning of one."""
+    return bool(_HASH.fullmatch(word))
+
+
+def hashes_alone(text: str) -> bool:
+    """Whether the text is nothing but hashes: a model can only take it for noise."""
+    runs = _runs(text)
+    return bool(runs) and all(map(is_hash, runs))
 
 
 def is_cjk(word: str) -> bool:
@@ -218,8 +226,11 @@ def near_expression(word: str) -> str:
 def phrase_expression(runs: tuple[str, ...]) -> str:
     """Words next to each other, as an FTS5 expression.
 
-    Runs of one script stand together; where the script changes, both sides must match.
+    Runs of one script stand together; where the script changes, both sides must match. The
+    beginning of a hash alone stands for all that begin so.
     """
+    if len(runs) == 1 and is_hash(runs[0]):
+        return f"{_quoted(runs[0])} *"
     terms: list[str] = []
     latin: list[str] = []
     for run in runs:

@@ -27,6 +27,8 @@ def transcripts(root: Path) -> Found:
     In this order a session comes right before its subagents.
     """
     if root.is_file():
+        if root.suffix != SUFFIX:
+            raise SourceError(f"{root} is no transcript; transcripts are called *{SUFFIX}")
         return Found(files={root.name: root})
     if not root.is_dir():
         raise SourceError(f"no transcripts at {root}: there is no such file or folder")

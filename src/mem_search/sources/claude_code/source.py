@@ -39,6 +39,9 @@ class ClaudeCode:
         if root.is_dir():
             yield Location(source=NAME, path=str(root), label="Claude Code transcripts")
 
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """New drafts of every transcript, in path order; progress is in bytes of them all.
 

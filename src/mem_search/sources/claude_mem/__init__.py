@@ -28,6 +28,9 @@ _REASONS: Final = {
     "empty": "rows have no text, or none that the person typed",
 }
 
+_GONE: Final = "no longer in the store"
+_EMPTIED: Final = "has no text any more"
+
 
 class ClaudeMem:
     """Reads one store per location; ``path`` is ``claude-mem.db`` or its directory.
@@ -50,6 +53,9 @@ class ClaudeMem:
         path = _data_directory(machine) / DATABASE
         if os.access(path, os.F_OK):
             yield Location(self.name, str(path), "claude-mem")
+
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Rows that are new or changed, and the ids of those that are gone.
@@ -113,11 +119,15 @@ class _Reading:
             known[number] = remember(taken)
         else:
             del known[number]
-        ids = [f"{self.prefix}{table.kind}:{row_id}" for row_id in gone]
+        there = {row[0] for row in rows}
+        ids = {f"{self.prefix}{table.kind}:{row_id}": row_id in there for row_id in gone}
         return self._batch(
             drafts=tuple(drafts),
             deletions=tuple(ids),
-            ledger=tuple(LedgerEntry(item, "deleted", "no longer in the store") for item in ids),
+            ledger=tuple(
+                LedgerEntry(item, "deleted", _EMPTIED if is_there else _GONE)
+                for item, is_there in ids.items()
+            ),
         )
 
     def _leave(self, table: Table, why: str, count: int) -> None:

@@ -7,7 +7,8 @@ addresses, no contents. Commits that a rewrite dropped stay stored, because some
 them. Which project a directory belongs to is decided in ``mem_search.projects``.
 
 Git does not keep which branch a commit was made on. A record says on which it was first read,
-the main one before the others, and keeps saying so after a merge.
+the main one before the others, and keeps saying so after a merge. Nor does git know of other
+clones: a commit stays with the one it was first read in for as long as that is there.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Git:
     """Reads one repository per location; ``path`` is its main worktree or bare directory.
 
     ``source_id`` is ``<root commit, 12 digits>:<commit>``: every clone of a repository gives
-    the same records. The cursor holds ``tips``, the commits whose whole history was read, and
-    ``root``, so that an unrelated branch added later does not change the identity.
+    the same records. The root is that of the main branch, whatever unrelated ones there are. The
+    cursor holds ``tips``, the commits whose whole history was read, and ``root``.
     """
 
     name = "git"
@@ -42,6 +43,13 @@ class Git:
         if project is not None:
             yield Location(self.name, project.root, project.name)
 
+    def locate(self, path: str) -> Location:
+        """The repository around ``path``: a worktree or a folder in it is no place of its own."""
+        project = repository(path)
+        return Location(
+            self.name, project.root if project else path, project.name if project else ""
+        )
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """New commits of the local branches and HEAD, parents before children.
 
@@ -51,13 +59,15 @@ class Git:
         """
         history = History(location.path)
         branches = history.branches()
-        heads = set(branches.values())
+        heads = {head for _, head in branches}
         tips = [tip for tip in cursor.get("tips", ()) if isinstance(tip, str)]
         if not history.has(tips):
             tips = []  # rewritten and pruned: read it all again, source ids make that harmless
         if not heads or heads == set(tips):
             return
-        root = (str(cursor.get("root", "")) if tips else "") or history.root_commit(heads)
+        root = str(cursor.get("root", ""))
+        if not (root and history.has([root])):
+            root = history.root_commit(branches[0][1])
         total = history.count(heads, tips)
         project = identify(location.path).name
         span = _span(heads, tips)
@@ -81,24 +91,24 @@ class Git:
                 drafts.append(draft)
                 if len(drafts) == BATCH:
                     state = {**cursor, "tips": sorted(frontier), "root": root}
-                    yield Batch(tuple(drafts), cursor=state, done=done, total=total)
+                    yield Batch(tuple(drafts), cursor=state, done=done, total=total, shared=True)
                     drafts = []
         except SourceError as error:
             torn = (LedgerEntry(span, "failed", error.message, taken),)
             state = {"tips": sorted(frontier), "root": root, "failed": span}
-            yield Batch(tuple(drafts), (), torn, state, done, total, outdated)
+            yield Batch(tuple(drafts), (), torn, state, done, total, outdated, shared=True)
             raise
         state = {"tips": sorted(heads), "root": root}
         told = _ledger(span, taken, left)
-        yield Batch(tuple(drafts), (), told, state, done, total, outdated)
+        yield Batch(tuple(drafts), (), told, state, done, total, outdated, shared=True)
 
 
 def _each(
-    history: History, branches: Mapping[str, str], tips: Iterable[str]
+    history: History, branches: Iterable[tuple[str, str]], tips: Iterable[str]
 ) -> Iterator[tuple[str, Commit]]:
     """Each commit that is not in ``tips`` once, with the first branch that it is on."""
     below = set(tips)
-    for branch, head in branches.items():
+    for branch, head in branches:
         if head not in below:
             with history.commits([head], below) as commits:
                 for commit in commits:

@@ -48,11 +48,12 @@ class History:
 
     path: str
 
-    def branches(self) -> dict[str, str]:
-        """The head of every local branch, the main one first; "" is a HEAD on no branch.
+    def branches(self) -> list[tuple[str, str]]:
+        """Each local branch and its head, the main one first; "" for heads that are on none.
 
-        Empty before the first commit. The main one is what a clone was made from, else ``main``
-        or ``master``, else the one that is checked out.
+        Empty before the first commit. The main branch is what a clone was made from, else
+        ``main`` or ``master``, else the one that is checked out. Linked worktrees have a HEAD of
+        their own.
         """
         if self._run("rev-parse", "--is-shallow-repository").strip() == "true":
             raise SourceError(
@@ -74,22 +75,28 @@ class History:
             heads[name] = commit
             if line.startswith("*"):
                 first[-1] = name
-        ordered = {name: heads[name] for name in [*first, *heads] if name in heads}
-        if not first[-1]:
-            head = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True)
-            ordered |= dict.fromkeys([""] if head else [], head.strip())
-        return ordered
+        ordered = dict.fromkeys(name for name in (*first, *heads) if name in heads)
+        return [
+            *((name, heads[name]) for name in ordered),
+            *(("", sha) for sha in self._detached()),
+        ]
+
+    def _detached(self) -> list[str]:
+        """The heads of worktrees that are on no branch."""
+        listed = self._run("worktree", "list", "--porcelain").split("\n\n")
+        worktrees = [worktree.splitlines() for worktree in listed]
+        heads = [line[5:] for each in worktrees if "detached" in each for line in each
+                 if line.startswith("HEAD ")]  # fmt: skip
+        return [head for head in dict.fromkeys(heads) if self.has([head])]
 
     def has(self, commits: list[str]) -> bool:
         """Whether all of them are still in the repository."""
         answer = self._run("cat-file", "--batch-check", lines=commits) if commits else ""
         return all(" commit " in line for line in answer.splitlines())
 
-    def root_commit(self, heads: Iterable[str]) -> str:
-        """The oldest commit without parents: the one that every clone has."""
-        answer = self._run(
-            "rev-list", "--max-parents=0", "--timestamp", "--stdin", lines=sorted(heads)
-        )
+    def root_commit(self, head: str) -> str:
+        """The oldest commit without parents below ``head``: the one that every clone has."""
+        answer = self._run("rev-list", "--max-parents=0", "--timestamp", "--stdin", lines=[head])
         roots = [line.split() for line in answer.splitlines()]
         return min((int(seconds), sha) for seconds, sha in roots)[1]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mem_search.contracts import Machine
+from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
@@ -35,6 +36,9 @@ class Jsonl:
         """Nothing: a file of records lies wherever somebody put it."""
         return ()
 
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         path = Path(location.path).expanduser()
         with open_lines(path) as reader:
@@ -43,10 +47,11 @@ class Jsonl:
                 _count(line, seen)
             if not reader.number:
                 seen.clear()
-            yield from _batches(reader, seen, path.stat().st_size)
+            yield from _batches(reader, seen, path)
 
 
-def _batches(reader: LineReader, seen: Counter[str], size: int) -> Iterator[Batch]:
+def _batches(reader: LineReader, seen: Counter[str], path: Path) -> Iterator[Batch]:
+    size = path.stat().st_size
     drafts: dict[int, Draft] = {}
     failed: list[LedgerEntry] = []
     first = reader.number + 1
@@ -81,8 +86,13 @@ def _batches(reader: LineReader, seen: Counter[str], size: int) -> Iterator[Batc
             yield batch()
             drafts, failed, first = {}, [], reader.number + 1
             start = cursor
+    if reader.broken:
+        failed.append(LedgerEntry(_item(reader.number + 1), "failed", reader.broken))
     if failed or cursor != start:
         yield batch()
+    if reader.broken:
+        stored = f"; the {reader.number} lines before are read" if reader.number else ""
+        raise SourceError(f"cannot read {path}: {reader.broken}{stored}", field="path")
 
 
 def _item(number: int) -> str:

@@ -23,7 +23,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class LineReader:
-    """Iterates over lines as bytes, ``None`` standing for one that is too long."""
+    """Iterates over lines as bytes, ``None`` standing for one that is too long.
+
+    Where the file cannot be read on, iteration ends and ``broken`` says why.
+    """
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
@@ -36,6 +39,7 @@ class LineReader:
         self._file: IO[bytes] | gzip.GzipFile = (
             gzip.GzipFile(fileobj=self._raw) if packed else self._raw
         )
+        self.broken = ""
         self.number = 0
         self._offset = 0
         self._digest = hashlib.sha256()
@@ -51,7 +55,11 @@ class LineReader:
                 yield None
 
     def _next(self) -> bytes:
-        line = self._file.readline(LONGEST_LINE)
+        try:
+            line = self._file.readline(LONGEST_LINE)
+        except (OSError, EOFError, zlib.error) as error:  # gzip raises all three
+            self.broken = getattr(error, "strerror", None) or str(error)
+            return b""
         self._offset += len(line)
         self._digest.update(line)
         return line
@@ -85,10 +93,10 @@ class LineReader:
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[LineReader]:
-    """Open ``path``; whatever stops it from being read becomes a SourceError."""
+    """Raises SourceError when ``path`` cannot be opened."""
     try:
-        with path.open("rb") as raw:
-            yield LineReader(raw)
-    except (OSError, EOFError, zlib.error) as error:  # gzip raises all three
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError(f"cannot read {path}: {reason}", field="path") from error
+        raw = path.open("rb")
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}", field="path") from error
+    with raw:
+        yield LineReader(raw)

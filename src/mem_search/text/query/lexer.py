@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mem_search.model import Condition
-from mem_search.text.words import runs_of
+from mem_search.text.words import hashes_alone, runs_of
 
 Sort = Literal[
     "word", "phrase", "prefix", "fuzzy", "field", "and", "or", "not", "minus", "plus", "open",
@@ -140,7 +140,10 @@ class Lexer:
         return at
 
     def _is_sign(self, at: int) -> bool:
-        """Whether the + or - belongs to what follows: ``-w``, ``-1`` and ``--flag`` are words."""
+        """Whether the + or - belongs to what follows: ``-w``, ``-1`` and ``--flag`` are words.
+
+        A number takes no sign, the hash of a commit does, whatever it begins with.
+        """
         text = self._text
         before = text[at - 1] if at else " "
         after = text[at + 1] if at + 1 < len(text) else " "
@@ -149,7 +152,7 @@ class Lexer:
         if after in '"(':
             return True
         if not after.isalpha():
-            return False
+            return hashes_alone(text[at + 1 : self._end_of_word(at + 1)])
         # "-q", "-q/--quiet" and "-q," are flags of a program.
         is_flag = after.isascii() and not text[at + 2 : at + 3].isalnum()
         return text[at] == "+" or not is_flag
