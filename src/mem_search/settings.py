@@ -141,17 +141,17 @@ def _coerce(name: str, value: Any) -> Any:
     try:
         match name:
             case "port":
-                port = int(value)
+                port = int(str(value))  # of TOML's true, or 2.7, int would make a number
                 if not 0 <= port <= 65535:
                     raise ValueError
                 return port
             case "limit_searches" | "limit_research" | "limit_research_remote" | "limit_jobs":
-                limit = int(value)
+                limit = int(str(value))
                 if not 0 <= limit <= MOST_LIMIT:
                     raise ValueError
                 return limit
             case "follow":
-                seconds = float(value)
+                seconds = float(str(value))
                 if not 0 <= seconds < float("inf"):
                     raise ValueError
                 return seconds

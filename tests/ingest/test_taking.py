@@ -78,26 +78,6 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     assert await told() == {"line 2": ("failed", 0)}
 
 
-async def test_the_last_word_on_a_record_counts_and_the_ledger_names_the_others(
-    database: Database,
-) -> None:
-    taking = Intake(database, lambda: None)
-    said = (drafts.draft("a", "first"), drafts.draft("b"), drafts.draft("a", "second"))
-    lines = ("line 1", "line 2", "line 3")
-    batch = Batch(drafts=said, places=lines, item="lines 1-3")
-    assert await taking.take(HERE, batch) == Taken(new=2)
-    assert await taking.take(HERE, batch) == Taken(unchanged=2)
-    entries = await database.read(intake.ledger, "test", "", 9, 0)
-    told = {e["item"]: (e["records"], e["reason"]) for e in entries}
-    assert told == {
-        "lines 1-3": (2, ""), "line 1": (0, "line 3 says it anew, under the same source_id"),
-    }  # fmt: skip
-    (text,) = await database.read(
-        lambda c: c.execute("select body from records where source_id = 'a'").fetchone()
-    )
-    assert text == "second"
-
-
 async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> None:
     taking = Intake(database, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
@@ -109,25 +89,32 @@ async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> N
     assert [e["item"] for e in await database.read(intake.ledger, "test", "", 9, 0)] == ["b"]
 
 
-async def test_a_record_that_another_place_gave_stays_as_it_was_read_there(
-    database: Database,
-) -> None:
+async def test_a_shared_record_stays_as_it_was_first_read(database: Database) -> None:
     taking = Intake(database, lambda: None)
 
-    def of(project: str, text: str = "some words") -> Batch:
-        return Batch(drafts=(drafts.draft("a", text, project=project),), shared=True)
+    def of(project: str, branch: str, text: str = "some words") -> Batch:
+        metadata = {"branch": branch} if branch else {}
+        said = drafts.draft("a", text, kind="observation", project=project, metadata=metadata)
+        return Batch(drafts=(said,), shared=True)
 
-    async def project() -> str:
-        row = await database.read(lambda c: c.execute("select project from records").fetchone())
-        return str(row[0])
+    async def stored() -> tuple[str, str]:
+        return await database.read(
+            lambda c: c.execute(
+                "select project, json_extract(data, '$.branch') from records"
+            ).fetchone()
+        )
 
     others = frozenset({"web"})
-    await taking.take(HERE, of("web"))
-    assert await taking.take(HERE, of("clone"), others=others) == Taken(unchanged=1)
-    assert await project() == "web"
-    assert await taking.take(HERE, of("web", "other"), others=others) == Taken(changed=1)
-    assert await taking.take(HERE, of("moved"), others=frozenset()) == Taken(changed=1)
-    assert await project() == "moved"
+    await taking.take(HERE, of("web", ""))
+    assert await taking.take(HERE, of("web", "topic")) == Taken(changed=1)  # it had none before
+    assert await taking.take(HERE, of("web", "main")) == Taken(unchanged=1)
+    assert await taking.take(HERE, of("clone", "main"), others=others) == Taken(unchanged=1)
+    assert await stored() == ("web", "topic")
+    changed = of("clone", "main", "other words")
+    assert await taking.take(HERE, changed, others=others) == Taken(changed=1)
+    assert await stored() == ("web", "topic")
+    assert await taking.take(HERE, of("moved", "main", "other words")) == Taken(changed=1)
+    assert await stored() == ("moved", "topic")
 
 
 async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:

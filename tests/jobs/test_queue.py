@@ -173,3 +173,22 @@ async def test_ended_jobs_are_kept_for_a_week(database: Database, job: Recorded)
     await queue.start()
     assert [state.id for state in await queue.newest(9)] == ["new"]
     await queue.close()
+
+
+async def test_a_job_whose_end_cannot_be_written_is_told_to_have_failed(
+    database: Database, queue: JobQueue, job: Recorded
+) -> None:
+    full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
+    await database.write(lambda c: c.execute(full))
+    left = await queue.submit("recorded", {"n": 1})
+    state = await reached(queue, left, "failed")
+    assert "the_disk_is_full" in state.message
+    assert "the next start of the worker goes on" in state.message
+    assert [each.state for each in await queue.newest(5)] == ["failed"]
+    known = await database.read(jobs.get, left)
+    assert known is not None
+    assert known.state == "queued"
+    await database.write(lambda c: c.execute("drop trigger full"))
+    assert (await queue.cancel(left)).message == "cancelled; what was stored stays"
+    after = await queue.submit("recorded", {"n": 2})
+    assert (await reached(queue, after, "done")).result == {"n": 2}

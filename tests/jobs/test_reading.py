@@ -189,31 +189,46 @@ def git(folder: Path, *arguments: str) -> None:
 async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
     database: Database, reader: Reader, tmp_path: Path
 ) -> None:
-    web, clone = tmp_path / "web", tmp_path / "clone"
+    web, clone, same = tmp_path / "web", tmp_path / "clone", tmp_path / "other" / "web"
     web.mkdir()
-    git(web, "init", "-q", "-b", "main")
+    git(web, "init", "-q", "-b", "trunk")
     git(web, "commit", "-q", "--allow-empty", "-m", "one")
+    git(web, "checkout", "-q", "-b", "topic")
+    git(web, "commit", "-q", "--allow-empty", "-m", "two")
     git(tmp_path, "clone", "-q", str(web), str(clone))
-    git(clone, "commit", "-q", "--allow-empty", "-m", "two")
+    git(clone, "commit", "-q", "--allow-empty", "-m", "three")
+    git(tmp_path, "clone", "-q", str(web), str(same))
+    git(same, "checkout", "-q", "-b", "else")
     machine = Machine(tmp_path, tmp_path, {})
 
     async def read(folder: Path, **how: bool) -> Taken:
         (place,) = find(machine, "git", str(folder))
         return await reader.read(place, **how)
 
-    async def projects() -> dict[str, str]:
-        return await database.read(
-            lambda c: dict(c.execute("select title, project from records").fetchall())
-        )
+    async def stored() -> set[tuple[str, str, str]]:
+        query = "select title, project, json_extract(data, '$.branch') from records"
+        return await database.read(lambda c: set(c.execute(query).fetchall()))
 
+    assert await read(web) == Taken(new=2)
+    assert await read(clone) == Taken(new=1, unchanged=2)
+    assert await read(same) == Taken(unchanged=2)
+    # What makes another root the oldest, or the main branch another one.
+    git(web, "checkout", "-q", "--orphan", "main")
+    git(web, "commit", "-q", "--allow-empty", "-m", "zero", "--date", "2001-01-01T00:00:00Z")
     assert await read(web) == Taken(new=1)
-    assert await read(clone) == Taken(new=1, unchanged=1)
-    for folder in (clone, web):
+    for folder in (clone, web, same):
         assert (await read(folder, again=True)).changed == 0
-    assert await projects() == {"one": "web", "two": "clone"}
+    first = {("one", "web", "topic"), ("two", "web", "topic"), ("zero", "web", "main")}
+    found = await stored()
+    assert {(title, project) for title, project, _ in found} == {
+        ("one", "web"), ("two", "web"), ("zero", "web"), ("three", "clone"),
+    }  # fmt: skip
+    assert {branch for title, _, branch in found if title in ("zero", "three")} == {"main", "topic"}
+    assert len(found) == len(first) + 1
     web.rename(tmp_path / "gone")
-    assert await read(clone, again=True) == Taken(changed=1, unchanged=1)
-    assert await projects() == {"one": "clone", "two": "clone"}
+    same.rename(tmp_path / "gone too")
+    assert (await read(clone, again=True)).changed == 2
+    assert {project for _, project, _ in await stored()} == {"clone", "web"}
 
 
 async def test_a_look_that_finds_nothing_new_clears_the_old_error(

@@ -261,6 +261,13 @@ def test_what_a_person_did_not_type_makes_no_record(claude: Store) -> None:
     assert follower.look() == []
     (gone,) = follower.deletions
     assert follower.ledger[gone, "deleted"] == (0, "has no text any more")
+    claude.run("update observations set project = 'observer-sessions'")
+    follower.look()
+    (gone,) = follower.deletions
+    said = (0, "is claude-mem's talk with its own observer now")
+    assert follower.ledger[gone, "deleted"] == said
+    claude.run("update observations set project = 'harbour'")
+    follower.look()
     claude.run("delete from user_prompts")
     claude.run("delete from observations")
     follower.look()

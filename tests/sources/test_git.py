@@ -84,7 +84,7 @@ def test_a_commit_becomes_an_observation(repo: Repository) -> None:
     assert draft == Draft(
         kind="observation",
         source="git",
-        source_id=f"{sha[:12]}:{sha}",
+        source_id=sha,
         title="fix: close the file",
         text="It stayed open.\n\nFiles: d/ü b.txt, src/a.py",
         created_at=1772359260000,
@@ -193,37 +193,6 @@ def test_a_clone_gives_the_same_records(repo: Repository, tmp_path: Path) -> Non
     repo.run("clone", str(repo.path), str(tmp_path / "copy"))
     ids = [draft.source_id for draft in drafts(repo)]
     assert [draft.source_id for draft in drafts(tmp_path / "copy")] == ids
-
-
-def test_an_unrelated_branch_does_not_change_who_a_commit_is(repo: Repository) -> None:
-    root = repo.commit("one", "a")
-    (first,) = batches(repo)
-    repo.run("checkout", "--orphan", "pages")
-    repo.commit("site", "index.html")
-    (draft,) = drafts(repo, dict(first.cursor))
-    assert draft.source_id.startswith(root[:12])
-    assert all(d.source_id.startswith(root[:12]) for d in drafts(repo))
-
-
-def test_an_older_unrelated_branch_does_not_change_it_either_when_all_is_read_again(
-    repo: Repository,
-) -> None:
-    repo.minute = 30
-    repo.commit("one", "a")
-    repo.commit("two", "a")
-    (first,) = batches(repo)
-    ids = {draft.title: draft.source_id for draft in first.drafts}
-    repo.minute = 0
-    repo.run("checkout", "--orphan", "pages")
-    repo.commit("site", "index.html")
-    repo.run("checkout", "main")
-    again = {draft.title: draft.source_id for draft in drafts(repo)}
-    assert ids.items() < again.items()
-    repo.run("commit", "--amend", "-m", "two, better")
-    repo.run("reflog", "expire", "--expire=now", "--all")
-    repo.run("gc", "--prune=now")
-    rewritten = {draft.title: draft.source_id for draft in drafts(repo, dict(first.cursor))}
-    assert rewritten["one"] == ids["one"]
 
 
 def test_a_worktree_without_a_branch_is_read_as_well(repo: Repository, tmp_path: Path) -> None:
@@ -400,7 +369,7 @@ def commit(subject: str = "Do it", body: str = "", **others: Any) -> Commit:
 
 
 def draft(value: Commit) -> Draft | None:
-    return draft_of(value, root="r" * 40, project="p")
+    return draft_of(value, project="p")
 
 
 def test_trailers_that_only_name_people_are_dropped() -> None:

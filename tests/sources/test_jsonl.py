@@ -311,6 +311,25 @@ def test_a_broken_gzip_file_cannot_be_read(tmp_path: Path, content: bytes) -> No
         read(path)
 
 
+def test_of_lines_about_one_record_only_the_last_is_read(tmp_path: Path) -> None:
+    def said(text: str, source_id: str, kind: str = "note") -> dict[str, str]:
+        return {"kind": kind, "source_id": source_id, "text": text}
+
+    others = [said(f"note {n}", f"n{n}") for n in range(300)]
+    path = write(
+        tmp_path / "in.jsonl",
+        said("first", "a"), said("email", "a", "email"), said("second", "a"),
+        *others, said("third", "a"), {"kind": "note", "source_id": "a"},
+    )  # fmt: skip
+    found = read(path)
+    texts = [draft.text for draft in drafts_of(found) if draft.source_id == "a"]
+    assert texts == ["email", "third"]
+    left = [entry for batch in found for entry in batch.ledger if entry.outcome == "left"]
+    why = "line 304 says it anew, under the same source_id"
+    assert left == [LedgerEntry("line 1", "left", why), LedgerEntry("line 3", "left", why)]
+    assert read(path) == found
+
+
 def test_what_stands_before_the_damage_is_read_and_the_ledger_says_where_it_ends(
     tmp_path: Path,
 ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import prepare
-from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.storage.sqlite import identities, intake, records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.records import Prepared
@@ -66,9 +66,12 @@ class Intake:
 
         ``others`` are the projects of other locations, for a batch that is ``shared``.
         """
+        if batch.shared:
+            known = await self._database.read(identities.first_read, batch.drafts)
+            batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
         ready = await asyncio.to_thread(_prepare_all, batch, self._give_way)
         writing = asyncio.ensure_future(
-            self._database.write(_write, location, batch, ready, followed, others)
+            self._database.write(_write, location, batch, ready, followed)
         )
         try:
             taken = await asyncio.shield(writing)
@@ -92,58 +95,49 @@ class Intake:
         return removed
 
 
+def _kept(
+    draft: Draft, known: Mapping[tuple[str, str], tuple[str, str]], others: frozenset[str]
+) -> Draft:
+    """The draft as its record was first read."""
+    project, branch = known.get((draft.source, draft.source_id), ("", ""))
+    if project in others:
+        draft = replace(draft, project=project)
+    return replace(draft, metadata={**draft.metadata, "branch": branch}) if branch else draft
+
+
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What can be stored of a batch, what the ledger calls each, and what is not stored."""
+    """What can be stored of a batch, what the ledger calls each, and what cannot."""
 
     prepared: list[Prepared]
     places: list[str]
-    entries: list[LedgerEntry]
+    failures: list[LedgerEntry]
 
 
 def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> _Ready:
-    """Each draft made ready; the last word on a record stands where the first one did."""
     ready = _Ready([], [], [])
-    rows: dict[tuple[str, str, str], int] = {}
     places = batch.places or [draft.source_id for draft in batch.drafts]
     for draft, place in zip(batch.drafts, places, strict=True):
         give_way()
         try:
-            prepared = prepare(draft)
+            ready.prepared.append(prepare(draft))
         except InputError as error:
             reason = f"{error.field}: {error.message}" if error.field else error.message
-            ready.entries.append(LedgerEntry(place, "failed", reason))
-            continue
-        row = rows.setdefault((draft.source, draft.source_id, draft.kind), len(ready.prepared))
-        if row == len(ready.prepared):
-            ready.prepared.append(prepared)
+            ready.failures.append(LedgerEntry(place, "failed", reason))
+        else:
             ready.places.append(place)
-            continue
-        if batch.places:
-            said = f"{place} says it anew, under the same source_id"
-            ready.entries.append(LedgerEntry(ready.places[row], "left", said))
-        ready.prepared[row], ready.places[row] = prepared, place
     return ready
 
 
 def _write(
-    connection: Connection,
-    location: Location,
-    batch: Batch,
-    ready: _Ready,
-    followed: bool,
-    others: frozenset[str],
+    connection: Connection, location: Location, batch: Batch, ready: _Ready, followed: bool
 ) -> Taken:
-    settled = identities.settle(connection, ready.prepared)
-    keeping = identities.given_before(connection, settled, others)
-    offered = [item for item, keeps in zip(settled, keeping, strict=True) if not keeps]
+    offered = identities.settle(connection, ready.prepared)
     stored = records.store(connection, offered)
     outcomes = Counter(item.outcome for item in stored)
-    outcomes["unchanged"] += sum(keeping)
-    places = [place for place, keeps in zip(ready.places, keeping, strict=True) if not keeps]
     refused = [
         LedgerEntry(place, "left", "forgotten: deleted here before")
-        for place, done in zip(places, stored, strict=True)
+        for place, done in zip(ready.places, stored, strict=True)
         if done.outcome == "forgotten"
     ]
     back = [
@@ -151,19 +145,19 @@ def _write(
         for item, done in zip(offered, stored, strict=True)
         if done.outcome == "new"
     ]
-    taken = len(settled) - len(refused)
+    taken = len(stored) - len(refused)
     together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
     deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
     gone = [LedgerEntry(item, "deleted", "gone from the source") for item in batch.deletions]
     intake.strike(connection, location, [*batch.outdated, *back])
     # The source may know better why something is gone.
-    intake.note(connection, location, [*gone, *together, *batch.ledger, *ready.entries, *refused])
+    intake.note(connection, location, [*gone, *together, *batch.ledger, *ready.failures, *refused])
     intake.save_cursor(connection, location, batch.cursor, followed=followed)
     return Taken(
         new=outcomes["new"],
         changed=outcomes["changed"],
         unchanged=outcomes["unchanged"],
         forgotten=outcomes["forgotten"],
-        failed=sum(entry.outcome == "failed" for entry in (*ready.entries, *batch.ledger)),
+        failed=sum(entry.outcome == "failed" for entry in (*ready.failures, *batch.ledger)),
         deleted=deleted,
     )

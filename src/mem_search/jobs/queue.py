@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
@@ -48,6 +49,8 @@ class JobQueue:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
         self._cancelled: set[str] = set()
+        self._left: dict[str, str] = {}
+        """Jobs whose end could not be written (a full disk), and why."""
         self._loop: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -83,15 +86,25 @@ class JobQueue:
         state = await self._database.read(jobs.get, job)
         if state is None:
             raise NotFound(f"no job {job!r}; `mem-search jobs` and GET /api/jobs list them")
-        return state
+        return self._as_it_is(state)
 
     async def newest(self, limit: int) -> list[JobState]:
         """The jobs that came last, first."""
-        return await self._database.read(jobs.newest, limit)
+        return [self._as_it_is(state) for state in await self._database.read(jobs.newest, limit)]
+
+    def _as_it_is(self, state: JobState) -> JobState:
+        """The state, also of a job whose end could not be written down."""
+        if (why := self._left.get(state.id)) is None or state.state in ENDED:
+            return state
+        message = f"{why}; what was stored stays, and the next start of the worker goes on with it"
+        return replace(state, state="failed", message=message)
 
     async def cancel(self, job: str) -> JobState:
         """Stop it at its next step. Raises NotFound, or Conflict when it has ended already."""
         state = await self.get(job)
+        if job in self._left and state.state == "failed":
+            await self._end(job, "cancelled", "cancelled; what was stored stays")
+            return await self.get(job)
         if state.state in ENDED:
             raise Conflict(f"job {job} is already {state.state}", field="id")
         self._cancelled.add(job)
@@ -111,6 +124,7 @@ class JobQueue:
             except MemSearchError as error:
                 # Not even its state could be written (a full disk): the next start runs it again.
                 log.error("job %s was left: %s", job, error)
+                self._left[job] = error.message
             finally:
                 self._cancelled.discard(job)
 

@@ -42,8 +42,9 @@ class Batch:
     is what the drafts are called together: then how many were taken is counted as they are
     stored, and ``ledger`` does not say it.
 
-    ``shared`` says that other locations give the same records, as clones of a repository do: one
-    of a project that another location is called keeps what it was first read as.
+    ``shared`` says that other locations give the same records, as clones of a repository do. Such
+    a record keeps the branch that it was first read on, and its project if that is another
+    location's.
     """
 
     drafts: tuple[Draft, ...] = ()

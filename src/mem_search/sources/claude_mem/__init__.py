@@ -30,6 +30,7 @@ _REASONS: Final = {
 
 _GONE: Final = "no longer in the store"
 _EMPTIED: Final = "has no text any more"
+_WATCHED: Final = "is claude-mem's talk with its own observer now"
 
 
 class ClaudeMem:
@@ -120,14 +121,18 @@ class _Reading:
         else:
             del known[number]
         there = {row[0] for row in rows}
-        ids = {f"{self.prefix}{table.kind}:{row_id}": row_id in there for row_id in gone}
+        ledger = [
+            LedgerEntry(
+                f"{self.prefix}{table.kind}:{row_id}",
+                "deleted",
+                _EMPTIED if row_id in silent else _WATCHED if row_id in there else _GONE,
+            )
+            for row_id in gone
+        ]
         return self._batch(
             drafts=tuple(drafts),
-            deletions=tuple(ids),
-            ledger=tuple(
-                LedgerEntry(item, "deleted", _EMPTIED if is_there else _GONE)
-                for item, is_there in ids.items()
-            ),
+            deletions=tuple(entry.item for entry in ledger),
+            ledger=tuple(ledger),
         )
 
     def _leave(self, table: Table, why: str, count: int) -> None:

@@ -29,9 +29,8 @@ BATCH: Final = 200
 class Git:
     """Reads one repository per location; ``path`` is its main worktree or bare directory.
 
-    ``source_id`` is ``<root commit, 12 digits>:<commit>``: every clone of a repository gives
-    the same records. The root is that of the main branch, whatever unrelated ones there are. The
-    cursor holds ``tips``, the commits whose whole history was read, and ``root``.
+    ``source_id`` is the commit's hash: every clone of a repository gives the same records. The
+    cursor holds ``tips``, the commits whose whole history was read.
     """
 
     name = "git"
@@ -65,9 +64,6 @@ class Git:
             tips = []  # rewritten and pruned: read it all again, source ids make that harmless
         if not heads or heads == set(tips):
             return
-        root = str(cursor.get("root", ""))
-        if not (root and history.has([root])):
-            root = history.root_commit(branches[0][1])
         total = history.count(heads, tips)
         project = identify(location.path).name
         span = _span(heads, tips)
@@ -83,22 +79,22 @@ class Git:
                 done += 1
                 frontier.difference_update(commit.parents)
                 frontier.add(commit.sha)
-                draft = draft_of(commit, root=root, project=project, branch=branch)
+                draft = draft_of(commit, project=project, branch=branch)
                 if draft is None:
                     left += 1
                     continue
                 taken += 1
                 drafts.append(draft)
                 if len(drafts) == BATCH:
-                    state = {**cursor, "tips": sorted(frontier), "root": root}
+                    state = {**cursor, "tips": sorted(frontier)}
                     yield Batch(tuple(drafts), cursor=state, done=done, total=total, shared=True)
                     drafts = []
         except SourceError as error:
             torn = (LedgerEntry(span, "failed", error.message, taken),)
-            state = {"tips": sorted(frontier), "root": root, "failed": span}
+            state = {"tips": sorted(frontier), "failed": span}
             yield Batch(tuple(drafts), (), torn, state, done, total, outdated, shared=True)
             raise
-        state = {"tips": sorted(heads), "root": root}
+        state = {"tips": sorted(heads)}
         told = _ledger(span, taken, left)
         yield Batch(tuple(drafts), (), told, state, done, total, outdated, shared=True)
 

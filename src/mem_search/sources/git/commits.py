@@ -64,7 +64,7 @@ class Commit:
     file_count: int = 0
 
 
-def draft_of(commit: Commit, *, root: str, project: str, branch: str = "") -> Draft | None:
+def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
     """None when the commit says nothing: a default merge, or neither message nor files.
 
     ``branch`` is empty for a commit that is on none.
@@ -81,7 +81,7 @@ def draft_of(commit: Commit, *, root: str, project: str, branch: str = "") -> Dr
     return Draft(
         kind="observation",
         source="git",
-        source_id=f"{root[:12]}:{commit.sha}",
+        source_id=commit.sha,
         title=commit.subject,
         text=text,
         created_at=commit.authored_at,

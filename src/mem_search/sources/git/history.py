@@ -94,12 +94,6 @@ class History:
         answer = self._run("cat-file", "--batch-check", lines=commits) if commits else ""
         return all(" commit " in line for line in answer.splitlines())
 
-    def root_commit(self, head: str) -> str:
-        """The oldest commit without parents below ``head``: the one that every clone has."""
-        answer = self._run("rev-list", "--max-parents=0", "--timestamp", "--stdin", lines=[head])
-        roots = [line.split() for line in answer.splitlines()]
-        return min((int(seconds), sha) for seconds, sha in roots)[1]
-
     def count(self, heads: Iterable[str], tips: Iterable[str]) -> int:
         return int(self._run("rev-list", "--count", "--stdin", lines=_revisions(heads, tips)))
 

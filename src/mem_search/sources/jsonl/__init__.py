@@ -42,18 +42,22 @@ class Jsonl:
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         path = Path(location.path).expanduser()
         with open_lines(path) as reader:
+            repeated = _said_anew(reader)
+        with open_lines(path) as reader:
             seen: Counter[str] = Counter()
             for line in reader.skip_to(cursor):
                 _count(line, seen)
             if not reader.number:
                 seen.clear()
-            yield from _batches(reader, seen, path)
+            yield from _batches(reader, seen, repeated, path)
 
 
-def _batches(reader: LineReader, seen: Counter[str], path: Path) -> Iterator[Batch]:
+def _batches(
+    reader: LineReader, seen: Counter[str], repeated: Mapping[int, int], path: Path
+) -> Iterator[Batch]:
     size = path.stat().st_size
     drafts: dict[int, Draft] = {}
-    failed: list[LedgerEntry] = []
+    left: list[LedgerEntry] = []
     first = reader.number + 1
     start = cursor = reader.cursor()
 
@@ -61,7 +65,7 @@ def _batches(reader: LineReader, seen: Counter[str], path: Path) -> Iterator[Bat
         done = reader.done()
         return Batch(
             drafts=tuple(drafts.values()),
-            ledger=tuple(failed),
+            ledger=tuple(left),
             cursor=cursor,
             done=done,
             total=max(done, size),
@@ -75,20 +79,23 @@ def _batches(reader: LineReader, seen: Counter[str], path: Path) -> Iterator[Bat
         try:
             if line is None:
                 raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
-            if line.strip():
+            if later := repeated.get(reader.number):
+                said = f"{_item(later)} says it anew, under the same source_id"
+                left.append(LedgerEntry(_item(reader.number), "left", said))
+            elif line.strip():
                 drafts[reader.number] = _identified(parse_line(line), seen)
         except ValueError as error:
-            failed.append(LedgerEntry(_item(reader.number), "failed", str(error)))
+            left.append(LedgerEntry(_item(reader.number), "failed", str(error)))
             if line is not None and not line.endswith(b"\n"):
                 break  # still being written, perhaps: the next reading takes it up here
         cursor = reader.cursor()
-        if len(drafts) + len(failed) >= BATCH:
+        if len(drafts) + len(left) >= BATCH:
             yield batch()
-            drafts, failed, first = {}, [], reader.number + 1
+            drafts, left, first = {}, [], reader.number + 1
             start = cursor
     if reader.broken:
-        failed.append(LedgerEntry(_item(reader.number + 1), "failed", reader.broken))
-    if failed or cursor != start:
+        left.append(LedgerEntry(_item(reader.number + 1), "failed", reader.broken))
+    if left or cursor != start:
         yield batch()
     if reader.broken:
         stored = f"; the {reader.number} lines before are read" if reader.number else ""
@@ -108,6 +115,28 @@ def _identified(record: ExchangeRecord, seen: Counter[str]) -> Draft:
     seen[content] += 1
     repeated = f"#{seen[content]}" if seen[content] > 1 else ""
     return record.draft(content + repeated)
+
+
+def _said_anew(lines: Iterable[bytes | None]) -> dict[int, int]:
+    """Line number → that of the last line about the same record, where it is a later one.
+
+    Only that one is read: else reading the same again would change the record and change it back.
+    """
+    last: dict[int, int] = {}
+    anew: dict[int, int] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            record = parse_line(line or b"")
+        except ValueError:  # said where it is read
+            continue
+        if record.source_id:
+            key = hash((record.source, record.source_id, record.kind))
+            if key in last:
+                anew[last[key]] = number
+            last[key] = number
+    for number in sorted(anew, reverse=True):  # what comes later is known by then
+        anew[number] = anew.get(anew[number], anew[number])
+    return anew
 
 
 def _count(line: bytes, seen: Counter[str]) -> None:

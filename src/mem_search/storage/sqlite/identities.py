@@ -1,6 +1,4 @@
-"""Whose a source id is: under which one a draft is stored, and who may change what is stored.
-
-A draft is stored under its own, unless a record of another kind has it.
+"""Which source id a draft is stored under: its own, unless a record of another kind has it.
 
 Whoever writes an exchange file may number each kind from one. Without this, prompt 5 would take
 the place of observation 5, and nobody would be told. Storing itself is in ``records``.
@@ -12,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mem_search.model import Draft
 from mem_search.storage.sqlite.records import Prepared
 
 
@@ -24,25 +23,21 @@ def settle(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Pr
     return [_settled(connection, item, owners) for item in items]
 
 
-def given_before(
-    connection: sqlite3.Connection, items: Sequence[Prepared], others: frozenset[str]
-) -> list[bool]:
-    """For each item whether its record is of one of the projects ``others``, and not of its own."""
-    if not others:
-        return [False] * len(items)
-    return [
-        (project := _project(connection, item)) in others and project != item.draft.project
-        for item in items
-    ]
-
-
-def _project(connection: sqlite3.Connection, item: Prepared) -> str:
-    """The project of the record that the item would change; empty for none."""
-    row = connection.execute(
-        "select project from records where source = ? and source_id = ?",
-        (item.draft.source, item.draft.source_id),
-    ).fetchone()
-    return str(row[0]) if row else ""
+def first_read(
+    connection: sqlite3.Connection, drafts: Sequence[Draft]
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """(source, source id) → the project and branch that the stored record of a draft has."""
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for draft in drafts:
+        key = (draft.source, draft.source_id)
+        row = connection.execute(
+            "select project, json_extract(data, '$.branch') from records"
+            " where source = ? and source_id = ?",
+            key,
+        ).fetchone()
+        if row is not None:
+            found[key] = (row[0], row[1] or "")
+    return found
 
 
 def _settled(

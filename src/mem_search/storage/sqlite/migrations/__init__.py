@@ -18,6 +18,7 @@ from mem_search.storage.sqlite.migrations.m005_saved_searches import m005_saved_
 from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
 from mem_search.storage.sqlite.migrations.m007_ranking import m007_ranking
 from mem_search.storage.sqlite.migrations.m008_mixed_scripts import m008_mixed_scripts
+from mem_search.storage.sqlite.migrations.m009_commits import m009_commits
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -34,6 +35,7 @@ MIGRATIONS = (
     m006_tokens,
     m007_ranking,
     m008_mixed_scripts,
+    m009_commits,
 )
 
 

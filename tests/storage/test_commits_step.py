@@ -1,0 +1,51 @@
+"""Commits that were stored under the root of their repository: the step that gives their own id."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from mem_search.storage.sqlite import migrations
+
+A, B = "4a1ff1a74d212357958be51be6b15edfc2f30cb3", "b2fe8b2c0ffee0ddba11ca5cadedecade0fface5"
+STORED = {
+    1: ("git", f"{'1' * 12}:{A}"),
+    2: ("git", f"{'1' * 12}:{B}"),
+    3: ("git", f"{'2' * 12}:{A}"),  # read again under another root
+    4: ("jsonl", f"{'1' * 12}:{A}"),
+}
+
+
+def test_a_commit_is_known_by_its_hash_after_the_step() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrations.migrate(connection)
+        connection.execute("delete from mem_search_migrations where name = 'm009_commits'")
+        for number, (source, source_id) in STORED.items():
+            connection.execute(
+                "insert into records(id, kind, source, source_id, created_at, updated_at,"
+                " stored_at, content_hash, title, body)"
+                " values(?1, 'observation', ?2, ?3, 0, 0, 0, x'00', 'Light it', 'a lamp')",
+                (number, source, source_id),
+            )
+            connection.execute("insert into names values(?, ?)", (f"id:{source_id}", number))
+            connection.execute(
+                "insert into passages(id, record_id, kind, ordinal, field, start, end,"
+                " content_hash, parts)"
+                " values(?1, ?1, 'observation', 0, 'content', 0, 6, x'00', '')",
+                (number,),
+            )
+        connection.execute(
+            "insert into passages_fts(rowid, title, text, parts)"
+            " select id, title, text, parts from passage_texts"
+        )
+        connection.execute("insert into tombstones values('git', ?, 1)", (f"{'1' * 12}:{B}",))
+        migrations.migrate(connection)
+        ids = dict(connection.execute("select id, source_id from records").fetchall())
+        assert ids == {1: A, 2: B, 3: STORED[3][1], 4: STORED[4][1]}
+        names = set(connection.execute("select record_id, name from names").fetchall())
+        assert names == {(number, f"id:{source_id}") for number, source_id in ids.items()}
+        assert connection.execute("select source_id from tombstones").fetchall() == [(B,)]
+        match = "select rowid from passages_fts where passages_fts match ?"
+        assert connection.execute(match, (A,)).fetchall() == [(1,)]
+        assert connection.execute(match, (f'"{B[:7]}" *',)).fetchall() == [(2,)]
+        connection.execute("insert into passages_fts(passages_fts) values('integrity-check')")
