@@ -122,6 +122,10 @@ class VectorIndex(Protocol):
     Every method raises IndexUnavailable while the index is down.
     """
 
+    async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  the caller's patience
+        """Return once it answers."""
+        ...
+
     async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None: ...
 
     async def delete(self, entries: Sequence[int]) -> None: ...

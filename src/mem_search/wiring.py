@@ -128,7 +128,7 @@ async def open_runtime(
         )
         few = shared is not None and (await database.read(stats.corpus)).size <= FEW
         index = open_index(
-            "off" if few or not embedder.dimensions else settings.chroma_url,
+            "off" if few else settings.chroma_url,
             chroma_dir=settings.chroma_dir,
             logs_dir=settings.logs_dir,
             fingerprint=embedder.fingerprint,

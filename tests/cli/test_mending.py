@@ -160,6 +160,7 @@ def test_a_home_one_may_not_look_into_gets_one_clear_line(mem: Home, argv: tuple
 def test_a_model_that_is_missing_is_named_with_what_mends_it(mem: Home) -> None:
     """The endpoint is this machine's port 9, where nobody listens."""
     mem.environ["MEM_SEARCH_EMBEDDER"] = "openai:any@http://127.0.0.1:9"
+    mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)
     deadline = time.monotonic() + 30
     while not (found := finding(mem, "embedding")):
@@ -168,6 +169,9 @@ def test_a_model_that_is_missing_is_named_with_what_mends_it(mem: Home) -> None:
     assert "http://127.0.0.1:9" in found["detail"]
     assert mem.run("doctor").returncode == 1
     assert "no new vectors: the embedding endpoint" in mem.ok("stats")
+    audited = mem.run("index", "audit")
+    assert audited.returncode == 3
+    assert "no vector index without a model" in audited.stderr
     del mem.environ["MEM_SEARCH_EMBEDDER"]
     mem.ok("worker", "restart")
     assert not finding(mem, "embedding")
@@ -176,6 +180,7 @@ def test_a_model_that_is_missing_is_named_with_what_mends_it(mem: Home) -> None:
 def test_a_worker_that_has_just_started_is_not_ill(mem: Home) -> None:
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)
+    assert "agree" in mem.ok("index", "audit") or mem.ok("index", "rebuild")  # they wait for it
     deadline = time.monotonic() + 60
     while json.loads(mem.ok("stats", "--json"))["index"]["state"] != "ok":
         assert time.monotonic() < deadline

@@ -48,6 +48,9 @@ class MemoryIndex:
         self.go_on = asyncio.Event()
         self.go_on.set()
 
+    async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  as in the contract
+        """Always."""
+
     async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
         if self.away:
             raise IndexUnavailable("away")

@@ -346,6 +346,13 @@ async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime:
         page = await runtime.engine.search(SearchQuery(asked, limit=100))
         return [result.record.source_id for result in page.results]
 
+    wordy = [drafts.draft(f"w{n}", f"commit after commit, and one commit {n}") for n in range(60)]
+    await fill(runtime, *wordy)
+    for mode in MODES[:2]:
+        page = await runtime.engine.search(SearchQuery(f"commit {sha[:8]}", mode=mode))
+        assert page.results[0].record.source_id == "c", mode
+        assert page.total > 50
+
     # What the model sees in a hash is near to something, and means nothing.
     assert await found(sha) == await found(sha[:7]) == ["c"]
     for demanding in ("4a1ff1a AND keeper", "keeper +4a1ff1a7", '"4a1ff1a74"', "4a1ff1a OR zzzz"):

@@ -330,6 +330,23 @@ def test_of_lines_about_one_record_only_the_last_is_read(tmp_path: Path) -> None
     assert read(path) == found
 
 
+def test_a_line_that_cannot_be_used_does_not_replace_an_earlier_one(tmp_path: Path) -> None:
+    whole = {"kind": "note", "source_id": "a", "text": "whole"}
+    for broken in ({"text": "  "}, {"metadata": {"folder": 5}}, {"importance": 7}):
+        path = write(tmp_path / "in.jsonl", whole, {**whole, **broken})
+        texts = [draft.text for draft in drafts_of(read(path))]
+        assert texts[0] == "whole", broken  # the other one is refused where it is stored
+
+
+def test_a_commit_of_an_older_export_is_the_same_commit() -> None:
+    sha = "4a1ff1a74d212357958be51be6b15edfc2f30cb3"
+    old = {"kind": "observation", "source": "git", "source_id": f"{sha[:12]}:{sha}", "text": "x"}
+    record = parse_line(json.dumps(old).encode())
+    assert record.draft(record.source_id).source_id == sha
+    other = parse_line(json.dumps({**old, "source": "jsonl"}).encode())
+    assert other.draft(other.source_id).source_id == old["source_id"]
+
+
 def test_what_stands_before_the_damage_is_read_and_the_ledger_says_where_it_ends(
     tmp_path: Path,
 ) -> None:

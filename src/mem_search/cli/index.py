@@ -10,6 +10,7 @@ from mem_search.cli.output import write
 from mem_search.cli.session import open_client
 from mem_search.cli.standing import index_facts, index_lines, print_json
 from mem_search.cli.waiting import wait
+from mem_search.errors import Unavailable
 
 app = typer.Typer(help="Look at, compare and rebuild the vector index.", no_args_is_help=True)
 
@@ -28,7 +29,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 def audit() -> None:
     """Compare index and store; what differs is repaired."""
     client = open_client()
-    result = wait(client, client.json("POST", "/api/index/audit", body={})["job"])["result"]
+    result = wait(client, client.json("POST", "/api/index/audit", body={})["job"], Unavailable)[
+        "result"
+    ]
     write(f"{result['missing']} missing, {result['extra']} not in the store; repair is under way\n"
           if result["missing"] or result["extra"] else "index and store agree\n")  # fmt: skip
 
@@ -37,5 +40,7 @@ def audit() -> None:
 def rebuild() -> None:
     """Empty the index and fill it from the store; nothing is embedded again."""
     client = open_client()
-    result = wait(client, client.json("POST", "/api/index/rebuild", body={})["job"])["result"]
+    result = wait(client, client.json("POST", "/api/index/rebuild", body={})["job"], Unavailable)[
+        "result"
+    ]
     write(f"{result['queued']} vector(s) on their way into a new index; see: mem-search stats\n")

@@ -31,8 +31,9 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
     yield from embedder(stats)
-    yield index(stats)
-    yield coverage(stats)
+    if stats["embedder"]["dimensions"]:  # without a model there is nothing to look at
+        yield index(stats)
+        yield coverage(stats)
     yield from unread(stats)
     yield from unreadable(stats)
 

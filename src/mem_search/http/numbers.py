@@ -93,7 +93,9 @@ async def ledger(call: Call) -> web.StreamResponse:
 
 def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
     if runtime.index.state == "off":
-        return {"state": "off", "detail": "exact search over the stored vectors"}
+        exact = runtime.embedder.dimensions > 0
+        said = "exact search over the stored vectors" if exact else runtime.index.detail
+        return {"state": "off", "detail": said}
     if runtime.index.state == "starting":
         return {"state": "starting", "detail": runtime.index.detail}
     if error := runtime.indexer.errors["index"]:

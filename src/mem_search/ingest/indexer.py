@@ -126,6 +126,10 @@ class Indexer:
             self._changed()
         return len(gone) + len(waiting)
 
+    async def ready(self) -> None:
+        """Return once the index answers. Raises IndexUnavailable when it does not."""
+        await self._index.ready()
+
     async def audit(self) -> Audit:
         """Compare the index with the store by set difference, and mend both ways."""
         async with self._carrying:

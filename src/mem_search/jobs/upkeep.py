@@ -18,6 +18,7 @@ class AuditJob:
         self._indexer = indexer
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        await self._indexer.ready()
         found = await self._indexer.audit()
         return {"missing": found.missing, "extra": found.extra}
 
@@ -31,4 +32,5 @@ class RebuildJob:
         self._indexer = indexer
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        await self._indexer.ready()
         return {"queued": await self._indexer.rebuild()}

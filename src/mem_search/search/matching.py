@@ -88,6 +88,11 @@ def hits(records: Numbers, scores: Values, passages: Numbers) -> list[Hit]:
     return list(map(Hit, records.tolist(), scores.tolist(), repeat(NO_SCORES), passages.tolist()))
 
 
+def foremost(hits: Sequence[Hit], named: Collection[int]) -> list[Hit]:
+    """Those that the question names before all others, else in the same order."""
+    return sorted(hits, key=lambda hit: hit.number not in named)
+
+
 def counts(
     matching: Numbers, kinds: NDArray[np.uint8], rankings: Sequence[Ranking]
 ) -> dict[str, int]:

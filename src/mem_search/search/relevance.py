@@ -27,7 +27,7 @@ from mem_search.search.settling import others, settles
 from mem_search.search.supersession import lift
 from mem_search.storage.sqlite import fulltext, records, traits
 from mem_search.storage.sqlite.columns import Columns
-from mem_search.text.words import every_expression
+from mem_search.text.words import every_expression, hash_expression
 
 FEW_WORDS = 3
 """With more words than this a record that has them all is better than the average anyway."""
@@ -81,6 +81,8 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
         else matching.counts(numbers[matched], union.kinds[matched], rankings)
     )
     kinds = dict(zip(numbers.tolist(), map(KINDS.__getitem__, union.kinds.tolist()), strict=True))
+    if named := hash_expression(question.words):
+        hits = matching.foremost(hits, fulltext.records_having(connection, named))
     known = traits.of_records(connection, columns, numbers, question.filters, fold=query.fold)
     hits = lift(hits, known.successors)
     hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)

@@ -133,6 +133,11 @@ def every_expression(words: Words) -> str:
     return " AND ".join(phrases + _alternatives(words))
 
 
+def hash_expression(words: Words) -> str:
+    """What has one of the hashes of the question, as an FTS5 query; "" where it has none."""
+    return " OR ".join(phrase_expression((word,)) for word in words.words if is_hash(word))
+
+
 def _alternatives(words: Words) -> list[str]:
     """An expression for each word by itself."""
     alone = [phrase_expression((word,)) for word in words.words]

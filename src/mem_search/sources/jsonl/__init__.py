@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mem_search import records
 from mem_search.contracts import Machine
-from mem_search.errors import SourceError
+from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
@@ -129,14 +130,26 @@ def _said_anew(lines: Iterable[bytes | None]) -> dict[int, int]:
             record = parse_line(line or b"")
         except ValueError:  # said where it is read
             continue
-        if record.source_id:
-            key = hash((record.source, record.source_id, record.kind))
-            if key in last:
-                anew[last[key]] = number
+        if not record.source_id:
+            continue
+        key = hash((record.source, record.source_id, record.kind))
+        if key not in last:
+            last[key] = number
+        elif _is_usable(record):
+            anew[last[key]] = number
             last[key] = number
     for number in sorted(anew, reverse=True):  # what comes later is known by then
         anew[number] = anew.get(anew[number], anew[number])
     return anew
+
+
+def _is_usable(record: ExchangeRecord) -> bool:
+    """Whether its kind will take it: else an earlier line still holds."""
+    try:
+        records.by_name(record.kind).compose(record.draft(record.source_id))
+    except InputError:
+        return False
+    return True
 
 
 def _count(line: bytes, seen: Counter[str]) -> None:

@@ -28,6 +28,8 @@ from mem_search.text import dates
 
 NAME: Final = "jsonl"
 
+_UNDER_A_ROOT = re.compile(r"[0-9a-f]{12}:([0-9a-f]{40})")
+"""What a commit was called in exports before 2026-11-22 (ADR 0018)."""
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Time = Annotated[
@@ -80,6 +82,8 @@ class ExchangeRecord(BaseModel):
 
     def draft(self, source_id: str) -> Draft:
         """The draft of this line under the identity ``(source, source_id)``."""
+        if self.source == "git" and (commit := _UNDER_A_ROOT.fullmatch(source_id)):
+            source_id = commit[1]
         links = tuple(Link(link.to, link.relation) for link in self.links)
         return Draft(**{**dict(self), "source_id": source_id, "links": links})
 

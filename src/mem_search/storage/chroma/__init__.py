@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mem_search.storage.chroma.index import ChromaIndex
-from mem_search.storage.chroma.off import OffIndex
+from mem_search.storage.chroma.off import NO_MODEL, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
 from mem_search.storage.chroma.remote import RemoteChroma, token_headers
 
@@ -39,6 +39,8 @@ def open_index(
     """
     if chroma_url == "off":
         return OffIndex()
+    if not dimensions:
+        return OffIndex(NO_MODEL)
     server = (
         RemoteChroma(chroma_url, token)
         if chroma_url

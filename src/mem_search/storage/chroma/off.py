@@ -13,6 +13,7 @@ from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.server import State
 
 DETAIL: Final = "the vector index is turned off (chroma_url is off)"
+NO_MODEL: Final = "there is no vector index without a model that works; see: mem-search doctor"
 
 
 class OffIndex:
@@ -20,14 +21,16 @@ class OffIndex:
 
     name: str = "off"
     state: State = "off"
-    detail: str = DETAIL
     generation: int = 0
+
+    def __init__(self, detail: str = DETAIL) -> None:
+        self.detail = detail
 
     def start(self) -> None:
         """Nothing to start."""
 
     async def ready(self, timeout: float = 0.0) -> NoReturn:  # noqa: ASYNC109  as of ChromaIndex
-        raise IndexUnavailable(DETAIL)
+        raise IndexUnavailable(self.detail)
 
     async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
         """Nothing to keep: the stored vectors are what is searched."""
@@ -36,10 +39,10 @@ class OffIndex:
         """Nothing was kept."""
 
     async def query(self, vector: Vectors | Callable[[], Vectors], k: int) -> NoReturn:
-        raise IndexUnavailable(DETAIL)
+        raise IndexUnavailable(self.detail)
 
     async def entries(self) -> NoReturn:
-        raise IndexUnavailable(DETAIL)
+        raise IndexUnavailable(self.detail)
 
     async def clear(self) -> None:
         """Nothing was kept."""

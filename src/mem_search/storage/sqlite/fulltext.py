@@ -56,6 +56,16 @@ def having(connection: sqlite3.Connection, expression: str, passages: Passages) 
     return set(json.loads(found))
 
 
+def records_having(connection: sqlite3.Connection, expression: str) -> set[int]:
+    """The records with a passage that matches; for expressions that few do."""
+    rows = connection.execute(
+        "select distinct p.record_id from passages_fts f join passages p on p.id = f.rowid"
+        " where passages_fts match ?",
+        (expression,),
+    )
+    return {number for (number,) in rows}
+
+
 def _scored(
     connection: sqlite3.Connection, condition: str, values: tuple[str, ...]
 ) -> tuple[Passages, Scores]:
