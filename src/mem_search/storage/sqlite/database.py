@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -123,7 +124,7 @@ class Database:
             # Before the journal mode, which would change a file that turns out not to be ours.
             migrate(connection)
             self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
-            connection.execute("pragma journal_mode = wal")
+            _log_ahead(connection, self._busy_seconds)
             self.changes.watch(connection)
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
@@ -143,6 +144,20 @@ class Database:
             with self._lock:
                 self._open.append(connection)
         return connection
+
+
+def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
+    """Switch to the write-ahead log; SQLite does not wait here for others that open the file."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 @contextmanager
