@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from old_stores import Old, store_before
 
 from mem_search.storage.sqlite import migrations
 
@@ -17,27 +16,10 @@ STORED = {
 
 
 def test_a_commit_is_known_by_its_hash_after_the_step() -> None:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        migrations.migrate(connection)
-        connection.execute("delete from mem_search_migrations where name = 'm009_commits'")
-        for number, (source, source_id) in STORED.items():
-            connection.execute(
-                "insert into records(id, kind, source, source_id, created_at, updated_at,"
-                " stored_at, content_hash, title, body)"
-                " values(?1, 'observation', ?2, ?3, 0, 0, 0, x'00', 'Light it', 'a lamp')",
-                (number, source, source_id),
-            )
+    records = [Old("observation", *STORED[n], "Light it", "a lamp") for n in sorted(STORED)]
+    with store_before("m009_commits", records) as connection:
+        for number, (_, source_id) in STORED.items():
             connection.execute("insert into names values(?, ?)", (f"id:{source_id}", number))
-            connection.execute(
-                "insert into passages(id, record_id, kind, ordinal, field, start, end,"
-                " content_hash, parts)"
-                " values(?1, ?1, 'observation', 0, 'content', 0, 6, x'00', '')",
-                (number,),
-            )
-        connection.execute(
-            "insert into passages_fts(rowid, title, text, parts)"
-            " select id, title, text, parts from passage_texts"
-        )
         connection.execute("insert into tombstones values('git', ?, 1)", (f"{'1' * 12}:{B}",))
         migrations.migrate(connection)
         ids = dict(connection.execute("select id, source_id from records").fetchall())

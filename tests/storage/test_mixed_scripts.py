@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from old_stores import Old, store_before
 
 from mem_search.storage.sqlite import migrations
 
@@ -11,25 +10,8 @@ TEXTS = {1: ("", "使用Redis缓存"), 2: ("Redisの設定", "words"), 3: ("", "
 
 
 def test_they_are_found_after_the_step() -> None:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        migrations.migrate(connection)
-        connection.execute("delete from mem_search_migrations where name = 'm008_mixed_scripts'")
-        for number, (title, text) in TEXTS.items():
-            connection.execute(
-                "insert into records(id, kind, source, source_id, created_at, updated_at,"
-                " stored_at, content_hash, title, body)"
-                " values(?1, 'note', 's', 'id' || ?1, 0, 0, 0, x'00', ?2, ?3)",
-                (number, title, text),
-            )
-            connection.execute(
-                "insert into passages(id, record_id, kind, ordinal, field, start, end,"
-                " content_hash, parts) values(?1, ?1, 'note', 0, 'content', 0, ?2, x'00', 'old')",
-                (number, len(text)),
-            )
-        connection.execute(
-            "insert into passages_fts(rowid, title, text, parts)"
-            " select id, title, text, parts from passage_texts"
-        )
+    records = [Old("note", "s", f"id{number}", *TEXTS[number], "old") for number in sorted(TEXTS)]
+    with store_before("m008_mixed_scripts", records) as connection:
         migrations.migrate(connection)
         match = "select rowid from passages_fts where passages_fts match ? order by rowid"
         assert connection.execute(match, ("redis",)).fetchall() == [(1,), (2,), (3,)]

@@ -120,11 +120,16 @@ def model(settings: Settings) -> Finding:
     try:
         file = pinned_weights()
     except MemSearchError as error:
-        said, _, fix = error.message.partition("; run: ")
-        # Another python on the path would install it where the worker does not look.
-        fix = fix.replace("python", quote(sys.executable), 1)
+        said, fix = said_and_fix(error.message)
         return Finding("model", "missing", said, f"{fix} && mem-search worker restart")
     return Finding("model", "ok", f"{file} has the pinned hash")
+
+
+def said_and_fix(message: str) -> tuple[str, str]:
+    """What is wrong with a model, and the command that its error names; empty for none."""
+    said, _, fix = message.partition("; run: ")
+    # Another python on the path would install it where the worker does not look.
+    return said, fix.replace("python", quote(sys.executable), 1)
 
 
 def chroma(settings: Settings) -> Finding:

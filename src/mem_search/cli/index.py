@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -28,10 +29,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 @app.command()
 def audit() -> None:
     """Compare index and store; what differs is repaired."""
-    client = open_client()
-    result = wait(client, client.json("POST", "/api/index/audit", body={})["job"], Unavailable)[
-        "result"
-    ]
+    result = _done("/api/index/audit")
     write(f"{result['missing']} missing, {result['extra']} not in the store; repair is under way\n"
           if result["missing"] or result["extra"] else "index and store agree\n")  # fmt: skip
 
@@ -39,8 +37,13 @@ def audit() -> None:
 @app.command()
 def rebuild() -> None:
     """Empty the index and fill it from the store; nothing is embedded again."""
-    client = open_client()
-    result = wait(client, client.json("POST", "/api/index/rebuild", body={})["job"], Unavailable)[
-        "result"
-    ]
+    result = _done("/api/index/rebuild")
     write(f"{result['queued']} vector(s) on their way into a new index; see: mem-search stats\n")
+
+
+def _done(route: str) -> Mapping[str, Any]:
+    """The result of the job behind ``route``."""
+    client = open_client()
+    job = client.json("POST", route, body={})["job"]
+    result: Mapping[str, Any] = wait(client, job, Unavailable)["result"]
+    return result

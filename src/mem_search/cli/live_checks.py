@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from mem_search import __version__
-from mem_search.cli.checks import Finding
+from mem_search.cli.checks import Finding, said_and_fix
 from mem_search.cli.client import Client
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError
@@ -41,15 +40,9 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
 def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:
     """Why the worker cannot embed, if it cannot; then words alone are searched."""
     if error := stats["embedder"]["error"]:
-        said, _, fix = error.partition("; run: ")
-        fix = fix.replace("python", quote(sys.executable), 1)
-        restart = "mem-search worker restart"
-        fix = (
-            f"{fix} && {restart}"
-            if fix
-            else f"mend that, or unset MEM_SEARCH_EMBEDDER, then {restart}"
-        )
-        yield Finding("embedding", "missing", said, fix)
+        said, fix = said_and_fix(error)
+        first = f"{fix} &&" if fix else "mend that, or unset MEM_SEARCH_EMBEDDER, then"
+        yield Finding("embedding", "missing", said, f"{first} mem-search worker restart")
 
 
 def index(stats: Mapping[str, Any]) -> Finding:

@@ -1,4 +1,6 @@
-"""Which source id a draft is stored under: its own, unless a record of another kind has it.
+"""Who a draft is: the source id it is stored under, and what its record was first read as.
+
+The id is its own, unless a record of another kind has it.
 
 Whoever writes an exchange file may number each kind from one. Without this, prompt 5 would take
 the place of observation 5, and nobody would be told. Storing itself is in ``records``.

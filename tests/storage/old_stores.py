@@ -1,0 +1,45 @@
+"""Stores as they were before a step of the schema, to see what the step makes of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from mem_search.storage.sqlite import migrations
+
+
+class Old(NamedTuple):
+    """A record of one passage, whose number is its record's."""
+
+    kind: str
+    source: str
+    source_id: str
+    title: str
+    text: str
+    parts: str = ""
+
+
+@contextmanager
+def store_before(step: str, records: Iterable[Old]) -> Iterator[sqlite3.Connection]:
+    """An in-memory store with ``records``, numbered from 1; ``migrate`` applies ``step``."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrations.migrate(connection)
+        connection.execute("delete from mem_search_migrations where name = ?", (step,))
+        for number, old in enumerate(records, 1):
+            connection.execute(
+                "insert into records(id, kind, source, source_id, created_at, updated_at,"
+                " stored_at, content_hash, title, body) values(?, ?, ?, ?, 0, 0, 0, x'00', ?, ?)",
+                (number, old.kind, old.source, old.source_id, old.title, old.text),
+            )
+            connection.execute(
+                "insert into passages(id, record_id, kind, ordinal, field, start, end,"
+                " content_hash, parts) values(?1, ?1, ?2, 0, 'content', 0, ?3, x'00', ?4)",
+                (number, old.kind, len(old.text), old.parts),
+            )
+        connection.execute(
+            "insert into passages_fts(rowid, title, text, parts)"
+            " select id, title, text, parts from passage_texts"
+        )
+        yield connection
