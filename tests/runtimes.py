@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mem_search.ingest.intake import Taken
+from mem_search.ingest.writer import IngestCounts
 from mem_search.model import Batch, Draft, Location, Page, SearchQuery
 from mem_search.search.engine import Engine
 from mem_search.settings import Settings
@@ -23,7 +23,7 @@ def small(home: Path, **values: Any) -> Settings:
     return Settings(home=home, port=0, **chosen)
 
 
-async def fill(runtime: Runtime, *drafts: Draft) -> Taken:
+async def fill(runtime: Runtime, *drafts: Draft) -> IngestCounts:
     """Take the drafts in and wait until they are indexed."""
     taken = await runtime.intake.take(THERE, Batch(drafts=drafts))
     await settled(runtime)

@@ -21,8 +21,8 @@ from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
 from mem_search.embedders.bundled import BundledEmbedder
 from mem_search.ingest.indexer import Indexer
-from mem_search.ingest.intake import Intake
-from mem_search.jobs.reading import Reader
+from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.settings import Settings
 from mem_search.storage.chroma import open_index
@@ -87,7 +87,7 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     work = asyncio.create_task(indexer.run())
     try:
         # After the import: two that write at once only wait for each other.
-        await Reader(database, Intake(database, lambda: None)).read(
+        await LocationReader(database, IngestWriter(database, lambda: None)).read(
             Location("jsonl", str(file)), _progress
         )
         await index.ready()

@@ -15,7 +15,7 @@ import typer
 from mem_search import records, sources
 from mem_search.cli.app import app
 from mem_search.contracts import Source
-from mem_search.mcp.schemas import input_schema
+from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.records.base import BaseKind, Metadata
 

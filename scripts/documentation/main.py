@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
 
-from mem_search.http import openapi
+from mem_search.http.openapi import document
 
 
 def main() -> int:
@@ -46,7 +46,7 @@ def generated() -> Iterator[tuple[Path, str]]:
                 raise SystemExit(f"{file.relative_to(ROOT)}: {error}") from None
     description = io.StringIO()
     with redirect_stdout(description):
-        openapi.main()
+        document.main()
     yield ROOT / "docs" / "openapi.json", description.getvalue()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mem_search.model import SearchQuery
 from mem_search.retrievers import keyword
-from mem_search.search import context, engine, feedback, fusion, matching
+from mem_search.search import candidates, context, engine, feedback, fusion
 from mem_search.storage.sqlite import successions
 from mem_search.text import sketch
 
@@ -20,7 +20,7 @@ PARTS = {
     "length": (keyword, "CHAT_KINDS", frozenset()),
     "rank-bonus": (fusion, "RANK_BONUS", 0.0),
     "code-weight": (fusion, "CODE_DENSE", 1.0),
-    "cosine-floor": (matching, "COSINE_FLOOR", -1.0),
+    "cosine-floor": (candidates, "COSINE_FLOOR", -1.0),
     "depth-200": (engine, "DEPTH", 100),
     "supersession": (successions, "FARTHEST", 0),
     "feedback": (feedback, "ANSWERS", 0),

@@ -1,11 +1,11 @@
 """``mem-search`` and ``python -m mem_search``: the quick path first, else the whole command line.
 
-Nothing is imported here but what the quick path needs: see ``cli/quick.py``.
+Nothing is imported here but what the quick path needs: see ``cli/fast_path.py``.
 """
 
 import sys
 
-from mem_search.cli.quick import quick
+from mem_search.cli.fast_path import quick
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Batch, Citation, Draft, Filters, Kind, Location, Record
-from mem_search.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.text.words import Words, mostly_foreign
 
 Vectors = NDArray[np.float32]

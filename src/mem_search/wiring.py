@@ -21,38 +21,36 @@ from mem_search.embedders import open_embedder
 from mem_search.embedders.missing import MissingEmbedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
-from mem_search.ingest.intake import Intake
-from mem_search.jobs.following import follow
+from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
-from mem_search.jobs.reading import Reader
-from mem_search.jobs.sync import ImportJob, SyncJob
-from mem_search.jobs.upkeep import AuditJob, RebuildJob
+from mem_search.jobs.reader import LocationReader, follow
+from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob
 from mem_search.records import by_name, kind_called
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
-from mem_search.research.saved import SavedSearches
+from mem_search.research.saved_searches import SavedSearches
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.engine import Engine
-from mem_search.search.front import Front
-from mem_search.search.right_of_way import RightOfWay
+from mem_search.search.priority import SearchPriority
 from mem_search.search.search_log import SearchLog
+from mem_search.search.service import SearchService
 from mem_search.search.suggestions import Suggestions
 from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.sqlite import stats, vectors
-from mem_search.storage.sqlite.columns import RecordColumns
-from mem_search.storage.sqlite.corpus_numbers import CorpusNumbers
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.owners import PassageOwners
+from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.storage.sqlite.stats import CorpusNumbers
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.webhooks.deliveries import Deliveries
-from mem_search.webhooks.secret import webhook_secret
 from mem_search.webhooks.sending import Sender
+from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex
@@ -82,7 +80,7 @@ class Runtime:
     database: Database
     corpus: CorpusNumbers
     engine: Engine
-    front: Front
+    front: SearchService
     weighted: WeightedSearch
     universal: UniversalSearch
     research: Research
@@ -90,8 +88,8 @@ class Runtime:
     search_jobs: SearchJobs
     saved: SavedSearches
     deliveries: Deliveries
-    intake: Intake
-    reader: Reader
+    intake: IngestWriter
+    reader: LocationReader
     indexer: Indexer
     index: Index
     embedder: Embedder
@@ -137,7 +135,7 @@ async def open_runtime(
             on_reset=reset.set,
         )
         corpus = CorpusNumbers(database)
-        owners, columns = PassageOwners(database), RecordColumns(database)
+        owners, columns = PassageMapCache(database), RecordColumns(database)
         rows = VectorRows(settings.home, model, embedder.dimensions)
         indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
 
@@ -145,9 +143,9 @@ async def open_runtime(
             corpus.changed()
             indexer.wake()
 
-        right_of_way = RightOfWay()
-        intake = Intake(database, stored, right_of_way.give)
-        reader = Reader(database, intake)
+        right_of_way = SearchPriority()
+        intake = IngestWriter(database, stored, right_of_way.give)
+        reader = LocationReader(database, intake)
         jobs = JobQueue(
             database,
             (
@@ -173,7 +171,7 @@ async def open_runtime(
         )
         engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
         searches = SearchLog(database, on=settings.search_log)
-        front = Front(engine, Suggestions(database), searches)
+        front = SearchService(engine, Suggestions(database), searches)
         universal = UniversalSearch(front, database, by_name, columns)
         research = Research(database, universal, corpus, embedder.fingerprint)
         sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)

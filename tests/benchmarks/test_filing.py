@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from drafts import draft, store
-from mem_search.http.parameters import SearchParameters
+from mem_search.http.core.parameters import SearchParameters
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.migrations import migrate
 

@@ -195,7 +195,7 @@ def test_html_says_what_the_text_says_and_nothing_acts_in_it(
 
 def test_nothing_of_the_processor_is_loaded_before_a_reference_is_asked_for() -> None:
     code = (
-        "import sys, mem_search.http.app, mem_search.cli.app\n"
+        "import sys, mem_search.http.core.app, mem_search.cli.app\n"
         "print(sorted({'citeproc', 'lxml'} & set(sys.modules)))"
     )
     done = subprocess.run(

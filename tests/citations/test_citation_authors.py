@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.citations.authors import names
-from mem_search.renderers.words import harmless
+from mem_search.renderers.safe_text import harmless
 
 ADA = {"family": "Lovelace", "given": "Ada"}
 ALAN = {"family": "Turing", "given": "Alan"}

@@ -25,7 +25,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from conftest import Home, make
-from mem_search.http.v1.shapes import (
+from mem_search.http.schemas.universal import (
     CitationMetadata,
     SearchResultItem,
     SnippetSpan,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
-from mem_search.cli.posting import Answer, Away
-from mem_search.cli.relay import Relay, headers_of
+from mem_search.cli.mcp_relay import Relay, headers_of
+from mem_search.cli.worker_connection import Answer, Away
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 Posted = list[tuple[Any, dict[str, str]]]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from aiohttp import web
 
-from mem_search.http.app import build_app
+from mem_search.http.core.app import build_app
+from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.mcp import ENDPOINT
-from mem_search.http.opening import OPENING
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.model import Location
 from mem_search.settings import Settings
@@ -33,7 +33,7 @@ async def serve(home: Path) -> None:
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        runtime = await app[OPENING].ready()
+        runtime = await app[LIFECYCLE].ready()
         await runtime.reader.read(Location("jsonl", str(HERE / "note.jsonl")))
         print(runner.addresses[0][1], flush=True)
         await stop.wait()

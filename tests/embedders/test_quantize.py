@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from mem_search.embedders.quantize import compute_in_int8
+from mem_search.embedders.weights import compute_in_int8
 
 RNG = np.random.default_rng(7)
 

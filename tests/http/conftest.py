@@ -11,7 +11,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import RECORDS, TOKEN, Client, Get, opening_of
 
-from mem_search.http.app import build_app
+from mem_search.http.core.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
 from runtimes import settled

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient
 
-from mem_search.http.opening import OPENING, Opening
+from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 
 TOKEN = "a-token-for-tests"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -95,8 +95,8 @@ RECORDS: tuple[dict[str, Any], ...] = (
 Get = Callable[..., Any]
 
 
-def opening_of(client: Client) -> Opening:
+def opening_of(client: Client) -> Lifecycle:
     """The runtime's holder behind a client."""
     app = client.app
     assert isinstance(app, web.Application)
-    return app[OPENING]
+    return app[LIFECYCLE]

@@ -14,9 +14,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from http_worker import Client
 
 from mem_search.errors import StorageError
-from mem_search.http.app import build_app
-from mem_search.http.openapi import describe
-from mem_search.http.opening import OPENING
+from mem_search.http.core.app import build_app
+from mem_search.http.core.lifecycle import LIFECYCLE
+from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
 
@@ -54,7 +54,7 @@ async def test_a_store_that_cannot_be_opened_is_told_to_everybody(settings: Sett
     app = build_app(settings)
     async with TestClient(TestServer(app)) as client:
         with pytest.raises(StorageError):
-            await app[OPENING].ready()
+            await app[LIFECYCLE].ready()
         assert (await (await client.get("/api/health")).json())["status"] == "failed"
         reply = await client.get("/api/search?query=auth")
         assert reply.status == 503

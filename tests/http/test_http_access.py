@@ -189,7 +189,7 @@ async def test_a_user_token_does_not_make_a_worker(settings: Settings, tmp_path:
     from dataclasses import replace
 
     from mem_search.errors import InputError
-    from mem_search.http.app import build_app
+    from mem_search.http.core.app import build_app
 
     with pytest.raises(InputError, match="start the worker without it"):
         build_app(replace(settings, token="mst_" + "x" * 43))
@@ -200,7 +200,7 @@ async def test_before_the_store_is_open_a_token_is_neither_right_nor_wrong(
 ) -> None:
     from aiohttp.test_utils import TestClient, TestServer
 
-    from mem_search.http.app import build_app
+    from mem_search.http.core.app import build_app
 
     settings.home.mkdir()
     (settings.home / "mem-search.db").write_bytes(b"not a database, and longer than a header" * 9)

@@ -20,8 +20,8 @@ from people import OWNER, Person, bring_in, join
 from pydantic import BaseModel
 
 import mem_search
+from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
-from mem_search.http.routing import Route
 from mem_search.model import KINDS
 from mem_search.records import kind_called
 from mem_search.settings import Settings
@@ -299,7 +299,7 @@ async def test_a_user_without_records_finds_nothing_not_everything(
 def test_no_handler_asks_the_store_of_the_machine_by_another_way() -> None:
     """``Call.runtime`` is whose who asks; ``Opening.runtime`` is always the person's."""
     root = Path(mem_search.__file__).parent
-    known = {"http/opening.py", "http/dispatch.py", "http/routing.py"}
+    known = {"http/core/lifecycle.py", "http/core/dispatch.py", "http/core/routing.py"}
     for file in [*(root / "http").rglob("*.py"), *(root / "mcp").rglob("*.py")]:
         if file.relative_to(root).as_posix() not in known:
             used = re.findall(r"opening\.runtime|OPENING\]\.runtime", file.read_text())

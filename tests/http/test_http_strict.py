@@ -15,11 +15,11 @@ from http_worker import AUTHORIZED, Client, opening_of
 from people import join
 from pydantic import BaseModel
 
-from mem_search.http.app import build_app
-from mem_search.http.dispatch import bound
-from mem_search.http.limits import FLAGS
-from mem_search.http.replies import json_reply
-from mem_search.http.routing import Call, Route
+from mem_search.http.access.rate_limits import FLAGS
+from mem_search.http.core.app import build_app
+from mem_search.http.core.dispatch import bound
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call, Route
 from mem_search.settings import Settings
 
 ELSEWHERE = {"X-Forwarded-For": "192.0.2.1"}

@@ -15,9 +15,9 @@ from http_worker import Client, opening_of
 from mcp.shared.exceptions import MCPError
 
 from mcp import Client as McpClient
-from mem_search.http.app import build_app
+from mem_search.http.core.app import build_app
+from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.mcp import ENDPOINT
-from mem_search.http.opening import OPENING
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
@@ -327,7 +327,7 @@ async def test_without_the_sdk_everything_else_still_answers(settings: Settings)
     app = build_app(settings)
     app[ENDPOINT] = Endpoint("mem_search.mcp.there_is_no_such_module")
     async with TestClient(TestServer(app)) as client:
-        await app[OPENING].ready()
+        await app[LIFECYCLE].ready()
         reply = await client.post("/mcp", json=message("ping"))
         assert reply.status == 503
         assert "MCP cannot be loaded" in (await reply.json())["detail"]
@@ -361,7 +361,7 @@ async def test_the_worker_ends_while_a_call_is_under_way(settings: Settings) -> 
 
 def test_the_sdk_is_not_loaded_with_the_worker() -> None:
     code = (
-        "import sys, mem_search.http.app, mem_search.daemon.run, mem_search.mcp.tools;"
+        "import sys, mem_search.http.core.app, mem_search.daemon.run, mem_search.mcp.tools;"
         "print([name for name in ('mcp', 'mcp_types', 'starlette') if name in sys.modules])"
     )
     done = subprocess.run(

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from people import OWNER, Person, bring_in, join
 
 from mcp import Client as McpClient
-from mem_search.http.app import build_app
+from mem_search.http.core.app import build_app
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import KINDS
 from mem_search.settings import Settings

@@ -21,7 +21,7 @@ from http_worker import AUTHORIZED
 from schemathesis.config import SchemathesisConfig
 from threaded_worker import serving
 
-from mem_search.http.openapi import describe
+from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
 
 NDJSON = "application/x-ndjson"

@@ -10,8 +10,8 @@ import pytest
 
 from drafts import draft
 from mem_search.errors import Conflict, NotFound, StorageError
-from mem_search.http import user_runtimes
-from mem_search.http.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
+from mem_search.http.core import user_runtimes
+from mem_search.http.core.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
 from mem_search.model import SearchQuery
 from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime, open_runtime

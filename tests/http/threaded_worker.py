@@ -16,8 +16,8 @@ from pathlib import Path
 from aiohttp.test_utils import TestServer
 from http_worker import RECORDS, TOKEN
 
-from mem_search.http.app import LONGEST_LINE, build_app
-from mem_search.http.opening import OPENING
+from mem_search.http.core.app import LONGEST_LINE, build_app
+from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
 from mem_search.settings import Settings
 
@@ -51,7 +51,7 @@ async def _start(directory: Path) -> TestServer:
     app = build_app(settings)
     server = TestServer(app)
     await server.start_server(max_line_size=LONGEST_LINE)
-    runtime = await app[OPENING].ready()
+    runtime = await app[LIFECYCLE].ready()
     file = directory / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
     await runtime.reader.read(Location("jsonl", str(file)))

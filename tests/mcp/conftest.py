@@ -8,7 +8,7 @@ import pytest
 
 from drafts import draft
 from mem_search import records
-from mem_search.mcp.contract import Asker
+from mem_search.mcp.tool import Asker
 from mem_search.renderers import View
 from mem_search.text.dates import from_iso
 from mem_search.wiring import Runtime

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.mcp.envelope import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR, fault_in
+from mem_search.mcp.endpoint import HEADER_MISMATCH, INVALID_REQUEST, PARSE_ERROR, fault_in
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mem_search.mcp.contract import Tool
-from mem_search.mcp.schemas import input_schema
+from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.server import INSTRUCTIONS, build
+from mem_search.mcp.tool import Tool
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import KINDS
-from mem_search.text import tokens
+from mem_search.text import token_count
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -35,8 +35,8 @@ def test_there_are_at_most_six_tools_each_with_a_name_of_its_own() -> None:
 
 
 async def test_the_whole_list_costs_less_than_four_thousand_tokens() -> None:
-    assert tokens.count(json.dumps({"tools": await listed()})) < 4000
-    assert tokens.count(INSTRUCTIONS) < 250
+    assert token_count.count(json.dumps({"tools": await listed()})) < 4000
+    assert token_count.count(INSTRUCTIONS) < 250
 
 
 async def test_every_tool_says_that_it_only_reads() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mem_search.mcp.calling import Outcome, call
-from mem_search.mcp.contract import Asker, Json
+from mem_search.mcp.tool import Asker, Json, Outcome, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import KINDS, Ref
-from mem_search.text import tokens
+from mem_search.text import token_count
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
@@ -105,7 +104,7 @@ async def test_get_records_takes_ids_written_as_one_text(asker: Asker) -> None:
 async def test_get_records_keeps_to_its_tokens(asker: Asker) -> None:
     ids = ["note:4", "observation:2", "email:6"]
     found = await ask(asker, "get_records", ids=ids, max_tokens=500)
-    assert tokens.count(json.dumps(found["records"], ensure_ascii=False)) <= 500
+    assert token_count.count(json.dumps(found["records"], ensure_ascii=False)) <= 500
     note, observation, mail = found["records"]
     assert observation["text"].endswith("…")
     assert note == await ask(asker, "fetch", id="note:4")
@@ -153,7 +152,7 @@ async def test_timeline_filters_what_stands_around_the_anchor(asker: Asker) -> N
 async def test_timeline_keeps_to_its_tokens(asker: Asker) -> None:
     found = await ask(asker, "timeline", anchor="note:4", max_tokens=200)
     assert "local:note:4" in [each["id"] for each in found["records"]]
-    assert tokens.count(json.dumps(found["records"])) <= 200
+    assert token_count.count(json.dumps(found["records"])) <= 200
     assert "left out" in found["note"]
 
 
@@ -221,7 +220,7 @@ async def test_local_knowledge_keeps_to_its_tokens(asker: Asker) -> None:
     found = await ask(asker, "search_local_knowledge", query="token", max_tokens=1500)
     assert len(found["results"]) == found["total_count"] == 6
     assert all(each["content"] for each in found["results"])
-    assert tokens.count(json.dumps(found["results"], ensure_ascii=False)) <= 1500
+    assert token_count.count(json.dumps(found["results"], ensure_ascii=False)) <= 1500
     assert found["note"].startswith("1 text(s) cut, 0 result(s) left out")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mem_search.renderers.why import explanation, told
+from mem_search.renderers.line import explanation, told
 
 SCORES = {
     "keyword": 4.21, "vector": 0.612, "fused": 4.6, "neighbours": 0.3,

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.v1.models import UniversalSearchRequest
+from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import KINDS, DateRange
 from mem_search.research.requests import Asked, body, dump, load
 from mem_search.search.universal import SearchType, UniversalQuery

@@ -15,7 +15,7 @@ from mem_search.model import Draft
 from mem_search.research.search_jobs import Told
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.operations import Wanted
-from mem_search.webhooks.secret import webhook_secret
+from mem_search.webhooks.signing import webhook_secret
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 from webhook_receiver import ids, receiving

@@ -11,7 +11,7 @@ import pytest_asyncio
 import drafts
 from mem_search.contracts import Question
 from mem_search.model import Filters, SearchQuery
-from mem_search.rankings import Ranking
+from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector
 from mem_search.text import words
 from mem_search.wiring import Runtime, open_runtime

@@ -14,10 +14,10 @@ import drafts
 from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
 from mem_search.model import Batch, DateRange, Draft, Filters, Kind, Mode, Order, Page, SearchQuery
-from mem_search.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import THERE, fill, pages

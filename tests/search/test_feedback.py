@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 from drafts import draft
 from mem_search.contracts import Question
 from mem_search.model import Filters, Mode, SearchQuery
-from mem_search.rankings import Values
+from mem_search.model.rankings import Values
 from mem_search.retrievers.vector import unit
 from mem_search.search import feedback
 from mem_search.text import words

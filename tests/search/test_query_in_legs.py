@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from drafts import draft
 from mem_search.contracts import Question, Retriever
 from mem_search.model import Demand, Draft, Filters, Mode, Page, SearchQuery
-from mem_search.rankings import Matches, Numbers, Ranking, Scores, Values
+from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.search.engine import Engine
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text.query import read
 from mem_search.wiring import Runtime
 from runtimes import fill

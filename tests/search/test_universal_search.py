@@ -18,7 +18,7 @@ from mem_search.records import by_name
 from mem_search.search.engine import Engine
 from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
 from mem_search.search.universal_search import UniversalSearch, relevance
-from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.wiring import Runtime
 from runtimes import fill
 

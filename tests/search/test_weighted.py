@@ -14,8 +14,8 @@ from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.search.weighted import WeightedSearch
 from mem_search.search.weights import Walk, WeightedQuery
-from mem_search.storage.sqlite.columns import RecordColumns
-from mem_search.storage.sqlite.owners import PassageOwners
+from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
@@ -71,7 +71,7 @@ def search(
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.corpus, PassageOwners(database), RecordColumns(database)
+        database, runtime.corpus, PassageMapCache(database), RecordColumns(database)
     )
     page = await search(runtime, words, Away("vector")).search(QUERY)
     assert [(leg.name, leg.state) for leg in page.legs] == [
@@ -87,7 +87,7 @@ async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.corpus, PassageOwners(database), RecordColumns(database)
+        database, runtime.corpus, PassageMapCache(database), RecordColumns(database)
     )
     page = await search(runtime, words, graph=GraphAway(runtime.database)).search(QUERY)
     assert {found.result.record.source_id for found in page.found} == {"a", "b"}

@@ -15,7 +15,7 @@ from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
 from mem_search.storage.chroma.connection import Connection
-from mem_search.storage.chroma.restarts import Restarts
+from mem_search.storage.chroma.process import Restarts
 
 DIMENSIONS = 8
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.heartbeat import heartbeat
 from mem_search.storage.chroma.launch import _environment
-from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.restarts import Restarts
+from mem_search.storage.chroma.process import ChromaProcess, Restarts
+from mem_search.storage.chroma.server import heartbeat
 
 
 async def accept(url: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.storage.chroma.restarts import WAITS, Restarts
+from mem_search.storage.chroma.process import WAITS, Restarts
 
 
 def test_waits_grow_with_each_failure_and_the_spent_budget_waits_for_the_window() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mem_search.model import Draft
 from mem_search.storage.sqlite import stats
-from mem_search.storage.sqlite.searchable import last_indexed
+from mem_search.storage.sqlite.stats import last_indexed
 from mem_search.wiring import Runtime
 from runtimes import fill
 

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from mem_search.storage.sqlite import jobs, saved_searches, search_jobs, webhook_deliveries
-from mem_search.storage.sqlite.due import has_plans
+from mem_search.storage.sqlite.saved_searches import has_due_work
 
 
 def job(connection: sqlite3.Connection) -> None:
@@ -52,13 +52,13 @@ def test_what_is_planned_is_told_until_it_has_ended(
 ) -> None:
     assert callable(begin)
     assert callable(end)
-    assert not has_plans(connection)
+    assert not has_due_work(connection)
     begin(connection)
-    assert has_plans(connection)
+    assert has_due_work(connection)
     end(connection)
-    assert not has_plans(connection)
+    assert not has_due_work(connection)
 
 
 def test_a_search_that_is_run_by_hand_is_no_plan(connection: sqlite3.Connection) -> None:
     saved(connection, every=None)
-    assert not has_plans(connection)
+    assert not has_due_work(connection)

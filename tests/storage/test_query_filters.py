@@ -18,7 +18,7 @@ from mem_search.model import (
     Not,
     Term,
 )
-from mem_search.storage.sqlite import fulltext, records, wild_words
+from mem_search.storage.sqlite import fulltext, records, vocabulary
 from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.text.dates import from_iso
@@ -43,7 +43,7 @@ def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
-    near = wild_words.expand(connection, read(text, now=NOW).wild)
+    near = vocabulary.expand(connection, read(text, now=NOW).wild)
     demand = read(text, now=NOW, near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]

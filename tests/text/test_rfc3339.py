@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import InputError
-from mem_search.text import dates, rfc3339
+from mem_search.text import dates
 
 NOON = 1_769_860_800_000
 
@@ -28,7 +28,7 @@ NOON = 1_769_860_800_000
     ],
 )
 def test_a_date_and_time_with_an_offset_is_read(text: str, ms: int) -> None:
-    assert rfc3339.read(text) == ms
+    assert dates.read_rfc3339(text) == ms
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_date_and_time_with_an_offset_is_read(text: str, ms: int) -> None:
 )  # fmt: skip
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InputError):
-        rfc3339.read(text)
+        dates.read_rfc3339(text)
 
 
 @given(
@@ -54,5 +54,5 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_what_python_writes_is_read_as_the_same_moment(moment: datetime, offset: int) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=offset)))
     text = aware.isoformat()
-    ms = rfc3339.read(text)
+    ms = dates.read_rfc3339(text)
     assert dates.iso(ms)[:23] == aware.astimezone(UTC).isoformat(timespec="milliseconds")[:23]

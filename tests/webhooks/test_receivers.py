@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.webhooks.addresses import is_near, is_public
-from mem_search.webhooks.receivers import CheckedResolver, RefusedReceiver, check_url
+from mem_search.webhooks.receivers import (
+    CheckedResolver,
+    RefusedReceiver,
+    check_url,
+    is_near,
+    is_public,
+)
 
 PUBLIC = (
     "93.184.216.34",

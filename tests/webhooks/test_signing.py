@@ -14,8 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from mem_search.errors import InputError, StorageError
 from mem_search.settings import Settings
-from mem_search.webhooks.secret import webhook_secret
-from mem_search.webhooks.signing import key_of, new_secret, signed
+from mem_search.webhooks.signing import key_of, new_secret, signed, webhook_secret
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

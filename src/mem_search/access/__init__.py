@@ -1,5 +1,5 @@
-"""Who asks, what they may, and how much of it: tokens, levels, limits, flags.
+"""Who may ask, what they may do and how much: tokens, security levels, rate limits.
 
-Decisions only. Whose store answers is chosen in ``http/dispatch``, on every route; what is kept
-of tokens is in ``storage/sqlite/tokens``. docs/security.md is the whole of it in words.
+This package decides; ``http/core/dispatch`` selects the store of the caller on every route, and
+``storage/sqlite/tokens`` stores the tokens. docs/security.md describes the whole.
 """

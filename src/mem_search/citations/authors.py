@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from email.utils import getaddresses
 
-from mem_search.renderers.words import one_line
+from mem_search.renderers.safe_text import one_line
 
 Name = dict[str, str]
 """``{"family", "given", …}`` or ``{"literal"}``: a name variable of CSL-JSON 1.0."""

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from mem_search.citations.authors import Name
 from mem_search.citations.csl import Item, day_of
-from mem_search.renderers.words import one_line
+from mem_search.renderers.safe_text import one_line
 
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 """Macros that every style of BibTeX defines."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from mem_search.citations.authors import Name, name, names
 from mem_search.model import Citation, Record
-from mem_search.renderers.words import one_line
+from mem_search.renderers.safe_text import one_line
 
 Item = Mapping[str, Any]
 """One item of CSL-JSON: ``id``, ``type`` and the variables that are known."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mem_search.citations.authors import Name
 from mem_search.citations.csl import Item, day_of
-from mem_search.renderers.words import one_line
+from mem_search.renderers.safe_text import one_line
 
 _TYPES: Mapping[str, str] = {
     "webpage": "ELEC",

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import typer
 
+from mem_search.cli.client import note, open_client
 from mem_search.cli.output import write
-from mem_search.cli.session import note, open_client
-from mem_search.cli.standing import print_json
+from mem_search.cli.status import print_json
 from mem_search.errors import InputError
 
 token_app = typer.Typer(help="Give out and take back tokens.", no_args_is_help=True)

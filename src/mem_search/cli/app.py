@@ -10,21 +10,18 @@ import typer
 from mem_search import __version__
 from mem_search.cli import (
     access,
-    citing,
     doctor,
-    filling,
-    index,
+    ingest,
     mcp,
     records,
     research,
-    saved,
-    searching,
-    standing,
-    suggesting,
+    saved_searches,
+    search,
+    status,
     worker,
 )
+from mem_search.cli.client import note, report
 from mem_search.cli.output import write
-from mem_search.cli.session import note, report
 from mem_search.errors import MemSearchError
 
 _HELP = """Find anything a coding agent, or its person, has seen.
@@ -57,17 +54,22 @@ def top(
     """Takes the options that come before a command; they act by themselves."""
 
 
-searching.add_to(app)
-for _module in (records, citing, filling, standing, suggesting, mcp, doctor):
-    _module.add_to(app)
-app.add_typer(index.app, name="index")
+search.add_to(app)
+records.add_to(app)
+search.add_citations(app)
+ingest.add_to(app)
+status.add_to(app)
+search.add_suggest(app)
+mcp.add_to(app)
+doctor.add_to(app)
+app.add_typer(status.app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
 app.add_typer(research.app, name="research")
-app.add_typer(saved.app, name="saved")
-app.add_typer(saved.scope_app, name="scope")
-app.add_typer(saved.webhook_app, name="webhook")
+app.add_typer(saved_searches.app, name="saved")
+app.add_typer(saved_searches.scope_app, name="scope")
+app.add_typer(saved_searches.webhook_app, name="webhook")
 
 
 def main(argv: list[str]) -> int:

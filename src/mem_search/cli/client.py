@@ -1,13 +1,10 @@
-"""Asking the worker from the command line, over the standard HTTP client.
-
-Problems come back as the errors they were in the worker, so that the exit code is the same
-wherever something went wrong. No retries, except while the worker says that it is starting.
-"""
+"""What every command shares: the settings, the client, and how an error is told."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +12,11 @@ from typing import IO, Any, Final
 from urllib.parse import urlencode
 
 from mem_search import errors
+from mem_search.cli.fast_path import with_timezone
+from mem_search.cli.search_options import flag_of
 from mem_search.daemon.address import address
-from mem_search.daemon.start import start
-from mem_search.errors import MemSearchError, Unavailable
+from mem_search.daemon.control import start
+from mem_search.errors import InputError, MemSearchError, Unavailable
 from mem_search.settings import Settings
 
 TEXT: Final = "text/plain"
@@ -163,3 +162,30 @@ def _class_of(code: str, status: int) -> type[MemSearchError]:
     by_status = [cls for cls in tree if cls.status == status]
     fallback = errors.InputError if 400 <= status < 500 else MemSearchError
     return (by_code or by_status or [fallback])[0]
+
+
+def open_client(*, may_start: bool = True) -> Client:
+    """The worker of the home that the environment names. Raises Unavailable, InputError."""
+    return Client.of(Settings.read(), may_start=may_start)
+
+
+def local(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """``pairs`` and where this terminal is."""
+    return with_timezone(pairs)
+
+
+def note(text: str) -> None:
+    """Tell the person something that is no result."""
+    sys.stderr.write(f"{text}\n")
+
+
+def report(error: MemSearchError) -> int:
+    """Say what went wrong on standard error; returns the exit code."""
+    message = error.message
+    if error.field and isinstance(error, InputError):
+        flag = flag_of(error.field)
+        named = message.removeprefix(f"{error.field}: ")
+        # The worker speaks of parameters; whoever typed an option should read its name.
+        message = named if flag in named else f"{flag}: {named}"
+    note(f"mem-search: {message}")
+    return error.exit_code

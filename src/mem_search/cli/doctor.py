@@ -4,19 +4,105 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
 
 import typer
 
 from mem_search import __version__
-from mem_search.cli import checks, live_checks
-from mem_search.cli.checks import Finding
+from mem_search.cli import local_checks
+from mem_search.cli.client import Client
+from mem_search.cli.local_checks import Finding, said_and_fix
 from mem_search.cli.output import wants_colour, write
-from mem_search.cli.standing import print_json
-from mem_search.daemon.start import running, silent
+from mem_search.cli.status import print_json
+from mem_search.daemon.control import running, silent
+from mem_search.daemon.state import WorkerState
+from mem_search.errors import MemSearchError
 from mem_search.settings import Settings
+
+
+def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
+    """Findings about the worker that ``state`` describes."""
+    detail = f"pid {state.pid} at {state.url}, version {state.version}"
+    if state.version == __version__:
+        yield Finding("worker", "ok", detail)
+    else:
+        stale = f"{detail}, but {__version__} is installed"
+        yield Finding("worker", "missing", stale, "mem-search worker restart")
+    try:
+        stats: Mapping[str, Any] = Client.of(settings, may_start=False).json("GET", "/api/stats")
+    except MemSearchError as error:
+        yield Finding("answers", "missing", error.message, "mem-search worker logs")
+        return
+    yield from embedder(stats)
+    if stats["embedder"]["dimensions"]:  # without a model there is nothing to look at
+        yield index(stats)
+        yield coverage(stats)
+    yield from unread(stats)
+    yield from unreadable(stats)
+
+
+def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Why the worker cannot embed, if it cannot; then words alone are searched."""
+    if error := stats["embedder"]["error"]:
+        said, fix = said_and_fix(error)
+        first = f"{fix} &&" if fix else "mend that, or unset MEM_SEARCH_EMBEDDER, then"
+        yield Finding("embedding", "missing", said, f"{first} mem-search worker restart")
+
+
+def index(stats: Mapping[str, Any]) -> Finding:
+    """The vector index as the worker sees it."""
+    state, detail = stats["index"]["state"], stats["index"]["detail"]
+    shown = f"{state}: {detail}" if detail else state
+    if state == "starting":
+        return Finding("index", "advice", "it is starting", "mem-search index status")
+    if state == "degraded":
+        return Finding("index", "missing", shown, "mem-search index rebuild")
+    return Finding("index", "ok", shown)
+
+
+def coverage(stats: Mapping[str, Any]) -> Finding:
+    """Whether every passage can be found by its meaning. The share is rounded down."""
+    if stats["index"]["state"] == "off":
+        share = f"{stats['embedded']} of {stats['passages']} passages have vectors"
+        if stats["embedded"] < stats["passages"]:
+            return Finding("coverage", "advice", share, "mem-search index status")
+        return Finding("coverage", "ok", share)
+    detail = f"{stats['indexed']} of {stats['passages']} passages indexed"
+    if stats["embedding_coverage"] >= 1:
+        return Finding("coverage", "ok", detail)
+    waiting = f"{detail}; the worker goes on with it, and words are searched meanwhile"
+    return Finding("coverage", "advice", waiting, "mem-search index status")
+
+
+def unread(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Sources that this machine has and that were never synced."""
+    # Heavy: the sources bring what they read with them.
+    from mem_search.contracts import Machine
+    from mem_search.sources import installed
+
+    known = {(each["source"], each["path"]) for each in stats["sources"]}
+    home = Path(os.environ.get("HOME") or Path.home())
+    machine = Machine(home=home, cwd=Path.cwd(), environ=os.environ)
+    for source in installed():
+        for location in source.discover(machine):
+            if (location.source, location.path) not in known:
+                detail = f"{location.path} has not been read yet"
+                fix = f"mem-search sync {location.source}"
+                yield Finding(f"source {location.source}", "advice", detail, fix)
+
+
+def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Sources whose last reading failed."""
+    for each in stats["sources"]:
+        if each["error"]:
+            place = f"{each['source']} {quote(each['path'])}"
+            fix = f"mem-search sync {place}; if it is gone for good: mem-search unfollow {place}"
+            yield Finding(f"source {each['source']}", "missing", each["error"], fix)
+
 
 _SIGNS = {"ok": ("ok", "32"), "advice": ("hint", "33"), "missing": ("FAIL", "31")}
 
@@ -40,24 +126,24 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Every check, in the order in which one would mend things."""
-    yield checks.python()
-    yield checks.home(settings)
-    yield checks.disk(settings)
-    yield checks.database(settings)
-    yield checks.model(settings)
-    yield checks.chroma(settings)
-    if (beside := checks.claude_mem(settings, os.environ, os.getuid())) is not None:
+    yield local_checks.python()
+    yield local_checks.home(settings)
+    yield local_checks.disk(settings)
+    yield local_checks.database(settings)
+    yield local_checks.model(settings)
+    yield local_checks.chroma(settings)
+    if (beside := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
         yield beside
     state = running(settings)
     if state is None and (detail := silent(settings)):
         yield Finding("worker", "missing", detail, "mem-search worker logs")
     elif state is None:
-        yield checks.port(settings)
+        yield local_checks.port(settings)
         yield Finding(
             "worker", "advice", "not running; the next command starts it", "mem-search worker start"
         )
     else:
-        yield from live_checks.worker(settings, state)
+        yield from worker(settings, state)
 
 
 def lines(finding: Finding, *, colour: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ import typer
 
 def mcp() -> None:
     """Be an MCP server on standard input and output, for agents that start programs."""
-    from mem_search.cli.relay import main
+    from mem_search.cli.mcp_relay import main
 
     raise typer.Exit(main())
 

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import Client
+from mem_search.cli.client import Client, local, note, open_client
 from mem_search.cli.output import coloured, show_listing, wants_colour, write
-from mem_search.cli.session import local, note, open_client
 from mem_search.errors import InputError, MemSearchError, NotFound
 from mem_search.model import Ref
 from mem_search.text import dates

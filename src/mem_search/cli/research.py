@@ -9,10 +9,9 @@ from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import Client
+from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.output import write
-from mem_search.cli.session import local, open_client
-from mem_search.cli.standing import Json, print_json
+from mem_search.cli.status import Json, print_json
 from mem_search.errors import InputError, NotFound
 
 app = typer.Typer(help="Look at, replay and export research sessions.", no_args_is_help=True)

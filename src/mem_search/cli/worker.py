@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from mem_search.cli.client import note
 from mem_search.cli.output import write
-from mem_search.cli.session import note
 from mem_search.daemon import logs
-from mem_search.daemon.start import running, silent
-from mem_search.daemon.start import start as start_worker
-from mem_search.daemon.stop import stop as stop_worker
+from mem_search.daemon.control import running, silent
+from mem_search.daemon.control import start as start_worker
+from mem_search.daemon.control import stop as stop_worker
 from mem_search.errors import NotFound, Unavailable
 from mem_search.settings import Settings
 

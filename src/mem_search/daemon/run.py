@@ -81,7 +81,7 @@ async def _serve(settings: Settings, echo: bool) -> None:
     stop = asyncio.Event()
     _listen_to_signals(stop)
     with _port(settings) as listener:
-        from mem_search.http.token import read_or_create
+        from mem_search.http.access.authentication import read_or_create
 
         # Chroma's client reads a .env file of the working directory: none of ours lies there.
         os.chdir(settings.home)
@@ -90,8 +90,8 @@ async def _serve(settings: Settings, echo: bool) -> None:
         # Heavy: imported when it is certain that this process is the worker.
         from aiohttp import web
 
-        from mem_search.http.app import LONGEST_LINE, build_app
-        from mem_search.http.opening import OPENING
+        from mem_search.http.core.app import LONGEST_LINE, build_app
+        from mem_search.http.core.lifecycle import LIFECYCLE
 
         app = build_app(settings)
         # No access log: its lines would hold what people search for.
@@ -101,10 +101,10 @@ async def _serve(settings: Settings, echo: bool) -> None:
         try:
             await runner.setup()
             await web.SockSite(runner, listener).start()
-            state = _state(settings, listener, app[OPENING].instance)
+            state = _state(settings, listener, app[LIFECYCLE].instance)
             write_state(settings.worker_file, state)
             log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
-            await _until(stop, app[OPENING].ready())
+            await _until(stop, app[LIFECYCLE].ready())
         finally:
             await runner.cleanup()
             settings.worker_file.unlink(missing_ok=True)

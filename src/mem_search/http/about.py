@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
 
 import mem_search
-from mem_search.http import docs_page, openapi
-from mem_search.http.help import guide
-from mem_search.http.replies import json_reply, text_reply
-from mem_search.http.routing import Call
+from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.parsing import spellings
+from mem_search.http.core.replies import json_reply, text_reply
+from mem_search.http.core.routing import Call, Route
+from mem_search.http.openapi import docs_page, document
+
+_EXAMPLES = """\
+Examples
+  /api/search/unified?query=auth
+  /api/search/unified?query=login&types=observations,sessions&since=last+week&limit=10
+  /api/search/observations?query=token+refresh&type=bugfix&format=full&limit=3
+  /api/search/by-file?filePath=src/auth.py
+  /api/search?query=login&orderBy=date_desc&format=json
+  /api/timeline?anchor=42&depth_before=5&depth_after=5
+  /api/records/observation:42"""
+
+
+def guide(routes: Sequence[Route]) -> str:
+    """Searches first; what they take is said once."""
+    found = [route for route in routes if route.tag in ("search", "timeline")]
+    wide = max(len(route.path) for route in found)
+    lines = ["Search, from cheap to dear: an index line a record, then open what you need", ""]
+    lines += [f"  {route.path:<{wide}}  {route.summary}" for route in found]
+    lines += ["", "Parameters of searches", *_parameters(), "", _EXAMPLES, ""]
+    lines += ["Everything else: GET /docs or /openapi.json. Accept: text/plain gives bare text."]
+    return "\n".join(lines)
+
+
+def _parameters() -> list[str]:
+    lines = []
+    for name, field in SearchParameters.model_fields.items():
+        words = spellings(name, field)
+        default = f" (default {field.default})" if field.default not in (None, "", ()) else ""
+        lines.append(f"  {'|'.join(words)}: {field.description}{default}")
+    return lines
 
 
 async def health(_call: Call) -> web.StreamResponse:
@@ -75,4 +107,4 @@ async def to_docs(_call: Call) -> web.StreamResponse:
 def _described() -> dict[str, Any]:
     from mem_search.http.routes import ROUTES  # the map names this handler
 
-    return openapi.describe(ROUTES)
+    return document.describe(ROUTES)

@@ -13,11 +13,10 @@ from mem_search import records as kinds
 from mem_search.citations import bibliography, csl
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
-from mem_search.http.parameters import Seen, also
+from mem_search.http.core.parameter_types import RefName, TimeZone, Zone, split
+from mem_search.http.core.parameters import Seen, also
+from mem_search.http.core.routing import Call
 from mem_search.http.records import MOST
-from mem_search.http.routing import Call
-from mem_search.http.timezones import Zone
-from mem_search.http.values import RefName, TimeZone, split
 from mem_search.model import Record, Ref
 from mem_search.storage.sqlite import whole
 

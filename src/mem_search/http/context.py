@@ -7,13 +7,13 @@ from dataclasses import replace
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.parameters import OfPlatform, Seen, budget
-from mem_search.http.replies import text_reply
-from mem_search.http.routing import Call
-from mem_search.http.values import Text
+from mem_search.http.core.parameter_types import Text
+from mem_search.http.core.parameters import OfPlatform, Seen, budget
+from mem_search.http.core.replies import text_reply
+from mem_search.http.core.routing import Call
 from mem_search.model import Filters, Record
 from mem_search.renderers import render_context
-from mem_search.renderers.budget import fits, most_that
+from mem_search.renderers.token_budget import fits, most_that
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.parameters import Seen, also
+from mem_search.http.core.parameter_types import Words
+from mem_search.http.core.parameters import Seen, also
+from mem_search.http.core.replies import json_reply, prefers_text, text_reply
+from mem_search.http.core.routing import Call
 from mem_search.http.records import find
-from mem_search.http.replies import json_reply, prefers_text, text_reply
-from mem_search.http.routing import Call
-from mem_search.http.values import Words
 from mem_search.model import Record, Ref
 from mem_search.renderers import View, render_related
 from mem_search.retrievers.graph import CloudEdge, CloudNode, GraphExpansion, KnowledgeCloud

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mem_search import sources
 from mem_search.errors import InputError, MissingField
-from mem_search.http import spool
-from mem_search.http.limits import check_jobs
-from mem_search.http.parameters import Parameters
-from mem_search.http.replies import json_reply
-from mem_search.http.routing import Call, Handler
+from mem_search.http.access.rate_limits import check_jobs
+from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call, Handler
+from mem_search.ingest import spool
 from mem_search.model import Location
 from mem_search.storage.sqlite.jobs import JobState
 from mem_search.text import dates

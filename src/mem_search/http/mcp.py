@@ -11,10 +11,10 @@ from typing import Final
 
 from aiohttp import web
 
-from mem_search.http.replies import JSON
-from mem_search.http.routing import Call
-from mem_search.mcp.contract import Asker
+from mem_search.http.core.replies import JSON
+from mem_search.http.core.routing import Call
 from mem_search.mcp.endpoint import Endpoint
+from mem_search.mcp.tool import Asker
 
 ENDPOINT: Final = web.AppKey("mcp", Endpoint)
 

@@ -8,18 +8,24 @@ from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import NotFound
-from mem_search.http.budgets import cost, first_that_fit, record_within
-from mem_search.http.parameters import Listed, Opened, budget
-from mem_search.http.reading import number_in_path
-from mem_search.http.replies import json_reply, prefers_text, text_reply
-from mem_search.http.routing import Call, Handler
-from mem_search.http.values import RefName, refused
+from mem_search.http.core.parameter_types import RefName, refused
+from mem_search.http.core.parameters import Listed, Opened, budget
+from mem_search.http.core.parsing import number_in_path
+from mem_search.http.core.replies import (
+    cost,
+    first_that_fit,
+    json_reply,
+    prefers_text,
+    record_within,
+    text_reply,
+)
+from mem_search.http.core.routing import Call, Handler
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.renderers import record_json, render_record
-from mem_search.renderers.budget import fitted_text
-from mem_search.search.opening import open_record
+from mem_search.renderers.token_budget import fitted_text
+from mem_search.search.timeline import open_record
 from mem_search.storage.sqlite import whole
-from mem_search.storage.sqlite.whole import Whole
+from mem_search.storage.sqlite.whole import RecordWithLinks
 
 MOST = 200
 _BIGGEST = 10**18
@@ -159,12 +165,12 @@ async def forget_ref(call: Call) -> web.StreamResponse:
     return await _forgotten(call, Ref.parse(call.request.match_info["ref"]))
 
 
-async def find(call: Call, ref: Ref, field: str = "ref") -> Whole:
+async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
     """The record among those the caller may see. Raises NotFound naming ``field``."""
     return await open_record(call.runtime.database, ref, field)
 
 
-async def _opened(call: Call, found: Whole) -> web.StreamResponse:
+async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     asked = call.asked(Opened)
     record, links = found
     wants_text = prefers_text(call.request.headers.get("Accept", ""))

@@ -1,29 +1,44 @@
 """The URL map: every operation of the worker, one line each."""
 
-# ruff: noqa: E501 - a route is a row of a table
 from __future__ import annotations
 
+# ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 
+# ruff: noqa: E501 - a route is a row of a table
 from mem_search.http import (
     about,
-    access,
     citations,
     context,
-    export,
+    exports,
     graph,
     jobs,
     mcp,
-    numbers,
     records,
+    research,
+    saved_searches,
+    scopes,
     search,
-    search_export,
+    search_jobs,
+    stats,
     suggest,
     timeline,
-    topics,
     viewer,
+    webhooks,
 )
-from mem_search.http.parameters import (
+from mem_search.http import universal as v1_mcp
+from mem_search.http import universal as v1_search
+from mem_search.http.access import tokens
+from mem_search.http.core.paging import (
+    ExportParameters,
+    JobsListing,
+    Listing,
+    NotificationsListing,
+    OperationsListing,
+    ReplayParameters,
+    SessionReplayParameters,
+)
+from mem_search.http.core.parameters import (
     ByConcept,
     ByFile,
     ByType,
@@ -33,22 +48,60 @@ from mem_search.http.parameters import (
     Opened,
     SearchParameters,
 )
-from mem_search.http.routing import Route
-from mem_search.http.v1 import kept_shapes
-from mem_search.http.v1 import mcp as v1_mcp
-from mem_search.http.v1 import search as v1_search
-from mem_search.http.v1.models import McpFetchRequest, McpSearchRequest, UniversalSearchRequest
-from mem_search.http.v1.routes import REMEMBERED
-from mem_search.http.v1.shapes import (
+from mem_search.http.core.routing import Route
+from mem_search.http.saved_searches import SavedSearchBody, SavedSearchPlan
+from mem_search.http.schemas import stored
+from mem_search.http.schemas import stored as shapes
+from mem_search.http.schemas.universal import (
     McpFetchResponse,
     McpSearchResponse,
     UniversalSearchResponse,
 )
-from mem_search.http.v2 import hybrid, vector
-from mem_search.http.v2.models import HybridBody, VectorBody
-from mem_search.http.v2.stats import search_stats
+from mem_search.http.schemas.universal_requests import (
+    McpFetchRequest,
+    McpSearchRequest,
+    UniversalSearchRequest,
+)
+from mem_search.http.scopes import ScopeBody
+from mem_search.http.stats import search_stats
+from mem_search.http.weighted import hybrid, vector
+from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.model import Kind
 from mem_search.records import KINDS
+
+GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
+CREATED = 201
+
+# fmt: off
+REMEMBERED = (
+    GET("/api/v1/search/jobs", search_jobs.newest, "Searches in the background", "research", JobsListing, answers=shapes.SearchJobs),
+    GET("/api/v1/search/jobs/{id}", search_jobs.one, "One search in the background, with its result", "research", answers=shapes.SearchJobResult),
+    POST("/api/v1/search/jobs/{id}/cancel", search_jobs.cancel, "End a search in the background", "research", write=True, answers=shapes.SearchJobResult, refuses=(409,)),
+    DELETE("/api/v1/search/jobs/{id}", search_jobs.delete, "End a search in the background, or forget it", "research", write=True, answers=shapes.EndedOrDeleted, refuses=(409,)),
+    GET("/api/v1/search/operations", research.listed, "Steps of research, newest first", "research", OperationsListing, answers=shapes.ResearchSteps),
+    GET("/api/v1/search/operations/{id}", research.one, "One step of research, whole", "research", answers=shapes.WholeStep),
+    POST("/api/v1/search/operations/{id}/replay", research.replay, "Do a step again and tell what differs", "research", ReplayParameters, research=True, answers=shapes.Replayed, refuses=(409,)),
+    GET("/api/v1/search/sessions", research.sessions, "Research sessions, last active first", "research", Listing, answers=shapes.ResearchSessions),
+    GET("/api/v1/search/sessions/{id}", research.session, "A research session as trees", "research", answers=shapes.SessionTree),
+    POST("/api/v1/search/sessions/{id}/replay", research.replay_session, "Do all steps of a session again", "research", SessionReplayParameters, answers=shapes.ReplayedSession, refuses=(429,)),
+    GET("/api/v1/search/sessions/{id}/export", research.export, "A session with its citations", "research", ExportParameters, replies=("text/markdown",), answers=shapes.ExportedSession),
+    DELETE("/api/v1/search/sessions/{id}", research.forget, "Forget a research session", "research", write=True, answers=shapes.Deleted),
+    GET("/api/v1/saved-searches", saved_searches.listed, "Saved searches", "saved", answers=shapes.SavedSearches),
+    POST("/api/v1/saved-searches", saved_searches.create, "Save a search", "saved", body=SavedSearchBody, write=True, status=CREATED, answers=shapes.SavedSearch, refuses=(409,)),
+    GET("/api/v1/saved-searches/{name}", saved_searches.one, "One saved search", "saved", answers=shapes.SavedSearch),
+    PUT("/api/v1/saved-searches/{name}", saved_searches.change, "Change a saved search", "saved", body=SavedSearchPlan, write=True, answers=shapes.SavedSearch),
+    DELETE("/api/v1/saved-searches/{name}", saved_searches.remove, "Forget a saved search", "saved", write=True, answers=shapes.Deleted),
+    POST("/api/v1/saved-searches/{name}/run", saved_searches.run, "Run a saved search now", "saved", write=True, answers=shapes.SavedSearchRun, refuses=(429,)),
+    GET("/api/v1/notifications", saved_searches.inbox, "What saved searches have told", "saved", NotificationsListing, answers=shapes.Notifications),
+    POST("/api/v1/notifications/{number}/read", saved_searches.read, "Mark a notification as read", "saved", write=True, answers=shapes.Notification),
+    DELETE("/api/v1/notifications/{number}", saved_searches.dismiss, "Delete a notification", "saved", write=True, answers=shapes.Deleted),
+    GET("/api/v1/scopes", scopes.listed, "Scopes: filters with a name", "saved", answers=shapes.Scopes),
+    GET("/api/v1/scopes/{name}", scopes.one, "One scope", "saved", answers=shapes.Scope),
+    PUT("/api/v1/scopes/{name}", scopes.put, "Keep a scope", "saved", body=ScopeBody, write=True, answers=shapes.Scope),
+    DELETE("/api/v1/scopes/{name}", scopes.remove, "Delete a scope", "saved", write=True, answers=shapes.Deleted),
+    GET("/api/v1/webhooks/secret", webhooks.secret, "The secret that webhooks are signed with", "saved", write=True, answers=shapes.WebhookSecret),
+)
+# fmt: on
 
 GET, POST, DELETE = (partial(Route, method) for method in ("GET", "POST", "DELETE"))
 ACCEPTED = 202
@@ -64,9 +117,9 @@ SEARCH = (
     GET("/api/search/by-concept", search.filtered, "What has a concept", "search", ByConcept),
     GET("/api/search/by-file", search.filtered, "What touched a file", "search", ByFile),
     GET("/api/search/by-type", search.filtered, "Observations of a type", "search", ByType),
-    GET("/api/decisions", topics.about(topics.DECISIONS), "Decisions", "search", KindParameters),
-    GET("/api/changes", topics.about(topics.CHANGES), "Changes", "search", KindParameters),
-    GET("/api/how-it-works", topics.about(topics.HOW_IT_WORKS), "How things work", "search", KindParameters),
+    GET("/api/decisions", search.about(search.DECISIONS), "Decisions", "search", KindParameters),
+    GET("/api/changes", search.about(search.CHANGES), "Changes", "search", KindParameters),
+    GET("/api/how-it-works", search.about(search.HOW_IT_WORKS), "How things work", "search", KindParameters),
     GET("/api/search/related", suggest.related, "Further searches beside a question", "suggest", suggest.RelatedParameters),
     GET("/api/search/popular", suggest.popular, "What is asked most often", "suggest", suggest.LogParameters),
     GET("/api/search/zero-results", suggest.zero_results, "What was asked in vain", "suggest", suggest.LogParameters),
@@ -77,8 +130,8 @@ SEARCH = (
 )
 UNIVERSAL = (
     POST(UNIVERSAL_PATH, v1_search.search, "Search everything, with citations", "universal", body=UniversalSearchRequest, answers=UniversalSearchResponse, refuses=(404, 409)),
-    POST("/api/v1/mcp/search", v1_mcp.search, "Search as research agents do", "universal", body=McpSearchRequest, answers=McpSearchResponse),
-    POST("/api/v1/mcp/fetch", v1_mcp.fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse, refuses=(404, 409)),
+    POST("/api/v1/mcp/search", v1_mcp.agent_search, "Search as research agents do", "universal", body=McpSearchRequest, answers=McpSearchResponse),
+    POST("/api/v1/mcp/fetch", v1_mcp.agent_fetch, "One whole record with its citation", "universal", body=McpFetchRequest, answers=McpFetchResponse, refuses=(404, 409)),
     GET("/v/{ref}", viewer.view, "A record as a page to read", "universal", reply="text/html"),
 )
 WEIGHTED = (
@@ -114,7 +167,7 @@ INTAKE = (
     POST("/api/unfollow", jobs.unfollow, "Look at a place no more", "intake", body=jobs.UnfollowBody, write=True, only="person", refuses=(404,)),
     POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
     POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", jobs.UploadParameters, body_type=jobs.NDJSON, write=True, status=ACCEPTED, refuses=(429,)),
-    GET("/api/export", export.export, "All records, one a line", "intake", export.ExportParameters, write=True, reply=jobs.NDJSON),
+    GET("/api/export", exports.export_records, "All records, one a line", "intake", exports.ExportParameters, write=True, reply=jobs.NDJSON),
     GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
     GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Stop a job", "intake", write=True, refuses=(409,)),
@@ -122,20 +175,20 @@ INTAKE = (
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Fill the vector index anew", "intake", write=True, only="person", status=ACCEPTED, refuses=(429,)),
 )
 ACCESS = (
-    POST("/api/v1/tokens", access.create_token, "Make a token", "access", body=access.TokenBody, write=True, only="home", status=201, answers=kept_shapes.NewToken, refuses=(409,)),
-    GET("/api/v1/tokens", access.tokens, "The tokens given out", "access", write=True, only="home", answers=kept_shapes.GivenTokens),
-    DELETE("/api/v1/tokens/{name}", access.revoke_token, "Revoke a token", "access", write=True, only="home", answers=kept_shapes.RevokedToken),
-    GET("/api/v1/users", access.users, "Users with a store of their own", "access", write=True, only="home", answers=kept_shapes.KnownUsers),
-    DELETE("/api/v1/users/{name}", access.remove_user, "Remove a user and all that they stored", "access", write=True, only="home", answers=kept_shapes.RemovedUser, refuses=(409,)),
+    POST("/api/v1/tokens", tokens.create_token, "Make a token", "access", body=tokens.TokenBody, write=True, only="home", status=201, answers=stored.NewToken, refuses=(409,)),
+    GET("/api/v1/tokens", tokens.tokens, "The tokens given out", "access", write=True, only="home", answers=stored.GivenTokens),
+    DELETE("/api/v1/tokens/{name}", tokens.revoke_token, "Revoke a token", "access", write=True, only="home", answers=stored.RevokedToken),
+    GET("/api/v1/users", tokens.users, "Users with a store of their own", "access", write=True, only="home", answers=stored.KnownUsers),
+    DELETE("/api/v1/users/{name}", tokens.remove_user, "Remove a user and all that they stored", "access", write=True, only="home", answers=stored.RemovedUser, refuses=(409,)),
 )
 ABOUT = (
     GET("/health", about.health, "Alive", "about", early=True),
     GET("/api/health", about.api_health, "Who answers here", "about", early=True),
     GET("/api/readiness", about.readiness, "Whether searches are answered", "about", early=True),
     GET("/api/version", about.version, "The version", "about", early=True),
-    GET("/api/projects", numbers.projects, "Projects", "about", OfPlatform),
-    GET("/api/stats", numbers.totals, "What is stored and indexed", "about"),
-    GET("/api/ledger", numbers.ledger, "What became of each item a source saw", "about", numbers.LedgerParameters),
+    GET("/api/projects", stats.projects, "Projects", "about", OfPlatform),
+    GET("/api/stats", stats.totals, "What is stored and indexed", "about"),
+    GET("/api/ledger", stats.ledger, "What became of each item a source saw", "about", stats.LedgerParameters),
     GET("/openapi.json", about.openapi_json, "This API as OpenAPI 3.1", "about", early=True),
     GET("/docs", about.docs, "The operations on one page", "about", early=True, reply="text/html"),
     POST("/mcp", mcp.answer, "MCP, streamable HTTP", "mcp", waits=True, is_rest=False),
@@ -144,7 +197,7 @@ ABOUT = (
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, reply="text/plain", replies=citations.CONTENT_TYPES, refuses=(404,)),
     POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, reply="text/plain", replies=citations.CONTENT_TYPES, refuses=(404,)),
-    GET("/api/search/export", search_export.export, "Results of a search as a file", "citations", search_export.SearchExportParameters, reply="text/csv", replies=search_export.CONTENT_TYPES),
+    GET("/api/search/export", exports.export_results, "Results of a search as a file", "citations", exports.SearchExportParameters, reply="text/csv", replies=exports.CONTENT_TYPES),
 )
 # fmt: on
 ROUTES: tuple[Route, ...] = (

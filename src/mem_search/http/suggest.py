@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.parameters import Narrowed, Parameters, Seen, also
-from mem_search.http.replies import json_reply, prefers_text, text_reply
-from mem_search.http.routing import Call
-from mem_search.http.values import Start, Text
+from mem_search.http.core.parameter_types import Start, Text
+from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
+from mem_search.http.core.replies import json_reply, prefers_text, text_reply
+from mem_search.http.core.routing import Call
 from mem_search.model import SearchQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Connection

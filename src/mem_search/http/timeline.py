@@ -9,17 +9,17 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField
-from mem_search.http import budgets
-from mem_search.http.limits import admit
-from mem_search.http.parameters import Format, Narrowed, also, budget
-from mem_search.http.replies import dumps, json_reply, page_reply, text_reply
-from mem_search.http.routing import Call
-from mem_search.http.values import Kinds, Text
+from mem_search.http.access.rate_limits import admit
+from mem_search.http.core import replies
+from mem_search.http.core.parameter_types import Kinds, Text
+from mem_search.http.core.parameters import Format, Narrowed, also, budget
+from mem_search.http.core.replies import dumps, json_reply, page_reply, text_reply
+from mem_search.http.core.routing import Call
 from mem_search.model import Page, Record, SearchQuery, SearchReport
 from mem_search.renderers import record_json, render_record, render_timeline
 from mem_search.renderers.full import RULE
 from mem_search.renderers.json import report_json
-from mem_search.search.around import Anchor, around, find_anchor
+from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 
 class AroundParameters(Narrowed):
@@ -110,7 +110,7 @@ async def _around(
     call: Call, asked: AroundParameters, anchor: Anchor, report: SearchReport | None = None
 ) -> web.StreamResponse:
     """The timeline; ``report`` is how the search went that found the anchor."""
-    found = await around(
+    found = await records_around(
         call.runtime.database,
         anchor,
         asked.depth_before,
@@ -126,7 +126,7 @@ async def _around(
             return RULE.join(render_record(record, view) for record in some)
         return render_timeline(some, anchor.record, view)
 
-    seen = budgets.around(found.records, found.place, written, asked.max_tokens)
+    seen = replies.around(found.records, found.place, written, asked.max_tokens)
     beside: dict[str, Any] = {"anchor": str(anchor), "total": len(found.records)} | (
         {"note": seen.note} if seen.note else {}
     )
@@ -134,5 +134,5 @@ async def _around(
         beside = call.flagged({**beside, "search": report_json(report)})
     if asked.format == "json":
         said = [record_json(record) for record in seen.records]
-        return json_reply({**beside, "records": said, "tokens_used": budgets.cost(said)})
+        return json_reply({**beside, "records": said, "tokens_used": replies.cost(said)})
     return text_reply(call.request, seen.text, **beside)

@@ -11,13 +11,13 @@ from html import escape
 from aiohttp import web
 
 from mem_search import records as kinds
-from mem_search.http import html
+from mem_search.http.core import html
+from mem_search.http.core.replies import JSON, json_reply, prefers
+from mem_search.http.core.routing import Call
 from mem_search.http.records import find
-from mem_search.http.replies import JSON, json_reply, prefers
-from mem_search.http.routing import Call
 from mem_search.model import Citation, Record, Ref
 from mem_search.renderers import View, record_json
-from mem_search.renderers.words import harmless
+from mem_search.renderers.safe_text import harmless
 
 _STYLE = """
 body { font: 16px/1.6 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem;

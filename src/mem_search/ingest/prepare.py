@@ -7,6 +7,7 @@ the full-text index, the model or a log.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,40 @@ from mem_search import records
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
 from mem_search.storage.sqlite.records import Prepared, content_hash
-from mem_search.text import code, passages, words
+from mem_search.text import passages, words
 from mem_search.text.redaction import redact
 from mem_search.text.sketch import sketch
+
+SAMPLE = 4000
+"""Characters looked at: the head of a text tells what it is."""
+
+LEAST_SHARE = 0.2
+"""Share of lines that look like code; prose with a snippet in it stays prose."""
+
+_CODE_LINE = re.compile(
+    r"""^\s*(?:
+        (?:async\s+)?(?:def|class|fn|func|function|struct|impl|interface|enum|trait|module)\s+\w
+        | (?:import|from|use|package|namespace|\#include|\#define|using|require)\b[^.!?]*$
+        | (?:public|private|protected|static|const|let|var|export|pub)\s+\w
+        | (?:return|raise|throw|yield|await|assert|del|echo|local)\b.*[^.!?]$
+        | (?:if|elif|else|for|while|with|try|except|switch|case|match)\b.*[:{]\s*$
+        | [\w.\[\]'", ]{1,60}(?:[-+*/|&%]|:\ ?[\w.\[\]]{1,40}\ )?=[^=]
+        | [\w.]+\(
+        | @\w[\w.]*(?:\(.*)?$
+        | .*[{};]\s*$
+        | [)\]}]+[,;]?\s*$
+        | (?:\#|//)\s*\w.*
+    )""",
+    re.VERBOSE,
+)
+
+
+def is_code(text: str) -> bool:
+    """Whether ``text`` is source code: enough of its lines look like statements."""
+    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()]
+    if not lines:
+        return False
+    return sum(bool(_CODE_LINE.match(line[:160])) for line in lines) >= LEAST_SHARE * len(lines)
 
 
 def prepare(draft: Draft) -> Prepared:
@@ -25,7 +57,7 @@ def prepare(draft: Draft) -> Prepared:
     kind = records.by_name(draft.kind)
     draft = kind.compose(redacted(draft))
     facets = tuple(kind.facets(draft))
-    source_code = draft.kind == "file" and code.is_code(draft.text)
+    source_code = draft.kind == "file" and is_code(draft.text)
     names = names_of(draft, facets)
     cut = passages.cut(draft.text, "code" if source_code else "content")
     texts = [draft.text[passage.start : passage.end] for passage in cut]

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from mem_search.errors import InputError, NotFound
-from mem_search.mcp.contract import Asker
+from mem_search.mcp.tool import Asker
 from mem_search.model import Filters, Record, Ref
 from mem_search.renderers import render_record
-from mem_search.search.opening import open_record
+from mem_search.search.timeline import open_record
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection
 

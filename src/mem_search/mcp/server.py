@@ -18,9 +18,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 import mem_search
 from mem_search.errors import MemSearchError, NotFound
 from mem_search.mcp import resources
-from mem_search.mcp.calling import Outcome, call
-from mem_search.mcp.contract import Asker, Tool
-from mem_search.mcp.schemas import input_schema
+from mem_search.mcp.argument_types import input_schema
+from mem_search.mcp.tool import Asker, Outcome, Tool, call
 from mem_search.mcp.tools import TOOLS
 
 ASKER: Final = "mem_search.asker"
@@ -85,7 +84,7 @@ def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
 def manager(server: Server[Any]) -> StreamableHTTPSessionManager:
     """One POST in, one JSON reply out, nothing kept in between.
 
-    Host and Origin have been checked before (``http/guard.py``).
+    Host and Origin have been checked before (``http/access/origin.py``).
     """
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 

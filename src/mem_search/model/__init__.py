@@ -6,18 +6,18 @@ Times are integers: milliseconds since 1970-01-01T00:00:00Z. The glossary is doc
 
 from __future__ import annotations
 
-from mem_search.model.answers import (
-    NO_SCORES,
-    Analyzed,
-    FoundDate,
-    Hit,
-    LegReport,
-    Page,
-    Result,
-    SearchReport,
-    Snippet,
+from mem_search.model.ingest import Batch, LedgerEntry, Location
+from mem_search.model.records import (
+    KINDS,
+    Citation,
+    Draft,
+    Kind,
+    Link,
+    Passage,
+    Record,
+    Ref,
 )
-from mem_search.model.questions import (
+from mem_search.model.requests import (
     AllOf,
     AnyOf,
     Boost,
@@ -31,20 +31,16 @@ from mem_search.model.questions import (
     SearchQuery,
     Term,
 )
-from mem_search.model.reading import (
-    Batch,
-    LedgerEntry,
-    Location,
-)
-from mem_search.model.records import (
-    KINDS,
-    Citation,
-    Draft,
-    Kind,
-    Link,
-    Passage,
-    Record,
-    Ref,
+from mem_search.model.results import (
+    NO_SCORES,
+    Analyzed,
+    FoundDate,
+    Hit,
+    LegReport,
+    Page,
+    Result,
+    SearchReport,
+    Snippet,
 )
 
 __all__ = [

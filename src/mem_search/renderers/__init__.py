@@ -10,15 +10,15 @@ from typing import Protocol
 
 from mem_search.errors import InputError
 from mem_search.model import Page, Result
-from mem_search.renderers.budget import Fitted, fits, fitted_listing
 from mem_search.renderers.context import render_context
 from mem_search.renderers.full import Full, render_record
 from mem_search.renderers.index import Index
 from mem_search.renderers.json import record_json, to_json
 from mem_search.renderers.related import render_related
 from mem_search.renderers.timeline import render_timeline
+from mem_search.renderers.token_budget import Fitted, fits, fitted_listing
 from mem_search.renderers.view import View
-from mem_search.text import tokens
+from mem_search.text import token_count
 
 __all__ = [
     "RENDERERS",
@@ -75,8 +75,8 @@ def fitted(
     renderer = _by_name(format)
     text = renderer.render(page, view, title=title)
     if max_tokens is None or fits(text, max_tokens) or not page.results:
-        text = text if max_tokens is None else tokens.cut(text, max_tokens)
-        return Fitted(text, page, tokens.count(text))
+        text = text if max_tokens is None else token_count.cut(text, max_tokens)
+        return Fitted(text, page, token_count.count(text))
     return fitted_listing(
         page,
         renderer.entry,

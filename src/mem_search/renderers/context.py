@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mem_search.model import Record
 from mem_search.renderers.line import index_line
+from mem_search.renderers.safe_text import cut, one_line
 from mem_search.renderers.view import View
-from mem_search.renderers.words import cut, one_line
 
 _TAG = "recalled-memory"
 _TAG_LIKE = re.compile(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)

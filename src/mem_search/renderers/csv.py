@@ -13,7 +13,7 @@ from typing import Any
 
 from mem_search.model import Page
 from mem_search.renderers.json import to_json
-from mem_search.renderers.words import one_line
+from mem_search.renderers.safe_text import one_line
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",

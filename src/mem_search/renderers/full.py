@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mem_search.model import Link, Page, Record, Ref, Result
-from mem_search.renderers.account import heading, notes, paging
+from mem_search.renderers.header import heading, notes, paging
 from mem_search.renderers.index import advice
-from mem_search.renderers.line import name_of
+from mem_search.renderers.line import explanation, name_of, told
+from mem_search.renderers.safe_text import harmless, one_line
 from mem_search.renderers.view import View
-from mem_search.renderers.why import explanation, told
-from mem_search.renderers.words import harmless, one_line
 
 RULE = "\n\n---\n\n"
 

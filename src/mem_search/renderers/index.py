@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from mem_search.model import Page, Result
-from mem_search.renderers.account import described, heading, notes, paging
-from mem_search.renderers.line import index_line
+from mem_search.renderers.header import described, heading, notes, paging
+from mem_search.renderers.line import explanation, index_line
 from mem_search.renderers.view import View
-from mem_search.renderers.why import explanation
 
 
 class Index:

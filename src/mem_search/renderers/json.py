@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from mem_search.model import Analyzed, Link, Page, Record, Result, SearchReport, Snippet
-from mem_search.renderers.words import cut
+from mem_search.renderers.safe_text import cut
 from mem_search.text import dates
 
 _TITLE_LENGTH = 100

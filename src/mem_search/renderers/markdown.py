@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from mem_search.model import Page, Record, Result
-from mem_search.renderers.account import heading, notes, paging
+from mem_search.renderers.header import heading, notes, paging
+from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.universal import url_of
 from mem_search.renderers.view import View
-from mem_search.renderers.words import one_line
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")

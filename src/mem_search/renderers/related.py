@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from mem_search.model import Record, Ref
 from mem_search.renderers.line import index_line, name_of
+from mem_search.renderers.safe_text import cut
 from mem_search.renderers.view import View
-from mem_search.renderers.words import cut
 
 _RELATIONS_SHOWN = 2
 _RELATION_LENGTH = 40

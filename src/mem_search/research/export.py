@@ -3,17 +3,159 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Any, Literal
 
 from mem_search.citations import bibliography, csl
 from mem_search.model import Citation, Record, Ref
-from mem_search.renderers.research_export import Export, Source
-from mem_search.renderers.universal import url_of
+from mem_search.renderers.safe_text import cut
+from mem_search.renderers.universal import citation_json, url_of
+from mem_search.research.json import whole_operation_json
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.operations import Operation
+from mem_search.text import dates
+
+_LONGEST = 1_000
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a ref cites now; ``citation`` None when the record is gone.
+
+    ``reference`` is the citation written in a style.
+    """
+
+    ref: str
+    digest: str
+    citation: Citation | None
+    url: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A session with everything that its operations found."""
+
+    session_id: str
+    exported_at: int
+    operations: Sequence[Operation]
+    sources: Mapping[str, Source]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """ref → its number in the list of sources, in the order they were first found."""
+        found = (seen.ref for operation in self.operations for seen in operation.results)
+        return {ref: number for number, ref in enumerate(dict.fromkeys(found), start=1)}
+
+    def state(self, ref: str) -> Literal["same", "changed", "gone"]:
+        """Whether the record is what it was when it was last found."""
+        source = self.sources[ref]
+        if source.citation is None:
+            return "gone"
+        digests = [s.digest for o in self.operations for s in o.results if s.ref == ref]
+        return "same" if digests[-1] == source.digest else "changed"
+
+
+def export_json(export: Export) -> dict[str, Any]:
+    """The session, its operations whole and in order, and the numbered sources."""
+    return {
+        "session_id": export.session_id,
+        "exported_at": dates.iso(export.exported_at),
+        "operations": [whole_operation_json(operation) for operation in export.operations],
+        "sources": [_source_json(export, ref, n) for ref, n in export.numbers.items()],
+    }
+
+
+def export_markdown(export: Export) -> str:
+    """The same for people: the questions as an outline with what they found, then the sources."""
+    first, last = export.operations[0], export.operations[-1]
+    count = len(export.operations)
+    lines = [
+        f"# Research session {_plain(export.session_id)}",
+        "",
+        f"{count} operation{'s' if count != 1 else ''}, {dates.iso(first.created_at)} to"
+        f" {dates.iso(last.created_at)}; exported {dates.iso(export.exported_at)}.",
+        "",
+        "## Operations",
+        "",
+        *_outline(export),
+        "",
+        "## Sources",
+        "",
+        *(_cited(export, ref, number) for ref, number in export.numbers.items()),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _source_json(export: Export, ref: str, number: int) -> dict[str, Any]:
+    source = export.sources[ref]
+    return {
+        "number": number,
+        "id": f"local:{ref}",
+        "title": source.citation.source_title if source.citation else None,
+        "url": source.url or None,
+        "state": export.state(ref),
+        "content_hash": source.digest or None,
+        "reference": source.reference or None,
+        "citation": citation_json(source.citation) if source.citation else None,
+        "found_by": [
+            operation.id
+            for operation in export.operations
+            if any(seen.ref == ref for seen in operation.results)
+        ],
+    }
+
+
+def _outline(export: Export) -> Iterator[str]:
+    numbers = export.numbers
+    depths: dict[str, int] = {}
+    for operation in _by_chain(export.operations):
+        depth = depths.get(operation.parent_id or "", -1) + 1
+        depths[operation.id] = depth
+        indent = "  " * depth
+        mode = operation.request.get("search", {}).get("search_type", "keyword")
+        how = "" if operation.type == "fetch" else f", {mode}"
+        found = f"{len(operation.results)} of {operation.total_count}"
+        yield (
+            f"{indent}- {operation.type}{how}: **{_plain(operation.query)}**"
+            f" ({found}, {operation.took_ms:.0f} ms, {dates.iso(operation.created_at)})"
+        )
+        if operation.results:
+            cited = " ".join(f"[{numbers[seen.ref]}]" for seen in operation.results)
+            yield f"{indent}  {cited}"
+
+
+def _by_chain(operations: Sequence[Operation]) -> Iterator[Operation]:
+    """Each operation followed by its followers: the order of an outline."""
+    ids = {operation.id for operation in operations}
+    followers: dict[str, list[Operation]] = {}
+    for operation in operations:
+        parent = operation.parent_id if operation.parent_id in ids else None
+        followers.setdefault(parent or "", []).append(operation)
+    waiting = list(reversed(followers.get("", [])))
+    while waiting:
+        operation = waiting.pop()
+        yield operation
+        waiting += reversed(followers.get(operation.id, []))
+
+
+def _cited(export: Export, ref: str, number: int) -> str:
+    source, state = export.sources[ref], export.state(ref)
+    if source.citation is None:
+        return f"{number}. `local:{ref}` (forgotten or deleted since)"
+    since = " (changed since)" if state == "changed" else ""
+    return f"{number}. {_plain(cut(source.reference, _LONGEST))} `local:{ref}`{since}"
+
+
+def _plain(text: str) -> str:
+    """On one line, with nothing in it that Markdown would take for itself."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 async def export(

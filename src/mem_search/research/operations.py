@@ -9,17 +9,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from mem_search import __version__
+from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.model import Record
 from mem_search.renderers.json import report_json
-from mem_search.renderers.research import operation_json
-from mem_search.research.chains import Place, place
+from mem_search.research.json import operation_json
 from mem_search.research.requests import Asked, dump
-from mem_search.search.asking import ms
+from mem_search.search.legs import ms
 from mem_search.search.universal import MOST_OPERATIONS, UniversalPage, UniversalQuery
 from mem_search.search.universal_search import UniversalSearch
 from mem_search.storage.sqlite import operations
@@ -27,6 +27,45 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.operations import IndexState, Operation, Seen
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.redaction import redact
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``session_id`` is never empty; ``parent_id`` None begins a chain."""
+
+    session_id: str
+    parent_id: str | None = None
+
+
+async def place(database: Database, session_id: str, parent_id: str, most: int) -> Place:
+    """Where the next operation goes; a session without a name gets one.
+
+    Without ``session_id`` it goes to the parent's session. Raises NotFound for a parent that
+    there is not, InputError for one of another session, Conflict when the chain has ``most``
+    operations already; each names its field.
+    """
+    if not parent_id:
+        return Place(session_id or str(uuid.uuid4()))
+    parent = await database.read(operations.get, parent_id)
+    if parent is None:
+        raise NotFound(
+            f"no operation {parent_id[:60]!r}; GET /api/v1/search/operations lists them",
+            field="parent_operation_id",
+        )
+    if session_id and parent.session_id != session_id:
+        raise InputError(
+            f"operation {parent_id} belongs to session {parent.session_id};"
+            " name that one, or leave session_id out",
+            field="parent_operation_id",
+        )
+    length = await database.read(operations.chain_length, parent_id)
+    if length >= most:
+        raise Conflict(
+            f"the chain has {length} operations and max_operations is {most};"
+            " begin a new chain, or allow more",
+            field="max_operations",
+        )
+    return Place(parent.session_id, parent_id)
 
 
 class Research:

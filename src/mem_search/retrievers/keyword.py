@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from mem_search.contracts import Question
 from mem_search.model import KINDS, Filters
-from mem_search.rankings import Matches, Numbers, Ranking, Values
+from mem_search.model.rankings import Matches, Numbers, Ranking, Values
 from mem_search.storage.sqlite import fulltext
-from mem_search.storage.sqlite.columns import Columns, RecordColumns
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filter_masks import passes
 from mem_search.storage.sqlite.fulltext import Passages, Scores
-from mem_search.storage.sqlite.owners import Owners, PassageOwners
-from mem_search.storage.sqlite.passing import passing
+from mem_search.storage.sqlite.passage_map import PassageMap, PassageMapCache
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumns
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.words import match_expression
 
@@ -42,7 +42,7 @@ class KeywordRetriever:
         self,
         database: Database,
         corpus: Callable[[], Awaitable[Corpus]],
-        owners: PassageOwners,
+        owners: PassageMapCache,
         columns: RecordColumns,
     ) -> None:
         self._database = database
@@ -87,7 +87,7 @@ class KeywordRetriever:
         """Matching passages of the records that pass the filters, with their scores."""
         matched = fulltext.matched(connection, expression)
         owners = self._owners.within(connection, int(matched.max(initial=0)))
-        mask = passing(connection, columns, filters, owners.records[matched])
+        mask = passes(connection, columns, filters, owners.records[matched])
         if mask.sum() < FEW * len(matched):
             return fulltext.among(connection, expression, matched[mask])
         passages, scores = fulltext.scores(connection, expression)
@@ -114,7 +114,7 @@ class KeywordRetriever:
         """Words are matched as they are."""
 
 
-def corrected(passages: Passages, scores: Scores, owners: Owners, corpus: Corpus) -> Scores:
+def corrected(passages: Passages, scores: Scores, owners: PassageMap, corpus: Corpus) -> Scores:
     """Scores of the passages with the length correction of chat turns applied."""
     kinds = owners.kinds[passages]
     corrected = scores

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from functools import partial
 
 import numpy as np
@@ -20,15 +21,46 @@ from numpy.typing import NDArray
 from mem_search.contracts import Embedder, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
-from mem_search.rankings import Numbers, Ranking, Values
-from mem_search.retrievers.questions import QuestionVectors
-from mem_search.retrievers.scan import LEG, Scan, ranking
-from mem_search.storage.sqlite import outbox, places
-from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.retrievers.exact_scan import LEG, Scan, ranking
+from mem_search.storage.sqlite import outbox, passage_spans
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.owners import Best, PassageOwners
+from mem_search.storage.sqlite.passage_map import BestPassages, PassageMapCache
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
+
+REMEMBERED = 64
+"""Questions whose vectors are kept."""
+
+
+class QuestionVectors:
+    """Blocking and thread-safe; whoever asks for a question that is being embedded waits."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._recent: dict[str, Future[Vectors]] = {}
+        self._lock = threading.Lock()
+
+    def vector(self, text: str) -> Vectors:
+        """Shape (1, dimensions). Raises ModelUnavailable."""
+        with self._lock:
+            known = self._recent.get(text)
+            if known is None:
+                own = self._recent[text] = Future()
+                while len(self._recent) > REMEMBERED:
+                    del self._recent[next(iter(self._recent))]
+        if known is not None:
+            return known.result()
+        try:
+            own.set_result(self._embedder.embed([text]))
+        except BaseException as error:
+            own.set_exception(error)
+            with self._lock:
+                self._recent.pop(text, None)
+            raise
+        return own.result()
+
 
 OVERFETCH = 2
 """Entries asked of the index for each record wanted: passages and halves share records."""
@@ -69,7 +101,7 @@ class VectorRetriever:
         rows: VectorRows,
         executor: Executor,
         corpus: Callable[[], Awaitable[Corpus]],
-        owners: PassageOwners,
+        owners: PassageMapCache,
         columns: RecordColumns,
         *,
         scans: bool = False,
@@ -101,7 +133,7 @@ class VectorRetriever:
         records: Numbers,
     ) -> Values:
         """Exact, from the stored vectors; a record that has none yet has no score."""
-        owners, passages = places.of_records(connection, records)
+        owners, passages = passage_spans.of_records(connection, records)
         query = self._questions.vector(question.text)
         cosines = self._rows.cosines(connection, query, passages)
         order = np.argsort(records)
@@ -158,7 +190,7 @@ class VectorRetriever:
                     return await self._with_rare(text, found, filters, depth)
         return await self._scan.among(await self._vector(text), passages, depth, away=away)
 
-    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> Best:
+    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> BestPassages:
         """The nearest ``k`` of the index, and exactly what is not in it yet.
 
         Raises IndexUnavailable when it is away or empty, or when too much is not in it.
@@ -178,7 +210,7 @@ class VectorRetriever:
             np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
         )
 
-    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> Best:
+    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> BestPassages:
         """The nearest among ``passing``. Raises IndexUnavailable."""
         entries = await self._index.query(partial(self._questions.vector, text), k)
         if not entries:
@@ -192,7 +224,9 @@ class VectorRetriever:
         owners = await self._owners.up_to(int(passages.max(initial=0)))
         return owners.best(passages, near)
 
-    async def _with_rare(self, text: str, found: Best, filters: Filters, depth: int) -> Ranking:
+    async def _with_rare(
+        self, text: str, found: BestPassages, filters: Filters, depth: int
+    ) -> Ranking:
         """What was found, and the nearest of rare kinds: a frequent one hides them."""
         owners = await self._owners.up_to(int(found.passages.max(initial=0)))
         shown = set(owners.kinds[found.passages].tolist())

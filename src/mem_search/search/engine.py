@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MissingField, Unavailable
 from mem_search.model import Hit, LegReport, Page, Result, SearchQuery, SearchReport
-from mem_search.rankings import Ranking
-from mem_search.search.asking import Answer, ask_all, ms
+from mem_search.model.rankings import Ranking
 from mem_search.search.hydration import hydrate
-from mem_search.search.questions import understand
+from mem_search.search.legs import LegAnswer, ms, run_legs
+from mem_search.search.priority import SearchPriority
+from mem_search.search.query_understanding import understand_query
 from mem_search.search.relevance import Answered, rank
-from mem_search.search.right_of_way import RightOfWay
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.columns import RecordColumns
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
 
@@ -57,14 +57,14 @@ class Engine:
         corpus: Callable[[], Awaitable[Corpus]],
         columns: RecordColumns,
         kind_of: KindOf = plain_kind,
-        right_of_way: RightOfWay | None = None,
+        right_of_way: SearchPriority | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
         self._columns = columns
         self._kind_of = kind_of
-        self._right_of_way = right_of_way or RightOfWay()
+        self._right_of_way = right_of_way or SearchPriority()
 
     async def search(self, query: SearchQuery) -> Page:
         """Answer one search. Raises MissingField when there is neither a question nor a filter."""
@@ -75,7 +75,7 @@ class Engine:
         started = time.perf_counter()
         if not query.text.strip() and not query.filters:
             raise MissingField("give a query, or at least one filter", field="query")
-        question, analyzed = await understand(self._database, query, self._kind_of)
+        question, analyzed = await understand_query(self._database, query, self._kind_of)
         is_asked = bool(question.text.strip())
         found = await (self._rank if is_asked else self._browse)(query, question)
         corpus = await self._corpus()
@@ -111,7 +111,7 @@ class Engine:
     async def _rank(self, query: SearchQuery, question: Question) -> _Found:
         legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        answers = await ask_all(self._database, legs, question, depth)
+        answers = await run_legs(self._database, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
@@ -134,7 +134,7 @@ class Engine:
         )
 
     async def _further(
-        self, question: Question, answers: Sequence[Answer], reach: int
+        self, question: Question, answers: Sequence[LegAnswer], reach: int
     ) -> list[Ranking]:
         """The rankings as far as a page at ``reach`` needs them.
 

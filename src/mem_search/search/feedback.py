@@ -12,10 +12,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from mem_search.contracts import Question
-from mem_search.rankings import Candidates, Numbers, Values
-from mem_search.search import matching
-from mem_search.search.asking import Answer
+from mem_search.model.rankings import Candidates, Numbers, Values
+from mem_search.search import candidates
 from mem_search.search.fusion import LegScores, weights, z_scores
+from mem_search.search.legs import LegAnswer
 
 ANSWERS = 2
 """Records that the question is moved to; with none there is no feedback."""
@@ -27,7 +27,7 @@ AGREED = 5
 def add_feedback(
     connection: sqlite3.Connection,
     question: Question,
-    answers: Sequence[Answer],
+    answers: Sequence[LegAnswer],
     union: Candidates,
     legs: Mapping[str, LegScores],
     total: Values,
@@ -36,7 +36,7 @@ def add_feedback(
 
     Nothing when there is but one leg, or when the legs do not agree.
     """
-    best = matching.order(union.records, total)[:ANSWERS]
+    best = candidates.order(union.records, total)[:ANSWERS]
     if len(legs) < 2 or not len(best) or not all(_lists(leg, best) for leg in legs.values()):
         return {}
     added: dict[str, Values] = {}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.rankings import Numbers, Values
+from mem_search.model.rankings import Numbers, Values
 
 CODE_DENSE = 5.0
 """Source code shares few words with questions about it: there the vector leg decides."""

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from mem_search.model import Hit, Ref, Result, Snippet
-from mem_search.storage.sqlite import places, records
+from mem_search.storage.sqlite import passage_spans, records
 from mem_search.text import snippets
 
 
@@ -25,7 +25,9 @@ def hydrate(
     Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
     found = records.fetch(connection, [hit.number for hit in hits])
-    spans = places.spans(connection, [hit.passage for hit in hits if hit.passage is not None])
+    spans = passage_spans.spans(
+        connection, [hit.passage for hit in hits if hit.passage is not None]
+    )
     results = []
     for hit in hits:
         record = found.get(hit.number)

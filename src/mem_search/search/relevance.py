@@ -15,18 +15,18 @@ import numpy as np
 
 from mem_search.contracts import Question
 from mem_search.model import KINDS, Hit, SearchQuery
-from mem_search.rankings import Candidates, Ranking, Values
-from mem_search.search import boosts, matching
-from mem_search.search.asking import Answer, exact_scores
+from mem_search.model.rankings import Candidates, Ranking, Values
+from mem_search.search import boosts, candidates
 from mem_search.search.context import Places, add_context
 from mem_search.search.diversity import spread
 from mem_search.search.feedback import add_feedback
 from mem_search.search.folding import fold
 from mem_search.search.fusion import LegScores, explain, fuse
-from mem_search.search.settling import others, settles
+from mem_search.search.legs import LegAnswer, exact_scores
+from mem_search.search.or_semantics import filters_decide, remaining_matches
 from mem_search.search.supersession import lift
 from mem_search.storage.sqlite import fulltext, records, traits
-from mem_search.storage.sqlite.columns import Columns
+from mem_search.storage.sqlite.record_columns import Columns
 from mem_search.text.words import every_expression, hash_expression
 
 FEW_WORDS = 3
@@ -39,7 +39,7 @@ class Answered:
 
     query: SearchQuery
     question: Question
-    answers: Sequence[Answer]
+    answers: Sequence[LegAnswer]
     columns: Columns
     depth: int
 
@@ -58,7 +58,7 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     query, question, answers = answered.query, answered.question, answered.answers
     columns, depth = answered.columns, answered.depth
     rankings = [answer.ranking for answer in answers if answer.ranking is not None]
-    union = _alive(matching.union(rankings, depth), columns)
+    union = _alive(candidates.union(rankings, depth), columns)
     numbers = union.records
     legs = exact_scores(connection, question, union, answers, depth)
     fused = fuse(union.code, legs, foreign=question.foreign)
@@ -70,37 +70,41 @@ def rank(connection: sqlite3.Connection, answered: Answered, further: Sequence[R
     added |= add_feedback(connection, question, answers, union, legs, total)
     total = sum(added.values(), fused)
 
-    settled = settles(question)
-    floor = matching.floor(question.text, rankings)
-    matched = np.flatnonzero(settled | matching.matches(union, legs, rankings, floor))
-    matched = matched[matching.order(numbers[matched], total[matched])]
-    hits = matching.hits(numbers[matched], total[matched], union.passages[matched])
+    settled = filters_decide(question)
+    floor = candidates.floor(question.text, rankings)
+    matched = np.flatnonzero(settled | candidates.matches(union, legs, rankings, floor))
+    matched = matched[candidates.order(numbers[matched], total[matched])]
+    hits = candidates.hits(numbers[matched], total[matched], union.passages[matched])
     counts = (
         records.counts(connection, question.filters)
         if settled
-        else matching.counts(numbers[matched], union.kinds[matched], rankings)
+        else candidates.counts(numbers[matched], union.kinds[matched], rankings)
     )
     kinds = dict(zip(numbers.tolist(), map(KINDS.__getitem__, union.kinds.tolist()), strict=True))
     if named := hash_expression(question.words):
-        hits = matching.foremost(hits, fulltext.records_having(connection, named))
+        hits = candidates.foremost(hits, fulltext.records_having(connection, named))
     known = traits.of_records(connection, columns, numbers, question.filters, fold=query.fold)
     hits = lift(hits, known.successors)
     hits = fold(hits, kinds, known.sketched, known.sketches, known.successors)
     folded = sum(len(hit.similar) for hit in hits)
-    good = matching.near_the_best(numbers[matched], [leg.scores[matched] for leg in legs.values()])
-    if absent := matching.absent(hits, kinds, query.limit):
+    good = candidates.near_the_best(
+        numbers[matched], [leg.scores[matched] for leg in legs.values()]
+    )
+    if absent := candidates.absent(hits, kinds, query.limit):
         good |= _with_every_word(connection, question, rankings, absent)
-    hits = matching.represent(hits, kinds, query.limit, good)
+    hits = candidates.represent(hits, kinds, query.limit, good)
     if query.per_session is not None:
         sessions = dict(zip(numbers.tolist(), places.conversations.tolist(), strict=True))
         hits = spread(hits, sessions, query.per_session)
 
     reach = query.offset + query.limit
-    hits = matching.tail(hits, further, reach)
+    hits = candidates.tail(hits, further, reach)
     if settled and len(hits) < reach:
         seen = {number for hit in hits for number in (hit.number, *hit.similar)}
         least = hits[-1].score if hits else 0.0
-        hits += [Hit(n, least) for n in others(connection, question, seen, reach - len(hits))]
+        hits += [
+            Hit(n, least) for n in remaining_matches(connection, question, seen, reach - len(hits))
+        ]
     page = hits[query.offset : reach]
     row_of = {number: row for row, number in enumerate(numbers.tolist())}
     for place, hit in enumerate(page):

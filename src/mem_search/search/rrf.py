@@ -19,7 +19,7 @@ def fuse(
 ) -> dict[int, float]:
     """Record → score in (0, 1], for every record that a leg with a weight above 0 lists.
 
-    ``rankings`` has each record at most once per leg, best first; ``weights`` are at least 0
+    ``model/rankings`` has each record at most once per leg, best first; ``weights`` are at least 0
     and need not sum to 1: a leg that did not answer is left out of both sides of the division.
     """
     best = sum(weights.get(leg, 0.0) for leg in rankings) / (k + 1)

@@ -16,7 +16,7 @@ from typing import Literal
 
 from mem_search.errors import StorageError
 from mem_search.model import Page, Result
-from mem_search.storage.sqlite import completions, search_log, store_words
+from mem_search.storage.sqlite import search_log, vocabulary
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import spelling, words
 
@@ -96,11 +96,11 @@ def _complete(connection: Connection, prefix: str, limit: int) -> list[Completio
     if not prefix:
         return []
     found: list[list[Completion]] = [_words(connection, prefix, limit)]
-    sources: tuple[tuple[What, completions.Named], ...] = (
-        ("tag", completions.tags),
-        ("project", completions.projects),
-        ("file", completions.files),
-        ("title", completions.titles),
+    sources: tuple[tuple[What, vocabulary.Named], ...] = (
+        ("tag", vocabulary.tags),
+        ("project", vocabulary.projects),
+        ("file", vocabulary.files),
+        ("title", vocabulary.titles),
     )
     found += [
         [Completion(text, what, records) for text, records in named(connection, prefix, limit)]
@@ -120,7 +120,7 @@ def _words(connection: Connection, prefix: str, limit: int) -> list[Completion]:
         return []  # part of a path or a field, which goes on as those in the store do
     return [
         Completion(before + word, "word", records)
-        for word, records in store_words.beginning_with(connection, match[0].lower(), limit)
+        for word, records in vocabulary.beginning_with(connection, match[0].lower(), limit)
     ]
 
 
@@ -152,8 +152,8 @@ def _spellings(connection: Connection, asked: Sequence[str]) -> dict[str, Sequen
     """unknown word → known words that are near, the likeliest first."""
     found = {}
     long_enough = [word for word in asked if spelling.edits_allowed(word)]
-    for word in store_words.unknown(connection, long_enough)[:MOST_UNKNOWN]:
-        near = spelling.nearest(word, store_words.like(connection, word), MOST_SPELLINGS)
+    for word in vocabulary.unknown(connection, long_enough)[:MOST_UNKNOWN]:
+        near = spelling.nearest(word, vocabulary.like(connection, word), MOST_SPELLINGS)
         if near:
             found[word] = near
     return found

@@ -15,8 +15,8 @@ from typing import Protocol
 from mem_search.contracts import RecordKind
 from mem_search.model import Citation, Demand, Page, Record, Result, SearchQuery
 from mem_search.records import kind_called
-from mem_search.search import annotating, scopes
-from mem_search.search.asking import ms
+from mem_search.search import annotation, scopes
+from mem_search.search.legs import ms
 from mem_search.search.universal import (
     SNIPPET_LENGTH,
     Annotation,
@@ -26,12 +26,12 @@ from mem_search.search.universal import (
     UniversalQuery,
 )
 from mem_search.search.universal_filters import SCRATCHPAD, search_query
-from mem_search.storage.sqlite import places
-from mem_search.storage.sqlite.columns import RecordColumns
+from mem_search.storage.sqlite import passage_spans
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passing import all_passing
-from mem_search.storage.sqlite.places import PassageSpan
-from mem_search.text.lit import lit
+from mem_search.storage.sqlite.filter_masks import numbers_passing
+from mem_search.storage.sqlite.passage_spans import PassageSpan
+from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.text.highlight import word_matcher
 
 SPREAD = 2.0
 """Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
@@ -68,7 +68,7 @@ class UniversalSearch:
         Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        scratchpad = await all_passing(self._columns, SCRATCHPAD)
+        scratchpad = await numbers_passing(self._columns, SCRATCHPAD)
         scope = await self.scope(query, asked_at)
         asked = search_query(query, scratchpad=scratchpad, asked_at=asked_at, scope=scope)
         page = await self._front.search(asked, surface)
@@ -94,12 +94,12 @@ class UniversalSearch:
         return self._kinds(record.kind).citation(record)
 
     async def _items(self, query: UniversalQuery, page: Page) -> tuple[UniversalItem, ...]:
-        words = annotating.words_of(page.report.analyzed)
+        words = annotation.words_of(page.report.analyzed)
         passages: Mapping[int, Sequence[PassageSpan]] = {}
         if query.mode == "deep_research":
             numbers = [result.record.number for result in page.results]
-            passages = await self._database.read(places.passages_of, numbers)
-        is_lit = lit(words)
+            passages = await self._database.read(passage_spans.passages_of, numbers)
+        is_lit = word_matcher(words)
         is_ranked = page.report.realised != "filter"
         return tuple(
             UniversalItem(
@@ -107,7 +107,7 @@ class UniversalSearch:
                 relevance=relevance(result.score) if is_ranked else 0.0,
                 citation=self.citation(result.record),
                 snippet=_snippet(query, result),
-                match_fields=annotating.match_fields(result, is_lit) if is_ranked else (),
+                match_fields=annotation.match_fields(result, is_lit) if is_ranked else (),
                 full_content=result.record.text if query.full_content else None,
                 annotations=_annotations(query, result, passages, words),
                 scores=result.scores,
@@ -120,7 +120,7 @@ def _snippet(query: UniversalQuery, result: Result) -> Span | None:
     if query.snippet_length is None:
         return None
     cut = result.snippet
-    return annotating.span(result.record, cut.start, cut.end, cut.page)
+    return annotation.span(result.record, cut.start, cut.end, cut.page)
 
 
 def _annotations(
@@ -133,7 +133,7 @@ def _annotations(
         return None
     own = passages.get(result.record.number, ())
     length = query.snippet_length or SNIPPET_LENGTH
-    return annotating.annotate(result, own, words, length=length)
+    return annotation.annotate(result, own, words, length=length)
 
 
 def relevance(score: float) -> float:

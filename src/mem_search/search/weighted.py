@@ -20,17 +20,17 @@ from mem_search.errors import MemSearchError, Unavailable
 from mem_search.model import Filters, Hit, LegReport, SearchQuery
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
-from mem_search.search import matching, rrf
-from mem_search.search.asking import ask_all, exact_scores, ms
+from mem_search.search import candidates, rrf
 from mem_search.search.hydration import hydrate
-from mem_search.search.questions import understand
-from mem_search.search.right_of_way import RightOfWay
-from mem_search.search.settling import others, settles
+from mem_search.search.legs import exact_scores, ms, run_legs
+from mem_search.search.or_semantics import filters_decide, remaining_matches
+from mem_search.search.priority import SearchPriority
+from mem_search.search.query_understanding import understand_query
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.passage_spans import passage_context
 from mem_search.storage.sqlite.stats import Corpus
-from mem_search.storage.sqlite.surroundings import around
 from mem_search.text.query.fields import KindOf, plain_kind
 
 DEPTH = 200
@@ -61,14 +61,14 @@ class WeightedSearch:
         graph: GraphExpansion,
         corpus: Callable[[], Awaitable[Corpus]],
         kind_of: KindOf = plain_kind,
-        right_of_way: RightOfWay | None = None,
+        right_of_way: SearchPriority | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._graph = graph
         self._corpus = corpus
         self._kind_of = kind_of
-        self._right_of_way = right_of_way or RightOfWay()
+        self._right_of_way = right_of_way or SearchPriority()
 
     async def search(self, query: WeightedQuery) -> WeightedPage:
         """Answer one search. Raises Unavailable when none of its legs answers.
@@ -81,7 +81,7 @@ class WeightedSearch:
     async def _search(self, query: WeightedQuery) -> WeightedPage:
         started = time.perf_counter()
         asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
-        question, analyzed = await understand(self._database, asked, self._kind_of)
+        question, analyzed = await understand_query(self._database, asked, self._kind_of)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         corpus, graph, found = await asyncio.gather(
             self._corpus(),
@@ -111,15 +111,15 @@ class WeightedSearch:
         return _Ranked(tuple(Hit(number, 0.0) for number in numbers))
 
     async def _rank(self, query: WeightedQuery, question: Question) -> _Ranked:
-        answers = await ask_all(self._database, self._needed(query.weights), question, DEPTH)
+        answers = await run_legs(self._database, self._needed(query.weights), question, DEPTH)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-        union = matching.union(rankings, DEPTH)
+        union = candidates.union(rankings, DEPTH)
         legs = await self._database.read(exact_scores, question, union, answers, DEPTH)
-        floor = matching.floor(question.text, rankings)
-        settled = settles(question)
-        matched = union.records[settled | matching.matches(union, legs, rankings, floor)]
+        floor = candidates.floor(question.text, rankings)
+        settled = filters_decide(question)
+        matched = union.records[settled | candidates.matches(union, legs, rankings, floor)]
         lists = {
             ranking.name: listed[np.isin(listed, matched)][:DEPTH].tolist()
             for ranking in rankings
@@ -150,7 +150,7 @@ class WeightedSearch:
         ][: query.limit]
         if settled and query.least <= 0 and len(hits) < query.limit:
             lacking = query.limit - len(hits)
-            unranked = await self._database.read(others, question, fused, lacking)
+            unranked = await self._database.read(remaining_matches, question, fused, lacking)
             hits += [Hit(number, 0.0) for number in unranked]
         return _Ranked(
             hits=tuple(hits),
@@ -207,7 +207,9 @@ class WeightedSearch:
         hits = ranked.hits
         results, places = await asyncio.gather(
             self._database.read(hydrate, hits, question.words.all, length=query.snippet),
-            self._database.read(around, {hit.number: hit.passage for hit in hits}, query.reach),
+            self._database.read(
+                passage_context, {hit.number: hit.passage for hit in hits}, query.reach
+            ),
         )
         return tuple(
             Found(result, ranked.shares.get(number, {}), places[number])

@@ -10,7 +10,7 @@ from mem_search.model import Analyzed, Filters, LegReport, Result
 from mem_search.retrievers.graph import KnowledgeCloud
 from mem_search.search import rrf
 from mem_search.storage.sqlite.graph import Relationship
-from mem_search.storage.sqlite.surroundings import Surroundings
+from mem_search.storage.sqlite.passage_spans import PassageContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Found:
 
     result: Result
     shares: Mapping[str, Share]
-    place: Surroundings
+    place: PassageContext
 
 
 @dataclass(frozen=True, slots=True)

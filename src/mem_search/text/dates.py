@@ -16,6 +16,30 @@ from mem_search.errors import InputError
 from mem_search.model import DateRange
 from mem_search.text.date_words import COUNT, EPOCH, MONTHS, UNIT, WEEKDAY, Clock, to_ms
 
+_DATE_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+
+
+def read_rfc3339(text: str) -> int:
+    """Milliseconds since 1970; finer fractions are dropped. Raises InputError."""
+    match = _DATE_TIME.fullmatch(text)
+    if match is None:
+        raise _rfc3339_refusal()
+    day, minute, second, fraction, offset = match.groups()
+    leap = second == "60"  # RFC 3339 knows leap seconds, datetime does not
+    clock = f"{minute}:{'59' if leap else second}.{(fraction or '')[:3]:0<3}"
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}{offset.upper()}")
+        return to_ms(moment + timedelta(seconds=leap))
+    except (ValueError, OverflowError):
+        raise _rfc3339_refusal() from None
+
+
+def _rfc3339_refusal() -> InputError:
+    return InputError("is no RFC 3339 date and time; write 2026-01-31T12:00:00Z", field="date")
+
+
 _LONGEST: Final = 100
 
 # What find_dates takes for a date: a phrase that can hardly mean anything else.

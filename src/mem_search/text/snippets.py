@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mem_search.model import Snippet
-from mem_search.text.lit import lit
+from mem_search.text.highlight import word_matcher
 
 LENGTH = 240
 _LONG_WORD = 40
@@ -23,7 +23,7 @@ def snippet(
     """
     if end - start <= length:
         return _trimmed(text, start, end)
-    hits = list(lit(tuple(words)).places(text, start, end))
+    hits = list(word_matcher(tuple(words)).places(text, start, end))
     if not hits:
         return _window(text, start, length, start, end)
     lead = length // 6

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mem_search.errors import StorageError
-from mem_search.storage.agenda import Agenda
+from mem_search.storage.scheduler import Scheduler
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery
@@ -62,7 +62,7 @@ class Deliveries:
     def __init__(self, database: Database, sender: Sender) -> None:
         self._database = database
         self._sender = sender
-        self._agenda = Agenda("webhooks", self._begin_due, retry=_RETRY_SECONDS)
+        self._agenda = Scheduler("webhooks", self._begin_due, retry=_RETRY_SECONDS)
         self._attempts = asyncio.TaskGroup()
         self._busy: set[str] = set()
 

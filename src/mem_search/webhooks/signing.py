@@ -1,7 +1,4 @@
-"""Signatures of Standard Webhooks 1.0.0: HMAC-SHA256 over ``id.timestamp.body``.
-
-https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-"""
+"""The secret that this home signs with, kept beside its token."""
 
 from __future__ import annotations
 
@@ -11,7 +8,9 @@ import hashlib
 import hmac
 import secrets
 
-from mem_search.errors import InputError
+from mem_search import secret_file
+from mem_search.errors import InputError, StorageError
+from mem_search.settings import Settings
 
 PREFIX = "whsec_"
 _BYTES = 32
@@ -44,3 +43,17 @@ def signed(key: bytes, message: str, at: int, body: bytes) -> dict[str, str]:
         "webhook-timestamp": str(at),
         "webhook-signature": f"v1,{base64.b64encode(digest).decode('ascii')}",
     }
+
+
+def webhook_secret(settings: Settings) -> str:
+    """``whsec_…``, made when it is first asked for.
+
+    Raises StorageError when it cannot be kept, InputError when the file holds something else.
+    """
+    file = settings.webhook_secret_file
+    try:
+        secret = secret_file.read_or_create(file, new_secret)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError(f"cannot keep the webhook secret in {file}: {error}") from error
+    key_of(secret)
+    return secret

@@ -1,6 +1,6 @@
 """The tools, one file each. Six at most: a model reads all of them before its first question."""
 
-from mem_search.mcp.contract import Tool
+from mem_search.mcp.tool import Tool
 from mem_search.mcp.tools.fetch import FETCH
 from mem_search.mcp.tools.get_records import GET_RECORDS
 from mem_search.mcp.tools.search import SEARCH

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mem_search.mcp.contract import Arguments, Asker, Json, Tool
-from mem_search.mcp.shapes import DOCUMENT, document
+from mem_search.mcp.documents import DOCUMENT, document
+from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Ref
-from mem_search.search.opening import open_record
+from mem_search.search.timeline import open_record
 
 
 class FetchArguments(Arguments):

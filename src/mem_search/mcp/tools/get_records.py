@@ -6,11 +6,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from mem_search.mcp.contract import Arguments, Asker, Json, Tool
-from mem_search.mcp.fitting import BUDGET, Budget, fit_texts
-from mem_search.mcp.schemas import STRING, described, listed
-from mem_search.mcp.shapes import DOCUMENT, document
-from mem_search.mcp.values import split
+from mem_search.mcp.argument_types import STRING, described, listed, split
+from mem_search.mcp.documents import DOCUMENT, document
+from mem_search.mcp.token_budget import BUDGET, Budget, fit_texts
+from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Ref
 from mem_search.storage.sqlite import records
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from mem_search.mcp.contract import Arguments, Asker, Json, Tool
-from mem_search.mcp.shapes import HITS, hits
-from mem_search.mcp.values import Words
+from mem_search.mcp.argument_types import Words
+from mem_search.mcp.documents import HITS, hits
+from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.search.universal import UniversalQuery
 
 MOST = 20

@@ -6,10 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mem_search.mcp.contract import Arguments, Asker, Json, Tool
-from mem_search.mcp.fitting import BUDGET, Budget, fit_texts
-from mem_search.mcp.schemas import INTEGER, STRING, described, listed
-from mem_search.mcp.values import Kinds, Moment, Text, Words
+from mem_search.mcp.argument_types import (
+    INTEGER,
+    STRING,
+    Kinds,
+    Moment,
+    Text,
+    Words,
+    described,
+    listed,
+)
+from mem_search.mcp.token_budget import BUDGET, Budget, fit_texts
+from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import DateRange
 from mem_search.renderers.universal import citation_json, item_json
 from mem_search.search.universal import (

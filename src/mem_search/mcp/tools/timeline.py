@@ -7,13 +7,12 @@ from typing import Annotated
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField, NotFound
-from mem_search.mcp.contract import Arguments, Asker, Json, Tool
-from mem_search.mcp.fitting import Budget, nearest
-from mem_search.mcp.schemas import STRING, described, listed
-from mem_search.mcp.values import Kinds, Text
+from mem_search.mcp.argument_types import STRING, Kinds, Text, described, listed
+from mem_search.mcp.token_budget import Budget, nearest
+from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Filters, Record, SearchQuery
 from mem_search.renderers.universal import id_of
-from mem_search.search.around import Anchor, around, find_anchor
+from mem_search.search.timeline import Anchor, find_anchor, records_around
 from mem_search.text import dates
 
 Depth = Annotated[int, Field(ge=0, le=50)]
@@ -35,7 +34,7 @@ async def timeline(asker: Asker, given: TimelineArguments) -> Json:
     """Titles in the order of time, the anchor among them."""
     filters = Filters(kinds=given.kinds, project=given.project.strip())
     anchor = await _anchor(asker, given, filters)
-    found = await around(
+    found = await records_around(
         asker.runtime.database, anchor, given.depth_before, given.depth_after, filters
     )
     said = [_line(record, asker) for record in found.records]

@@ -1,10 +1,17 @@
-"""What can happen in a transcript, as far as memory cares. Values, no behaviour."""
+"""One line of a transcript as events: who said, asked, called or answered what. Pure.
+
+Only these events matter further on; every other line (progress, snapshots, attachments that
+the program injected, requests to the model) has no events. Unknown types are such lines, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mem_search.sources.claude_code.prose import command_words, plain, without_injected
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +86,181 @@ class Unqueued:
 
 
 Event = Prompted | Instructed | Said | Called | Answered | Compacted | Titled | Queued | Unqueued
+
+MAIN: Final = "main"
+"""The agent of a session that is not a subagent."""
+
+_CONTINUED = "This session is being continued from a previous conversation"
+_INTERRUPTED = "[Request interrupted by user"
+_NOTIFICATION = "<task-notification>"
+"""What follows such a block in the same message is not the person's either."""
+_OWN_RUNS = ("acompact", "aprompt_suggestion")
+"""Subagents that the program starts for itself; their words come back in the session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A decoded line. ``left`` says why a line that could have mattered has no events."""
+
+    uuid: str
+    session: str
+    at: int | None
+    cwd: str
+    branch: str
+    agent: str
+    events: tuple[Event, ...]
+    left: str = ""
+
+
+class _LeftOut(Exception):
+    """The reason why a line that could have mattered has no events."""
+
+
+def decode(raw: Mapping[str, Any], number: int) -> Line:
+    """The line ``raw``, the ``number``-th of its file (which names it if nothing else does)."""
+    left = ""
+    events: tuple[Event, ...] = ()
+    try:
+        events = tuple(_events(raw))
+    except _LeftOut as reason:
+        left = str(reason)
+    branch = plain(raw.get("gitBranch"))
+    sidechain = raw.get("isSidechain") is True
+    return Line(
+        uuid=plain(raw.get("uuid")) or f"line-{number}",
+        session=plain(raw.get("sessionId")),
+        at=_milliseconds(raw.get("timestamp")),
+        cwd=plain(raw.get("cwd")),
+        branch="" if branch == "HEAD" else branch,
+        agent=(plain(raw.get("agentId")) or "subagent") if sidechain else MAIN,
+        events=events,
+        left=left,
+    )
+
+
+def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
+    if plain(raw.get("agentId")).startswith(_OWN_RUNS):
+        raise _LeftOut("line of the program's own run")
+    match raw.get("type"):
+        case "user":
+            yield from _user(raw)
+        case "assistant":
+            yield from _assistant(raw)
+        case "attachment":
+            yield from _attachment(raw)
+        case "queue-operation":
+            yield from _queue(raw)
+        case "summary":
+            yield Titled(plain(raw.get("summary")), leaf=plain(raw.get("leafUuid")))
+        case "ai-title":
+            yield Titled(plain(raw.get("aiTitle")))
+        case "custom-title":
+            yield Titled(plain(raw.get("customTitle")), by_person=True)
+
+
+def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
+    blocks = _blocks(raw)
+    answers = [block for block in blocks if block.get("type") == "tool_result"]
+    text = _text(blocks)
+    if answers:
+        for block in answers:
+            yield Answered(
+                call=plain(block.get("tool_use_id")),
+                text=_text(_as_blocks(block.get("content"))),
+                failed=block.get("is_error") is True,
+            )
+    elif raw.get("isCompactSummary") is True or text.startswith(_CONTINUED):
+        yield Compacted(text)
+    elif raw.get("isMeta") is True or raw.get("isVisibleInTranscriptOnly") is True:
+        raise _LeftOut("injected message")
+    else:
+        words = _persons_words(text, raw.get("origin"))
+        yield Instructed(words) if raw.get("isSidechain") is True else Prompted(words)
+
+
+def _persons_words(text: str, origin: object) -> str:
+    """What a person wrote in ``text``; raises _LeftOut if nothing."""
+    if isinstance(origin, Mapping) and origin.get("kind") not in (None, "human"):
+        raise _LeftOut("injected message")
+    if text.startswith(_NOTIFICATION):
+        raise _LeftOut("message of a background task")
+    words = command_words(text)
+    if words == "":
+        raise _LeftOut("slash command")
+    words = words or without_injected(text)
+    if words.startswith(_INTERRUPTED):
+        raise _LeftOut("interruption")
+    if not words:
+        raise _LeftOut("injected message" if text else "message without text")
+    return words
+
+
+def _assistant(raw: Mapping[str, Any]) -> Iterator[Event]:
+    message = raw.get("message")
+    message = message if isinstance(message, Mapping) else {}
+    if raw.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
+        raise _LeftOut("message made by the program")
+    for block in _blocks(raw):
+        if block.get("type") == "text":
+            if text := without_injected(plain(block.get("text"))):
+                yield Said(text, message=plain(message.get("id")))
+        elif block.get("type") == "tool_use":
+            arguments = block.get("input")
+            yield Called(
+                call=plain(block.get("id")),
+                tool=plain(block.get("name")),
+                arguments=arguments if isinstance(arguments, Mapping) else {},
+            )
+
+
+def _attachment(raw: Mapping[str, Any]) -> Iterator[Event]:
+    attachment = raw.get("attachment")
+    if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
+        return
+    if attachment.get("commandMode", "prompt") != "prompt" or attachment.get("isMeta") is True:
+        raise _LeftOut("injected message")
+    text = _text(_as_blocks(attachment.get("prompt")))
+    yield Prompted(_persons_words(text, attachment.get("origin")), queued=True)
+
+
+def _queue(raw: Mapping[str, Any]) -> Iterator[Event]:
+    match raw.get("operation"):
+        case "enqueue":
+            content = plain(raw.get("content"))
+            text = "" if content.startswith(_NOTIFICATION) else without_injected(content)
+            if text and not text.startswith("/"):
+                yield Queued(text)
+        case "remove":
+            yield Unqueued(given=True)
+        case "popAll":
+            yield Unqueued(given=False)
+
+
+def _blocks(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    message = raw.get("message")
+    return _as_blocks(message.get("content")) if isinstance(message, Mapping) else []
+
+
+def _as_blocks(content: object) -> list[Mapping[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list):
+        return [block for block in content if isinstance(block, Mapping)]
+    return []
+
+
+def _text(blocks: list[Mapping[str, Any]]) -> str:
+    texts = [plain(block.get("text")) for block in blocks if block.get("type") == "text"]
+    return "\n\n".join(text for text in texts if text).strip()
+
+
+def _milliseconds(timestamp: object) -> int | None:
+    if not isinstance(timestamp, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from mem_search.model import Draft, Kind
 from mem_search.projects import Project
-from mem_search.sources.claude_code import compaction, events, tools
-from mem_search.sources.claude_code.lines import MAIN, Line
+from mem_search.sources.claude_code import events, session, tools
+from mem_search.sources.claude_code.events import MAIN, Line
 from mem_search.sources.claude_code.prose import HEADLINE, cut, headline, one_line
 from mem_search.sources.claude_code.session import Session, telling
 from mem_search.sources.claude_code.turn import Turn, in_reach, requested
@@ -166,7 +166,7 @@ class Transcript:
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
         turn = self._turns.get(line.agent)
-        fields = compaction.fields(text)
+        fields = session.fields(text)
         if not fields:
             return
         if line.agent == MAIN:

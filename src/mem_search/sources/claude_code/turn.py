@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mem_search.sources.claude_code import tools
-from mem_search.sources.claude_code.lines import MAIN
+from mem_search.sources.claude_code.events import MAIN
 from mem_search.sources.claude_code.prose import cut, headline, one_line, plain
 
 NARRATIVE: Final = 8000

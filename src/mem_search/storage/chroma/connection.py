@@ -17,7 +17,7 @@ from urllib.request import getproxies
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.storage.chroma.faults import translated
-from mem_search.storage.chroma.heartbeat import LOOPBACK
+from mem_search.storage.chroma.server import LOOPBACK
 
 CONFIGURATION: Final = {
     "hnsw": {"space": "cosine", "ef_search": 200, "ef_construction": 100, "max_neighbors": 16}

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.faults import Unreachable
-from mem_search.storage.chroma.heartbeat import heartbeat
+from mem_search.storage.chroma.server import heartbeat
 
 HOST: Final = "127.0.0.1"
 _LONGEST_LOG = 5 * 1024 * 1024

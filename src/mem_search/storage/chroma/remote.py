@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.faults import ServerFault, Unreachable
-from mem_search.storage.chroma.heartbeat import heartbeat
-from mem_search.storage.chroma.server import Opened, Server
+from mem_search.storage.chroma.server import Opened, Server, heartbeat
 
 _PATIENCE = 5.0
 _LONGEST_WAIT = 30.0

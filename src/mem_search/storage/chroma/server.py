@@ -7,12 +7,46 @@ end only with ``stop``; nothing here waits for a server except ``wait_ready``.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections.abc import Awaitable, Callable, Mapping
+from http.client import HTTPException
+from typing import Final, Literal
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.faults import Unreachable
+
+LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
+
+
+def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: float) -> None:
+    """Return if the Chroma at ``url`` (http or https, without the API path) answers.
+
+    Blocking. A proxy of the environment is used unless the address is this machine. Raises
+    Unreachable, or IndexUnavailable when something else than a Chroma answers.
+    """
+    here = urlsplit(url).hostname in LOOPBACK
+    opener = build_opener(*([ProxyHandler({})] if here else []))
+    request = Request(f"{url.rstrip('/')}/api/v2/heartbeat", headers=dict(headers or {}))  # noqa: S310  checked by the owner of the address
+    try:
+        with opener.open(request, timeout=timeout) as reply:
+            alive = "nanosecond heartbeat" in json.loads(reply.read(4096))
+    except HTTPError as error:
+        with error:
+            raise IndexUnavailable(
+                f"{url} answered {error.code} to a heartbeat; check MEM_SEARCH_CHROMA_URL"
+            ) from error
+    except (OSError, HTTPException) as error:
+        raise Unreachable(f"no Chroma answers at {url}: {error}") from error
+    except (ValueError, TypeError):
+        alive = False
+    if not alive:
+        raise IndexUnavailable(f"what answers at {url} is no Chroma; check MEM_SEARCH_CHROMA_URL")
+
 
 State = Literal["starting", "ready", "down", "off"]
 Opened = Callable[[str], Awaitable[None]]

@@ -8,10 +8,52 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
-from mem_search.model import Filters
-from mem_search.storage.sqlite import demands
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.text.words import near_expression, phrase_expression
+
+Where = Callable[[Filters], tuple[str, list[Any]]]
+
+
+def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
+    """A condition with its parameters; ``where`` turns the filters of a field into one."""
+    match demand:
+        case Term():
+            return (
+                "r.id in (select q.record_id from passages_fts"
+                " join passages q on q.id = passages_fts.rowid where passages_fts match ?)",
+                [expression(demand)],
+            )
+        case Condition():
+            return _joined(" or ", [where(filters) for filters in demand.any_of])
+        case Not():
+            inside, values = demand_condition(demand.of, where)
+            return f"not {inside}", values
+        case AllOf():
+            return _joined(" and ", [demand_condition(part, where) for part in demand.of])
+        case AnyOf():
+            return _joined(" or ", [demand_condition(part, where) for part in demand.of])
+
+
+def expression(term: Term) -> str:
+    """The term as an FTS5 query."""
+    if term.form == "exact":
+        return phrase_expression(term.words)
+    word = "_".join(term.words)
+    near = term.near or ((f"{word}*",) if term.form == "prefix" else ())
+    alternatives = [near_expression(other) for other in near]
+    if term.form == "fuzzy":
+        alternatives.insert(0, phrase_expression(term.words))
+    return " OR ".join(dict.fromkeys(alternatives))
+
+
+def _joined(operator: str, parts: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    return (
+        f"({operator.join(f'({inside})' for inside, _ in parts)})",
+        [value for _, values in parts for value in values],
+    )
 
 
 def where(filters: Filters) -> tuple[str, list[Any]]:
@@ -56,7 +98,7 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
     if filters.without:
         add("r.id not in (select value from json_each(?))", json.dumps(filters.without))
     if filters.demand is not None:
-        term, parameters = demands.condition(filters.demand, where)
+        term, parameters = demand_condition(filters.demand, where)
         add(term, *parameters)
     return " and ".join(terms) or "1", values
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from mem_search.model import Filters, Ref
-from mem_search.storage.sqlite import hubs, places
+from mem_search.storage.sqlite import passage_spans, shared_things
 
 DEEPEST: Final = 5
 MOST_NODES: Final = 300
@@ -88,8 +88,8 @@ def neighbours(
     wanted = json.dumps(list(numbers))
     plain = [*_stored(connection, wanted), *_sessions(connection, wanted)]
     ends = {end for edge in plain for end in (edge.start, edge.end)}
-    within = places.passing(connection, ends, filters) | set(numbers)
-    shared = hubs.ties(connection, list(numbers), filters)
+    within = passage_spans.passing(connection, ends, filters) | set(numbers)
+    shared = shared_things.ties(connection, list(numbers), filters)
     edges = [edge for edge in plain if edge.start in within and edge.end in within]
     edges += [Edge(*tie, "derived") for tie in shared]
     if relations:

@@ -1,9 +1,4 @@
-"""Saved searches: what they ask, when they run next, and what they have told already.
-
-Times are milliseconds since 1970. ``since`` is where the next run begins to look: at records
-stored then or later. ``newest_record`` was the highest number when the search was saved: what
-has a lower one is not new when it turns up, but changed.
-"""
+"""Whether a store has something to do by itself: now, or when its time comes."""
 
 from __future__ import annotations
 
@@ -182,3 +177,14 @@ def _next(at: int, every_seconds: int | None) -> int | None:
 def _saved(row: tuple[Any, ...]) -> Saved:
     number, name, request, every, inbox, *rest = row
     return Saved(number, name, json.loads(request), every, bool(inbox), *rest)
+
+
+def has_due_work(connection: sqlite3.Connection) -> bool:
+    """An unfinished job or search, a message on its way, or a saved search with a schedule."""
+    (planned,) = connection.execute(
+        "select exists (select 1 from jobs where state in ('queued', 'running'))"
+        " or exists (select 1 from search_jobs where status in ('pending', 'running'))"
+        " or exists (select 1 from webhook_deliveries where state = 'pending')"
+        " or exists (select 1 from saved_searches where next_at is not null)"
+    ).fetchone()
+    return bool(planned)

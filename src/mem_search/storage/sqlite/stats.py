@@ -1,9 +1,14 @@
-"""Numbers about the store, each one statement."""
+"""The numbers of the corpus in memory: passages, their lengths, how much is indexed."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import time
 from dataclasses import dataclass
+from typing import Final
+
+from mem_search.storage.sqlite.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +115,85 @@ def _waiting_since(connection: sqlite3.Connection) -> int | None:
 def store_id(connection: sqlite3.Connection) -> str:
     (value,) = connection.execute("select value from meta where key = 'store_id'").fetchone()
     return str(value)
+
+
+_WAITING: Final = (
+    "select p.record_id from outbox o join passages p on p.id = o.passage_id"
+    " where o.step in ('embed', 'index')"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """``complete`` records have every passage in the vector index; ``last_at`` is when the newest
+    of these was stored, in milliseconds. ``relationships`` are stored edges with both ends here.
+    """
+
+    records: dict[str, int]
+    complete: int
+    relationships: int
+    last_at: int | None
+
+    @property
+    def coverage(self) -> float:
+        """The share of records that are complete, 1 for an empty store."""
+        total = sum(self.records.values())
+        return self.complete / total if total else 1.0
+
+
+def searchable(connection: sqlite3.Connection) -> Searchable:
+    """Exact counts."""
+    records = dict(
+        connection.execute("select kind, count(*) from records group by kind").fetchall()
+    )
+    (incomplete,) = connection.execute(
+        f"select count(*) from (select distinct record_id from ({_WAITING}))"
+    ).fetchone()
+    (relationships,) = connection.execute(
+        "select count(*) from edges where to_id is not null"
+    ).fetchone()
+    return Searchable(
+        records, sum(records.values()) - incomplete, relationships, last_indexed(connection)
+    )
+
+
+def last_indexed(connection: sqlite3.Connection) -> int | None:
+    """When the newest of the complete records was stored; None while there is none."""
+    (last,) = connection.execute(
+        f"select max(stored_at) from records where id not in ({_WAITING})"
+    ).fetchone()
+    return None if last is None else int(last)
+
+
+SMALL_CORPUS = 5_000
+"""Passages up to which the numbers are read again at every change."""
+
+CORPUS_SECONDS = 5.0
+"""How old the corpus numbers may be while the store changes."""
+
+
+class CorpusNumbers:
+    """The corpus' numbers, read again when the store changed, but not more often than needed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._numbers: Corpus | None = None
+        self._read_at = 0.0
+        self._stale = True
+        self._reading = asyncio.Lock()
+
+    def changed(self) -> None:
+        """The store is not what it was."""
+        self._stale = True
+
+    async def __call__(self) -> Corpus:
+        async with self._reading:
+            if self._numbers is None or (self._stale and self._due(self._numbers)):
+                self._stale = False
+                self._read_at = time.monotonic()
+                self._numbers = await self._database.read(corpus)
+            return self._numbers
+
+    def _due(self, numbers: Corpus) -> bool:
+        small = numbers.size < SMALL_CORPUS
+        return small or time.monotonic() - self._read_at > CORPUS_SECONDS

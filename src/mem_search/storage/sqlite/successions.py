@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mem_search.model import Filters, Ref
-from mem_search.storage.sqlite import places
+from mem_search.storage.sqlite import passage_spans
 
 FARTHEST: Final = 32
 """Steps followed from a record to its successors at the time of asking."""
@@ -92,7 +92,9 @@ def chains(
         found.setdefault(old, []).append(new)
     if not found:
         return {}
-    within = places.passing(connection, {new for later in found.values() for new in later}, filters)
+    within = passage_spans.passing(
+        connection, {new for later in found.values() for new in later}, filters
+    )
     return {old: later for old, each in found.items() if (later := _up_to(old, each, within))}
 
 

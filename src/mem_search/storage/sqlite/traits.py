@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from mem_search.model import Filters
 from mem_search.storage.sqlite import sketches, successions
-from mem_search.storage.sqlite.columns import Columns, Numbers
+from mem_search.storage.sqlite.record_columns import Columns, Numbers
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
 

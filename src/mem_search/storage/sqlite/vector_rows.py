@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.contracts import Vectors
-from mem_search.rankings import Numbers, Values
+from mem_search.model.rankings import Numbers, Values
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.vectors import unpack
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from mem_search.model import Filters, Link, Order, Record
 from mem_search.storage.sqlite import edges, records
 
-Whole = tuple[Record, tuple[Link, ...]]
+RecordWithLinks = tuple[Record, tuple[Link, ...]]
 
 
-def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Whole]:
+def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
     """The records with these numbers that there are, in the order asked for."""
     found = records.fetch(connection, numbers)
     return [
@@ -21,7 +21,7 @@ def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Whole]
 
 def browse(
     connection: sqlite3.Connection, filters: Filters, order: Order, limit: int, offset: int
-) -> tuple[list[Whole], int]:
+) -> tuple[list[RecordWithLinks], int]:
     """A page of what passes the filters, by date, and how many do."""
     numbers = records.browse(connection, filters, order, limit, offset)
     return fetch(connection, numbers), sum(records.counts(connection, filters).values())
@@ -29,6 +29,6 @@ def browse(
 
 def export_page(
     connection: sqlite3.Connection, filters: Filters, after: int, size: int
-) -> list[Whole]:
+) -> list[RecordWithLinks]:
     """The next records after number ``after``, in the order they were stored."""
     return fetch(connection, records.export_page(connection, filters, after, size))

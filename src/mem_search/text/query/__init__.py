@@ -9,6 +9,6 @@ for people.
 
 from mem_search.text.query.demands import canonical
 from mem_search.text.query.fields import plain_kind
-from mem_search.text.query.reading import Reading, read
+from mem_search.text.query.parse import Reading, read
 
 __all__ = ["Reading", "canonical", "plain_kind", "read"]

@@ -1,0 +1,107 @@
+"""How much somebody may ask: a sliding window over what they asked, exact.
+
+A window remembers the moment of each request that it let through, as many as its quota at most:
+in no hour, whenever it begins, are there more than the quota. Kept in memory: a worker that is
+started anew has forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from mem_search.errors import LimitReached
+
+HOUR: Final = 3600
+MOST_WINDOWS: Final = 10_000
+"""Windows kept; the one that was used longest ago goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """At most ``quota`` requests in any ``seconds``; 0 is no limit. ``name`` is for headers."""
+
+    name: str
+    quota: int
+    seconds: int = HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a policy has left: ``remaining`` requests within the next ``reset`` seconds.
+
+    ``count`` is how many were asked for at once.
+    """
+
+    policy: Policy
+    granted: bool
+    remaining: int
+    reset: int
+    count: int = 1
+
+
+class Window:
+    """The requests that still count. Times are milliseconds of a clock that never goes back."""
+
+    def __init__(self) -> None:
+        self._taken: deque[int] = deque()
+
+    def take(self, policy: Policy, now: int, count: int = 1) -> Allowance:
+        """Let ``count`` more through if the policy has room for all of them."""
+        taken, lasting = self._taken, 1000 * policy.seconds
+        while taken and taken[0] <= now - lasting:
+            taken.popleft()
+        missing = len(taken) + count - policy.quota
+        granted = missing <= 0
+        if granted:
+            taken.extend([now] * count)
+        # Until then nothing comes back, or not enough: with several at once, or a quota that was
+        # lowered, more than one that counts has to leave the window to make room.
+        leaving = taken[min(max(1, missing), len(taken)) - 1] if taken else now
+        return Allowance(
+            policy,
+            granted,
+            remaining=max(0, policy.quota - len(taken)),
+            reset=-(-(leaving + lasting - now) // 1000),
+            count=count,
+        )
+
+
+class RateLimiters:
+    """The windows of everybody, by user and policy. ``clock`` is in milliseconds."""
+
+    def __init__(self, clock: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000) -> None:
+        self._clock = clock
+        self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
+
+    def count(self, user: str, policy: Policy, count: int = 1) -> Allowance | None:
+        """Count requests of ``user``, if there is room; None where there is no limit."""
+        if not policy.quota:
+            return None
+        key = (user, policy.name)
+        window = self._windows.setdefault(key, Window())
+        self._windows.move_to_end(key)
+        if len(self._windows) > MOST_WINDOWS:
+            self._windows.popitem(last=False)
+        return window.take(policy, self._clock(), count)
+
+
+def refused(allowance: Allowance) -> LimitReached:
+    """What somebody is told who asked too much."""
+    policy, count, wait = allowance.policy, allowance.count, f"ask again in {allowance.reset} s"
+    if count == 1:
+        what = f"the limit of {policy.quota} requests an hour is reached ({policy.name}); {wait}"
+    elif count > policy.quota:
+        what = (
+            f"this is {count} requests, and the limit is {policy.quota} an hour ({policy.name});"
+            " ask for them one by one"
+        )
+    else:
+        what = (
+            f"this is {count} requests, and {allowance.remaining} are left of {policy.quota}"
+            f" an hour ({policy.name}); {wait}, or for them one by one"
+        )
+    return LimitReached(what, policies=(policy.name,), retry_after=allowance.reset)

@@ -1,0 +1,164 @@
+"""The plain search, answered without the framework: most calls, and the ones people wait for.
+
+It does what it can do surely and cheaply, and returns None for the rest: help, completion,
+anything odd in the arguments, no worker, any answer but 200. The framework then starts over;
+asking twice is harmless because a search changes nothing. Sockets are used bare: JSON, paths
+and the standard HTTP client each cost as much as the interpreter itself.
+"""
+
+from __future__ import annotations
+
+# pathlib costs as much as the interpreter itself:
+# ruff: noqa: PTH115
+import os
+
+from mem_search.cli.search_options import (
+    COMMANDS,
+    NO_START,
+    NOTHING_FOUND,
+    Command,
+    Option,
+    collect,
+    exported,
+)
+from mem_search.daemon.address import address, home_of
+
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 30.0
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def quick(argv: list[str]) -> int | None:
+    """Run ``argv`` and return the exit code, or None when the framework has to."""
+    if argv == ["--version"]:
+        from mem_search import __version__
+        from mem_search.cli.output import write
+
+        write(f"mem-search {__version__}\n")
+        return 0
+    if argv == ["mcp"]:
+        from mem_search.cli.mcp_relay import main as relay
+
+        return relay()
+    if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
+        return None
+    command = next((each for each in COMMANDS if each.name == argv[0]), None)
+    pairs = read_arguments(command, argv[1:]) if command else None
+    if command is None or pairs is None or exported(pairs):
+        return None
+    place = address(home_of(os.environ.get("MEM_SEARCH_HOME")))
+    if place is None or ":" in place[0]:
+        return None
+    as_json = ("format", "json") in pairs
+    target = target_of(command.route, with_timezone(pairs))
+    body = _get(place, target, "application/json" if as_json else "text/plain")
+    if body is None:
+        return None
+    from mem_search.cli.output import show_listing
+
+    show_listing(body, as_json=as_json)
+    return 1 if is_empty(body, as_json=as_json) else 0
+
+
+def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] | None:
+    """The parameters of a search; None when only the framework can tell what is meant."""
+    words: list[str] = []
+    given: list[tuple[Option, str]] = []
+    rest = iter(argv)
+    for argument in rest:
+        if argument == NO_START:
+            continue  # there is a worker, or the framework is asked
+        if not argument.startswith("-"):
+            words.append(argument)
+            continue
+        flag, equals, value = argument.partition("=")
+        option = next((each for each in command.options if flag in (each.flag, each.short)), None)
+        if option is None or (equals and (option.fixed or flag == option.short)):
+            return None
+        if option.fixed:
+            value = option.fixed
+        elif not equals:
+            following = next(rest, None)
+            if following is None:
+                return None
+            value = following
+        given.append((option, value))
+    return collect(words, given)
+
+
+def target_of(route: str, pairs: list[tuple[str, str]]) -> str:
+    """``/api/search?query=a%20b``."""
+    query = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
+    return f"{route}?{query}" if query else route
+
+
+def with_timezone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Say where this terminal is: "yesterday" and the dates shown depend on it."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    if not name:
+        try:
+            link = os.readlink("/etc/localtime")
+        except OSError:
+            return pairs
+        name = link.partition("zoneinfo/")[2]
+    # A rule such as CET-1CEST is no name that others could look up.
+    known = name[:1].isalpha() and all(sign.isalnum() or sign in "/_+-" for sign in name)
+    return [*pairs, ("tz", name)] if known and (name == "UTC" or "/" in name) else pairs
+
+
+def is_empty(body: bytes, *, as_json: bool) -> bool:
+    """Whether an answer of the worker has no result at all."""
+    if not as_json:
+        return body.startswith(NOTHING_FOUND.encode())
+    import json
+
+    return bool(json.loads(body).get("total") == 0)
+
+
+def _quoted(text: str) -> str:
+    return "".join(
+        chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "replace")
+    )
+
+
+def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
+    """The body of a 200; None for any other answer, and for none."""
+    # The C part alone: the module around it costs as much as the whole interpreter.
+    import _socket
+
+    token = os.environ.get("MEM_SEARCH_TOKEN", "")
+    if not (token.isascii() and token.isprintable()):
+        return None
+    # Reading needs none; but whose token it is, that one's records are searched.
+    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
+    request = (
+        # 1.0: the answer comes in one piece and ends with the connection.
+        f"GET {target} HTTP/1.0\r\nHost: {place[0]}:{place[1]}\r\n"
+        f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
+    )
+    pieces: list[bytes] = []
+    connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_CONNECT_SECONDS)
+        connection.connect(place)
+        connection.settimeout(_ANSWER_SECONDS)
+        rest = request.encode("ascii")
+        while rest:
+            rest = rest[connection.send(rest) :]
+        while piece := connection.recv(65536):
+            pieces.append(piece)
+    except OSError:
+        return None
+    finally:
+        connection.close()
+    head, _, body = b"".join(pieces).partition(b"\r\n\r\n")
+    status, *headers = head.decode("latin-1").split("\r\n")
+    if status.split(" ")[1:2] != ["200"]:
+        return None
+    for header in headers:
+        name, _, value = header.partition(":")
+        if name.lower() == "content-length" and value.strip() != str(len(body)):
+            return None  # cut short
+        if name.lower() in ("transfer-encoding", "content-encoding"):
+            return None
+    return body

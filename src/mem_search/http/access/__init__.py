@@ -1,0 +1,1 @@
+"""Who may ask over HTTP, from where and how much: origins, tokens, rate limits."""

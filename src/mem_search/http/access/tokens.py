@@ -1,0 +1,138 @@
+"""Giving out and taking back tokens, and the users behind them: for the home's own token only."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+from mem_search.access.callers import USER, check_user, home_of
+from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
+from mem_search.errors import InputError, NotFound
+from mem_search.http.core.parameter_types import refused
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.http.core.user_runtimes import homes
+from mem_search.storage.sqlite.tokens import Token
+from mem_search.text import dates
+
+
+def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
+    """``check`` as a validator: all that is wrong with a body is told at once."""
+
+    def validate(text: str) -> str:
+        try:
+            if text or not optional:
+                check(text)
+        except InputError as error:
+            raise refused(error.message) from None
+        return text
+
+    return validate
+
+
+def _shaped(pattern: re.Pattern[str], *, optional: bool = False) -> WithJsonSchema:
+    shape = f"({pattern.pattern})?" if optional else pattern.pattern
+    return WithJsonSchema({"type": "string", "pattern": f"^{shape}$"})
+
+
+_Name = Annotated[str, AfterValidator(_checked(check_name)), _shaped(NAME)]
+_User = Annotated[
+    str, AfterValidator(_checked(check_user, optional=True)), _shaped(USER, optional=True)
+]
+_Lifetime = Annotated[
+    str, AfterValidator(_checked(check_lifetime, optional=True)), _shaped(LIFETIME, optional=True)
+]
+
+
+class TokenBody(BaseModel):
+    """A token to be made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: _Name = Field(description="What to call it, to revoke it by; no secret")
+    user: _User = Field(
+        default="", description="Whose records it is for; the machine's person when left out"
+    )
+    read_only: bool = Field(default=False, description="Refuse whatever changes something")
+    expires: _Lifetime = Field(
+        default="", description="After how long: 12h, 90d, 4w; never when left out"
+    )
+
+
+async def create_token(call: Call) -> web.StreamResponse:
+    """Make a token; its secret is in this reply and nowhere else."""
+    asked = call.sent(TokenBody)
+    token, secret = await call.opening.tokens.create(
+        asked.name, user=asked.user, read_only=asked.read_only, expires=asked.expires
+    )
+    return json_reply({"token": secret, **_token(token)}, status=201)
+
+
+async def tokens(call: Call) -> web.StreamResponse:
+    """Every token, without its secret."""
+    return json_reply({"tokens": [_token(token) for token in call.opening.tokens.listed()]})
+
+
+async def revoke_token(call: Call) -> web.StreamResponse:
+    """Nobody gets in with it any more."""
+    token = await call.opening.tokens.revoke(call.request.match_info["name"])
+    return json_reply({"revoked": token.name})
+
+
+async def users(call: Call) -> web.StreamResponse:
+    """Everybody who has a token or a home."""
+    home, known = call.opening.settings.home, call.opening.tokens.listed()
+    return json_reply({"users": await asyncio.to_thread(_users, home, known)})
+
+
+async def remove_user(call: Call) -> web.StreamResponse:
+    """Revoke every token of a user and delete all that they stored, for good."""
+    user = check_user(call.request.match_info["name"], "name")
+    revoked = await call.opening.tokens.revoke_all(user)
+    had_home = home_of(call.opening.settings.home, user).is_dir()
+    if not (revoked or had_home):
+        raise NotFound(f"there is no user {user}; see: mem-search user list", field="name")
+    if had_home:
+        await call.opening.users.remove(user)
+    return json_reply({"removed": user, "revoked": [token.name for token in revoked]})
+
+
+def _token(token: Token) -> dict[str, Any]:
+    return {
+        "name": token.name,
+        "user": token.user,
+        "read_only": token.read_only,
+        "created_at": dates.iso(token.created_at),
+        "expires_at": _iso(token.expires_at),
+        "last_used_at": _iso(token.last_used_at),
+    }
+
+
+def _users(home: Path, known: list[Token]) -> list[dict[str, Any]]:
+    stored = {user: _size(place) for user, place in homes(home)}
+    names = sorted({token.user for token in known if token.user} | set(stored))
+    return [
+        {
+            "name": name,
+            "tokens": [token.name for token in known if token.user == name],
+            "bytes": stored.get(name, 0),
+            "last_used_at": _iso(
+                max((t.last_used_at or 0 for t in known if t.user == name), default=0) or None
+            ),
+        }
+        for name in names
+    ]
+
+
+def _size(home: Path) -> int:
+    return sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
+
+
+def _iso(at: int | None) -> str | None:
+    return None if at is None else dates.iso(at)

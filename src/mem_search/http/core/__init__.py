@@ -1,0 +1,1 @@
+"""What every HTTP request passes: routing, parsing, dispatch, replies, errors, runtimes."""

@@ -1,0 +1,72 @@
+"""The web application of one worker, put together from the map of routes."""
+
+from __future__ import annotations
+
+import re
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from mem_search.access.rate_limits import RateLimiters
+from mem_search.http.access.authentication import TOKEN, read_or_create
+from mem_search.http.access.rate_limits import METERS
+from mem_search.http.core.dispatch import bound
+from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
+from mem_search.http.core.middleware import SUCCESSORS, add_headers, answer
+from mem_search.http.mcp import ENDPOINT, hold_endpoint
+from mem_search.http.routes import ROUTES
+from mem_search.mcp.endpoint import Endpoint
+from mem_search.settings import Settings
+
+LARGEST_BODY = 32 * 1024 * 1024
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a request's first line.
+
+A parameter may have 4000 characters (``values``), which in an address take up to twelve bytes
+each, and a request several such; aiohttp by itself takes 8 KB and refuses more as plain text.
+"""
+
+
+def build_app(settings: Settings) -> web.Application:
+    """An app that opens its runtime in the background once it runs.
+
+    ``app[OPENING].ready()`` waits for that, or raises why it failed. Raises StorageError when
+    the token cannot be kept, InputError when it cannot be the home's.
+    """
+    app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
+    app[LIFECYCLE] = Lifecycle(settings)
+    app[TOKEN] = read_or_create(settings)
+    app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
+    app[METERS] = RateLimiters()
+    app[ENDPOINT] = Endpoint()
+    app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))
+    app.on_response_prepare.append(add_headers)
+    for route in ROUTES:
+        app.router.add_route(route.method, route.path, bound(route))
+        if route.method == "GET" and not route.write:
+            app.router.add_route("HEAD", route.path, bound(route))
+    for path, methods in _in_the_way_of_others().items():
+        app.router.add_route("*", path, _refusal(methods))
+    return app
+
+
+def _in_the_way_of_others() -> dict[str, set[str]]:
+    """Paths without a variable that a path with one would match, with their own methods.
+
+    ``GET /api/records/batch`` is no record called batch.
+    """
+    patterns = [
+        re.compile(re.sub(r"{\w+}", "[^/]+", route.path)) for route in ROUTES if "{" in route.path
+    ]
+    methods: dict[str, set[str]] = {}
+    for route in ROUTES:
+        if "{" not in route.path and any(each.fullmatch(route.path) for each in patterns):
+            methods.setdefault(route.path, set()).add(route.method)
+    return methods
+
+
+def _refusal(methods: set[str]) -> Handler:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPMethodNotAllowed(request.method, methods)
+
+    return refuse

@@ -1,0 +1,165 @@
+"""The runtime of one app: opened in the background, so that the port answers at once.
+
+Until it is open every route that needs it answers 503; when it cannot be opened the reason
+stays here and is said on every request. Whoever runs the worker awaits ``Opening.ready``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Final, TypeVar
+
+from aiohttp import web
+
+from mem_search.access.tokens import Tokens
+from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
+from mem_search.ingest.spool import sweep
+from mem_search.settings import Settings
+from mem_search.storage.sqlite import stats
+from mem_search.wiring import Runtime, open_runtime
+
+log = logging.getLogger(__name__)
+P = TypeVar("P")
+
+
+class Starting(Unavailable):
+    """The store is being opened; it takes a moment."""
+
+    code = "starting"
+
+
+class Lifecycle:
+    """Holds the runtime while the app lives. ``instance`` names this run of the worker."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.instance = uuid.uuid4().hex
+        self._since = time.monotonic()
+        self.store_id: str | None = None
+        self.error: MemSearchError | None = None
+        self._runtime: Runtime | None = None
+        self._users: UserRuntimes | None = None
+        self._tokens: Tokens | None = None
+        self._settled = asyncio.Event()
+        self._leave = asyncio.Event()
+
+    @property
+    def runtime(self) -> Runtime:
+        """That of the machine's person; a handler asks ``Call.runtime`` instead.
+
+        Raises Starting before it is open, or the reason why it could not be opened.
+        """
+        return self._ready(self._runtime)
+
+    @property
+    def users(self) -> UserRuntimes:
+        """The runtimes of everybody else. Raises as ``runtime`` does."""
+        return self._ready(self._users)
+
+    @property
+    def tokens(self) -> Tokens:
+        """Those given out. Raises as ``runtime`` does."""
+        return self._ready(self._tokens)
+
+    def _ready(self, part: P | None) -> P:
+        if part is not None:
+            return part
+        if self.error is not None:
+            raise Unavailable(f"the worker cannot open its store: {self.error.message}")
+        raise Starting("the worker is opening its store; try again in a second")
+
+    @property
+    def state(self) -> str:
+        if self._runtime is not None:
+            return "ok"
+        return "starting" if self.error is None else "failed"
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since this app was built."""
+        return round(time.monotonic() - self._since, 3)
+
+    async def ready(self) -> Runtime:
+        """Wait until the runtime is open. Raises the reason when it cannot be opened."""
+        await self._settled.wait()
+        if self.error is not None:
+            raise self.error
+        return self.runtime
+
+    async def settled(self) -> None:
+        """Wait until it is open, or until it is known that it cannot be opened."""
+        await self._settled.wait()
+
+    async def hold(self) -> None:
+        """Open, keep open until ``close``, then close: one task does all of it."""
+        try:
+            async with open_runtime(self.settings) as runtime:
+                self.store_id = await runtime.database.read(stats.store_id)
+                await asyncio.to_thread(sweep, self.settings.spool_dir)
+                await asyncio.to_thread(sweep_removed, self.settings.home)
+                await self._open_to(runtime)
+        except MemSearchError as error:
+            self._fail(error)
+        except Exception as error:
+            # A bug while opening must not leave callers waiting; it is logged whole.
+            log.exception("the store did not open or close")
+            self._fail(MemSearchError(f"internal error: {type(error).__name__}"))
+
+    async def _open_to(self, runtime: Runtime) -> None:
+        """Answer until ``close``; then users' runtimes end before the one they share with."""
+        self._tokens = await Tokens.load(runtime.database)
+        self._users = UserRuntimes(self.settings, runtime.model)
+        self._runtime = runtime
+        looking = asyncio.create_task(self._look_after(), name="users")
+        self._settled.set()
+        try:
+            await self._leave.wait()
+        finally:
+            self._runtime = None
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+            await self._users.close()
+            await self._store_uses(self._tokens)
+
+    async def _look_after(self) -> None:
+        """Close idle runtimes, store when tokens were used; until cancelled."""
+        await self.users.wake()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            await self._store_uses(self.tokens)
+            await self.users.close_idle()
+
+    @staticmethod
+    async def _store_uses(tokens: Tokens) -> None:
+        try:
+            await tokens.flush()
+        except StorageError as error:
+            log.warning("when tokens were used is not stored yet: %s", error)
+
+    def close(self) -> None:
+        """Let ``hold`` end."""
+        self._leave.set()
+
+    def _fail(self, error: MemSearchError) -> None:
+        doing = "close" if self._runtime is None and self._settled.is_set() else "open"
+        log.error("cannot %s the store: %s", doing, error.message)
+        self._runtime = None
+        self.error = error
+        self._settled.set()
+
+
+LIFECYCLE: Final = web.AppKey("lifecycle", Lifecycle)
+
+
+async def run_lifecycle(app: web.Application) -> AsyncIterator[None]:
+    """Cleanup context: starts opening when the app starts, has closed when it ends."""
+    opening = app[LIFECYCLE]
+    task = asyncio.create_task(opening.hold(), name="runtime")
+    yield
+    opening.close()
+    await task

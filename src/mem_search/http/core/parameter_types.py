@@ -1,0 +1,155 @@
+"""Names that people give: fit to stand in a path, after a colon, and in a shell."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, tzinfo
+from functools import cache
+from typing import Annotated, Any, Final, Literal, cast
+from zoneinfo import ZoneInfo
+
+from dateutil.tz import gettz, tzlocal
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mem_search import records
+from mem_search.errors import InputError
+from mem_search.model import Boost, Mode, Ref
+from mem_search.text import dates
+
+Zone = tzinfo
+
+
+@cache
+def zone(name: str) -> Zone:
+    """The IANA zone called ``name``; the machine's own for an empty name. Raises InputError."""
+    if not name:
+        # With its rules, not today's offset: records of last summer keep their hour.
+        return gettz() or tzlocal()
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):  # OSError: names of directories, such as Europe
+        raise InputError(
+            f"{name[:60]!r} is no time zone; write an IANA name such as Europe/Berlin", field="tz"
+        ) from None
+
+
+LONGEST_VALUE = 4000
+REF_PATTERN = rf"^(local:)?({'|'.join(kind.name for kind in records.KINDS)}):[0-9]{{1,18}}$"
+kind_of = records.kind_called
+
+
+def split(value: Any) -> Any:
+    """Comma-separated and repeated values as one list without empties and repeats."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        return items
+    words = (word.strip() for item in items for word in str(item).split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _kinds(value: Any) -> Any:
+    words = split(value)
+    if not isinstance(words, tuple):
+        return words
+    found = [(word, kind_of(word)) for word in words]
+    unknown = [word for word, kind in found if kind is None]
+    if unknown:
+        known = ", ".join(kind.plural for kind in records.installed())
+        raise refused(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
+    return tuple(dict.fromkeys(kind for _, kind in found))
+
+
+def _zone(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return zone(value)
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _moment(value: Any, info: ValidationInfo, *, end: bool) -> Any:
+    if not isinstance(value, str | int | float):
+        return value
+    context = info.context or {}
+    now: datetime = context.get("now") or datetime.now().astimezone()
+    tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
+    try:
+        return dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def refused(message: str) -> PydanticCustomError:
+    """What a validator raises to have ``message`` said of its value."""
+    # The message goes in as a value: braces in it are not ours to interpret.
+    return PydanticCustomError("value", "{message}", {"message": message})
+
+
+def _ref(text: str) -> str:
+    try:
+        return str(Ref.parse(text))
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _mode(value: Any) -> Any:
+    return "vector" if value == "semantic" else value
+
+
+def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
+    """A fault of the field ``name``, for rules over several fields."""
+    return InitErrorDetails(type=refused(message), loc=(name,), input=given)
+
+
+def faults_of(error: ValidationError) -> list[InitErrorDetails]:
+    """The faults that were found, to be told again together with others."""
+    # The message goes in as a value: braces in it are not ours to interpret.
+    return [
+        InitErrorDetails(
+            type=PydanticCustomError(item["type"], "{message}", {"message": item["msg"]}),
+            loc=item["loc"],
+            input=item["input"],
+        )
+        for item in error.errors(include_url=False, include_context=False)
+    ]
+
+
+def _start(value: Any, info: ValidationInfo) -> Any:
+    return _moment(value, info, end=False)
+
+
+def _end(value: Any, info: ValidationInfo) -> Any:
+    return _moment(value, info, end=True)
+
+
+Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
+Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
+SearchMode = Annotated[
+    Mode,
+    BeforeValidator(
+        _mode, json_schema_input_type=Literal["hybrid", "keyword", "vector", "semantic"]
+    ),
+]
+"""By words, by meaning, or both; ``/api/v1/search`` calls the meaning semantic."""
+Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
+Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
+End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]
+"""Moments are milliseconds; an end is the last millisecond of what it names."""
+RefName = Annotated[str, AfterValidator(_ref)]
+"""``kind:number``, however it was written."""
+TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
+"""A tzinfo, or None for the worker's own."""
+
+LONGEST: Final = 64
+NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
+Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]

@@ -1,0 +1,279 @@
+"""The query parameters of searches, in one model that every search route reuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from mem_search.http.core.parameter_types import (
+    Boosts,
+    End,
+    Kinds,
+    SearchMode,
+    Start,
+    Text,
+    TimeZone,
+    Words,
+    kind_of,
+)
+from mem_search.model import DateRange, Filters, Kind, Order, SearchQuery
+
+Format = Literal["index", "full", "json"]
+DEEPEST_RANK = 10_000
+"""How far a ranked list can be paged: nobody reads on, and ranking deeper costs memory."""
+FARTHEST = 1_000_000_000
+
+
+BUDGET = "max_tokens"
+
+
+def budget() -> Any:
+    """The field of that name, for whatever may be long."""
+    return Field(
+        default=None,
+        ge=50,
+        le=100_000,
+        description="Longest answer in tokens, as counted here; what does not fit is left out"
+        " from the end, and a note says how to go on",
+        json_schema_extra=also("maxTokens"),
+    )
+
+
+def also(*words: str) -> Any:
+    """Further spellings of a parameter (see ``reading``)."""
+    return {"spellings": list(words)}
+
+
+def _platform() -> Any:
+    """The field of that name, as claude-mem's clients spell it."""
+    return Field(
+        default="",
+        alias="platformSource",
+        description="The agent's platform",
+        json_schema_extra=also("platform_source", "platform"),
+    )
+
+
+class Parameters(BaseModel):
+    """Base of all: what is not declared is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Seen(Parameters):
+    """How the reply is to look."""
+
+    tz: TimeZone = Field(
+        default=None,
+        description="IANA time zone for dates given and shown; the machine's own by default",
+    )
+
+
+class OfPlatform(Parameters):
+    """All records, or those of one platform."""
+
+    platform: Text = _platform()
+
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        return (("platform", self.platform),) if self.platform else ()
+
+
+class Narrowed(Seen):
+    """Which records, whatever their kind."""
+
+    project: Text = Field(default="", description="Project by name")
+    session: Text = Field(default="", description="Session by its id")
+    source: Text = Field(default="", description="Source: claude-mem, claude-code, git, jsonl, …")
+    platform: Text = _platform()
+    branch: Text = Field(default="", description="Branch")
+    worktree: Text = Field(default="", description="Linked worktree")
+    tags: Words = Field(default=(), description="Any of these tags", json_schema_extra=also("tag"))
+    date_start: Start = Field(
+        default=None,
+        alias="dateStart",
+        description="Not before: ISO, epoch s or ms, or words such as 'last Tuesday'",
+        json_schema_extra=also("date_start", "date_from", "since", "dateRange[start]"),
+    )
+    date_end: End = Field(
+        default=None,
+        alias="dateEnd",
+        description="Not after; a day includes all of it",
+        json_schema_extra=also("date_end", "date_to", "until", "dateRange[end]"),
+    )
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        start, end = self.date_start, self.date_end
+        if start is not None and end is not None and start > end:
+            raise PydanticCustomError("at:dateEnd", "is before the start")
+        return self
+
+    def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
+        """These narrowings and ``kinds``."""
+        facets = (("platform", self.platform), ("branch", self.branch), ("worktree", self.worktree))
+        return Filters(
+            kinds=cast(tuple[Kind, ...], kinds),
+            tags=self.tags,
+            project=self.project.strip(),
+            session=self.session.strip(),
+            source=self.source.strip(),
+            created=DateRange(self.date_start, self.date_end),
+            facets=tuple((name, value) for name, value in facets if value),
+        )
+
+
+class KindParameters(Narrowed):
+    """A search whose route says the kind."""
+
+    query: Text = Field(default="", description="The question", json_schema_extra=also("q"))
+    format: Format = Field(default="index", description="A line a record, all of it, or JSON")
+    type: Words = Field(
+        default=(),
+        description="Types of observation: bugfix, feature, decision, …",
+        json_schema_extra=also("obs_type"),
+    )
+    concepts: Words = Field(
+        default=(), description="Any of these concepts", json_schema_extra=also("concept")
+    )
+    files: Words = Field(
+        default=(),
+        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
+        json_schema_extra=also("filePath", "file"),
+    )
+    is_folder: bool = Field(
+        default=False,
+        alias="isFolder",
+        description="The paths are folders: what lies directly in them",
+        json_schema_extra=also("is_folder"),
+    )
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    order: Order | None = Field(
+        default=None,
+        alias="orderBy",
+        description="Relevance decides which records make a page; this is the order on it",
+    )
+    mode: SearchMode = Field(
+        default="hybrid",
+        description="Which search; semantic is vector",
+        json_schema_extra=also("search_type", "searchType"),
+    )
+    explain: bool = Field(default=False, description="Say how every score came about")
+    fold: bool = Field(
+        default=True, description="Put near-duplicates under the best of them, which names them"
+    )
+    per_session: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="Results of one session before those of others come; no bound by default",
+        json_schema_extra=also("perSession"),
+    )
+    boosts: Boosts = Field(
+        default=(),
+        description="What counts beside the question, a little: recency, importance",
+        json_schema_extra=also("boost"),
+    )
+    max_tokens: int | None = budget()
+
+    @model_validator(mode="after")
+    def _not_too_deep(self) -> Self:
+        if self.query.strip() and self.offset > DEEPEST_RANK:
+            raise PydanticCustomError(
+                "at:offset",
+                "a ranked list goes to {deepest}; narrow it down with filters",
+                {"deepest": DEEPEST_RANK},
+            )
+        return self
+
+    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchQuery:
+        """The search asked for, among ``kinds``; ``order`` unless another one is given."""
+        return self.with_filters(self._filters(kinds), order)
+
+    def with_filters(self, filters: Filters, order: Order) -> SearchQuery:
+        return SearchQuery(
+            text=self.query,
+            asked_at=datetime.now(self.tz) if self.tz else None,
+            filters=filters,
+            mode=self.mode,
+            order=self.order or order,
+            limit=self.limit,
+            offset=self.offset,
+            explain=self.explain,
+            fold=self.fold,
+            per_session=self.per_session,
+            boosts=self.boosts,
+        )
+
+    def _filters(self, kinds: tuple[str, ...]) -> Filters:
+        files = self.files
+        if self.is_folder:
+            files = tuple(f"{path.removesuffix('*').rstrip('/')}/*" for path in files)
+        return replace(self.filters(kinds), types=self.type, concepts=self.concepts, files=files)
+
+
+class SearchParameters(KindParameters):
+    """A search over all kinds, or those in ``types``.
+
+    A word in ``type`` that means a kind (``observations``, ``sessions``) selects it, as
+    claude-mem's clients expect.
+    """
+
+    types: Kinds = Field(
+        default=(),
+        description="Kinds of record: observations, sessions, prompts, notes, …",
+        json_schema_extra=also("kinds"),
+    )
+
+    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchQuery:
+        named = tuple(kind for word in self.type if (kind := kind_of(word)))
+        wanted = tuple(dict.fromkeys((*self.types, *named, *kinds)))
+        types = tuple(word for word in self.type if not kind_of(word))
+        return self.with_filters(replace(self._filters(wanted), types=types), order)
+
+
+class ByConcept(KindParameters):
+    """``concept`` is required."""
+
+    concepts: Annotated[Words, Field(min_length=1)] = Field(
+        alias="concept", description="Any of these concepts", json_schema_extra=also("concepts")
+    )
+
+
+class ByFile(KindParameters):
+    """``filePath`` is required."""
+
+    files: Annotated[Words, Field(min_length=1)] = Field(
+        alias="filePath",
+        description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
+        json_schema_extra=also("files", "file"),
+    )
+
+
+class ByType(KindParameters):
+    """``type`` is required."""
+
+    type: Annotated[Words, Field(min_length=1)] = Field(
+        description="Any of these types: bugfix, feature, decision, …",
+        json_schema_extra=also("obs_type"),
+    )
+
+
+class Listed(OfPlatform):
+    """A list, newest first, in pages."""
+
+    project: Text = Field(default="", description="Project by name")
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    max_tokens: int | None = budget()
+
+
+class Opened(Seen):
+    """How one record is shown."""
+
+    format: Format = Field(default="json", description="JSON, or the whole record as text")
+    max_tokens: int | None = budget()

@@ -1,0 +1,190 @@
+"""Errors as RFC 9457 problem details: one shape for everything that is not an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field
+
+from mem_search.errors import (
+    InputError,
+    LimitReached,
+    MemSearchError,
+    MissingField,
+    Unauthorized,
+    Unavailable,
+)
+from mem_search.http.core.replies import JSON, dumps
+from mem_search.http.core.request_context import REQUEST_CONTEXT
+
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+"""Of the request that this task answers."""
+
+CONTENT_TYPE = "application/problem+json"
+
+_INTERNAL_ERROR = -32603
+"""Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
+
+_CODES = {
+    400: "bad_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+}
+_DETAILS = {
+    404: "no such route; GET /docs lists them all",
+    405: "this route has other methods; the Allow header lists them",
+    413: "the body is larger than 32 MB; POST /api/import/jsonl takes files of any size",
+    415: "send the body with the Content-Type that GET /docs names for this route",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with the input: a ``parameter``, or the ``pointer`` of a place in a body."""
+
+    detail: str
+    parameter: str | None = None
+    pointer: str | None = None
+    missing: bool = False
+
+    @property
+    def field(self) -> str:
+        return self.parameter or (self.pointer or "").lstrip("/")
+
+
+class Invalid(InputError):
+    """Several faults at once: the caller can mend all of them before asking again."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        named = [f"{fault.field}: {fault.detail}" if fault.field else fault.detail
+                 for fault in faults]  # fmt: skip
+        super().__init__("; ".join(named), field=faults[0].field or None)
+        self.faults = tuple(faults)
+        if all(fault.missing for fault in faults):
+            self.code = MissingField.code
+
+
+class ProblemError(BaseModel):
+    """One fault of the input, by the parameter or by the JSON pointer of its place."""
+
+    detail: str
+    parameter: str | None = None
+    pointer: str | None = None
+
+
+class Problem(BaseModel):
+    """What every error looks like. ``code`` is stable, ``detail`` is for people."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:mem-search:problem:not_found"])
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    request_id: str
+    field: str | None = None
+    errors: list[ProblemError] = []
+
+
+def of_error(request: web.Request, error: MemSearchError) -> web.Response:
+    """The reply for an error that mem-search raised on purpose."""
+    headers = {}
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = 'Bearer realm="mem-search"'
+    if isinstance(error, Unavailable):
+        headers["Retry-After"] = "1" if error.code == "starting" else "5"
+    beside: dict[str, Any] = {}
+    if isinstance(error, LimitReached):
+        headers["Retry-After"] = str(error.retry_after)
+        beside["violated-policies"] = list(error.policies)
+    faults = error.faults if isinstance(error, Invalid) else ()
+    if not faults and error.field is not None:
+        faults = (_fault_at(request, error.field, error.message),)
+    return _reply(
+        request,
+        error.status,
+        error.code,
+        error.message,
+        faults,
+        field=error.field,
+        headers=headers,
+        beside=beside,
+    )
+
+
+def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
+    """A fault that was found further down.
+
+    What the path and the query name is there, other fields of a request with a JSON body in it.
+    """
+    elsewhere = field in request.match_info or field in request.query or request.method == "GET"
+    if not elsewhere and request.body_exists and request.content_type == "application/json":
+        return Fault(detail, pointer=f"/{field}")
+    return Fault(detail, parameter=field)
+
+
+def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
+    """The reply for what aiohttp refuses by itself."""
+    code = _CODES.get(error.status, "http_error")
+    headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
+    detail = _DETAILS.get(error.status, error.reason)
+    return _reply(request, error.status, code, detail, headers=headers)
+
+
+def of_bug(request: web.Request) -> web.Response:
+    """The reply for what nobody foresaw: nothing of it is shown, the log has it all."""
+    detail = "internal error; the worker's log has it under this request_id"
+    return _reply(request, 500, "internal", detail)
+
+
+def _reply(
+    request: web.Request,
+    status: int,
+    code: str,
+    detail: str,
+    faults: Sequence[Fault] = (),
+    *,
+    field: str | None = None,
+    headers: dict[str, str] | None = None,
+    beside: Mapping[str, Any] | None = None,
+) -> web.Response:
+    body: dict[str, Any] = {
+        "type": f"urn:mem-search:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": request.path,
+        "code": code,
+        "request_id": REQUEST_ID.get(),
+        **(beside or {}),
+    }
+    if field:
+        body["field"] = field
+    if faults:
+        body["errors"] = [_fault(fault) for fault in faults]
+    content_type, standing = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
+    if standing is not None and standing.message is not None:
+        # Clients of MCP tell their agent why only when it stands in a reply to their message.
+        error = {"code": _INTERNAL_ERROR, "message": detail, "data": body}
+        body = {"jsonrpc": "2.0", "id": standing.message, "error": error}
+        content_type = JSON
+    return web.Response(
+        status=status, body=dumps(body), content_type=content_type, headers=headers or {}
+    )
+
+
+def _fault(fault: Fault) -> dict[str, str]:
+    # Even a parameter without a name, as in ?=1, has its place.
+    place = {"parameter": fault.parameter} if fault.parameter is not None else {}
+    if fault.pointer is not None:
+        place["pointer"] = fault.pointer
+    return {**place, "detail": fault.detail}

@@ -1,0 +1,38 @@
+"""The context of one request: the caller, the store that answers, and the security level.
+
+``dispatch`` creates it and keeps it with the aiohttp request, so that every later step sees the
+same context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from mem_search.access.callers import Caller
+from mem_search.access.rate_limits import Allowance
+from mem_search.access.security_levels import Level
+from mem_search.wiring import Runtime
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """``runtime`` is None where a route answers before there is one.
+
+    ``remote``: the request may come from another machine. ``allowances`` are what was counted,
+    by policy; ``flags`` the patterns found in a question (``access/security_levels``).
+    ``message`` is
+    the id of an MCP message that was inspected: errors take the form that its client reads.
+    """
+
+    caller: Caller
+    runtime: Runtime | None = None
+    remote: bool = False
+    level: Level = Level.TRUSTED
+    flags: tuple[str, ...] = ()
+    message: str | int | None = None
+    allowances: dict[str, Allowance] = field(default_factory=dict)
+
+
+REQUEST_CONTEXT: web.RequestKey[RequestContext] = web.RequestKey("request_context", RequestContext)

@@ -1,0 +1,165 @@
+"""What a route is: one line of the map, and what its handler is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from aiohttp import web
+from pydantic import BaseModel
+
+from mem_search import records
+from mem_search.access.callers import Caller, check_may_change
+from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
+from mem_search.http.core.parameter_types import Zone, zone
+from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.model import Page, SearchQuery
+from mem_search.renderers import View
+from mem_search.wiring import Runtime
+
+M = TypeVar("M", bound=BaseModel)
+COMMAND_LINE = "mem-search"
+"""The User-Agent of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, its parameters and body already read and checked."""
+
+    request: web.Request
+    query: BaseModel | None = None
+    body: BaseModel | None = None
+
+    @property
+    def opening(self) -> Lifecycle:
+        return self.request.app[LIFECYCLE]
+
+    @property
+    def runtime(self) -> Runtime:
+        """The store of whoever asks, with all its parts.
+
+        Raises Unavailable while the worker's is being opened.
+        """
+        return self.request[REQUEST_CONTEXT].runtime or self.opening.runtime
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks."""
+        return self.request[REQUEST_CONTEXT].caller
+
+    def check_may_change(self) -> None:
+        """For what changes something only sometimes; a route that always does is ``write``.
+
+        Raises Unauthorized without a token, Forbidden with one that may only read.
+        """
+        check_may_change(self.caller)
+
+    def flagged(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """A reply that says how its search was done, with the flags of the question if any."""
+        if self.flags:
+            reply["search"]["flags"] = list(self.flags)
+        return reply
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a careful look at the question found; empty where none was taken."""
+        return self.request[REQUEST_CONTEXT].flags
+
+    @property
+    def question(self) -> str:
+        """What is looked for, by the field ``query`` of parameters or body; empty without."""
+        return str(getattr(self.body, "query", "") or getattr(self.query, "query", "") or "")
+
+    def asked(self, model: type[M]) -> M:
+        """The query parameters, as the model that the route names."""
+        assert isinstance(self.query, model)
+        return self.query
+
+    def sent(self, model: type[M]) -> M:
+        """The body, as the model that the route names."""
+        assert isinstance(self.body, model)
+        return self.body
+
+    async def search(self, query: SearchQuery) -> Page:
+        """Ask as whoever called, the command line or another program."""
+        if query.asked_at is None:
+            query = replace(query, asked_at=self.now)
+        return await self.runtime.front.search(query, self.surface)
+
+    @property
+    def surface(self) -> str:
+        """The word for who called."""
+        return "cli" if self.request.headers.get("User-Agent", "") == COMMAND_LINE else "http"
+
+    @property
+    def now(self) -> datetime:
+        """The moment of asking, in the worker's own time zone."""
+        return datetime.now(zone(self.opening.settings.timezone))
+
+    @property
+    def base(self) -> str:
+        """Where the caller reached this worker; its Host was checked (``guard``)."""
+        secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
+        return f"{'https' if secure else self.request.scheme}://{self.request.host}"
+
+    def view(self, tz: Zone | None = None) -> View:
+        """How the caller sees times; the worker's own time zone where none is asked for."""
+        seen_from = tz or zone(self.opening.settings.timezone)
+        return View(kinds=records.by_name, tz=seen_from, now=datetime.now(seen_from))
+
+
+Handler = Callable[[Call], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation. ``write`` needs a token; ``early`` answers before the store is open.
+
+    ``only`` the machine's ``person`` may read files of the machine or tend its index, and only
+    who has the ``home``'s own token gives out others; everything else is for users, too, each
+    over their own store. ``research`` counts as a step of deep research, whatever it takes.
+
+    ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
+    ``body_type`` is the content type of the body, where there is one; a body without a model
+    is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
+    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``;
+    ``refuses`` are statuses of its errors beyond those that follow from all this.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    tag: str
+    query: type[BaseModel] | None = None
+    body: type[BaseModel] | None = None
+    body_type: str = "application/json"
+    write: bool = False
+    only: Literal["", "person", "home"] = ""
+    research: bool = False
+    early: bool = False
+    waits: bool = False
+    is_rest: bool = True
+    status: int = 200
+    successor: str = ""
+    answers: type[BaseModel] | None = None
+    reply: str = "application/json"
+    replies: tuple[str, ...] = ()
+    refuses: tuple[int, ...] = ()
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether agents ask here, as over MCP."""
+        return "mcp" in self.path.split("/")
+
+    @property
+    def changes(self) -> bool:
+        """Whether a token that may only read does not do."""
+        return self.write and self.method != "GET"
+
+    @property
+    def reads_itself(self) -> bool:
+        """Whether the handler takes the body as it comes, in pieces."""
+        return self.body is None and self.body_type != "application/json"

@@ -1,0 +1,147 @@
+"""Results of a search as a file: a table, a list, JSON, or citations of what was found."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.citations.formats import BY_NAME, FORMATS
+from mem_search.errors import MemSearchError
+from mem_search.http.citations import file_reply, items_of
+from mem_search.http.core.parameter_types import Kinds
+from mem_search.http.core.parameters import Narrowed, SearchParameters, also
+from mem_search.http.core.replies import dumps, page_json
+from mem_search.http.core.routing import Call
+from mem_search.http.jobs import NDJSON
+from mem_search.model import Page
+from mem_search.renderers.csv import as_csv
+from mem_search.renderers.markdown import as_markdown
+from mem_search.renderers.token_budget import fits, shortened
+from mem_search.sources.jsonl import export_line
+from mem_search.storage.sqlite import whole
+from mem_search.storage.sqlite.whole import RecordWithLinks
+from mem_search.text import token_count
+
+log = logging.getLogger(__name__)
+
+PAGE = 200
+
+
+class ExportParameters(Narrowed):
+    """Which records; all of them by default."""
+
+    types: Kinds = Field(
+        default=(), alias="kinds", description="Kinds of record", json_schema_extra=also("types")
+    )
+
+
+async def export_records(call: Call) -> web.StreamResponse:
+    """Stream the records in the order they were stored."""
+    asked = call.asked(ExportParameters)
+    filters = asked.filters(asked.types)
+    database = call.runtime.database
+    # The first page before the first byte: what goes wrong at once is still a proper problem.
+    page = await database.read(whole.export_page, filters, 0, PAGE)
+    reply = web.StreamResponse(headers={"Content-Type": NDJSON})
+    reply.headers["Content-Disposition"] = 'attachment; filename="mem-search.jsonl"'
+    await reply.prepare(call.request)
+    try:
+        while page:
+            await reply.write(_lines(page))
+            page = await database.read(whole.export_page, filters, page[-1][0].number, PAGE)
+        await reply.write_eof()
+    except MemSearchError as error:
+        # Too late for a problem: an answer cut off is how the reader learns of it.
+        log.error("export ended early: %s", error.message)
+        if call.request.transport is not None:
+            call.request.transport.abort()
+    except ConnectionResetError:
+        log.info("export ended early: the reader has gone")
+    return reply
+
+
+def _lines(page: list[RecordWithLinks]) -> bytes:
+    return b"".join(
+        export_line(record, links).encode("utf-8", "backslashreplace") + b"\n"
+        for record, links in page
+    )
+
+
+As = Literal["csv", "json", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago"]
+MOST = 500
+_TABLES = {"csv": ("text/csv", "csv"), "markdown": ("text/markdown", "md"),
+           "json": ("application/json", "json")}  # fmt: skip
+
+
+CONTENT_TYPES = tuple(
+    dict.fromkeys([*(kind for kind, _ in _TABLES.values()), *(f.content_type for f in FORMATS)])
+)
+
+
+class SearchExportParameters(SearchParameters):
+    """A search over all kinds whose results become a file."""
+
+    format: As = Field(  # type: ignore[assignment] # a file instead of a listing
+        alias="as",
+        description="What to write: a table, JSON, a list with links, or citations",
+        json_schema_extra=also("format"),
+    )
+    limit: int = Field(default=100, ge=1, le=MOST, description="How many at most")
+
+
+async def export_results(call: Call) -> web.StreamResponse:
+    """Search as ``/api/search`` does; the headers say how many there are and how to go on."""
+    asked = call.asked(SearchExportParameters)
+    page = await call.search(asked.search())
+    text, page = await asyncio.to_thread(_written, call, asked, page)
+    content_type, suffix = _TABLES.get(asked.format) or _of_citation(asked.format)
+    headers = {
+        "Content-Disposition": f'attachment; filename="mem-search.{suffix}"',
+        "X-Total-Count": str(page.total),
+    }
+    following = page.query.offset + len(page.results)
+    if following < page.total:
+        headers["X-Next-Offset"] = str(following)
+        if page.results:  # else the next page would be this one again
+            next_page = call.request.rel_url.update_query(offset=following)
+            headers["Link"] = f'<{next_page}>; rel="next"'
+    return file_reply(text, content_type, headers=headers)
+
+
+def _written(call: Call, asked: SearchExportParameters, page: Page) -> tuple[str, Page]:
+    """The file, and the page of what is in it, shortened until it fits ``max_tokens``."""
+    write = _writer(call, asked)
+    whole, kept, limit = page, len(page.results), asked.max_tokens
+    text = write(page)
+    while limit is not None and kept and not fits(text, limit):
+        # By its share of the size: a file is written twice or so, where trying each would be slow.
+        kept = min(kept - 1, kept * limit // token_count.count(text))
+        page = shortened(whole, kept, limit)
+        text = write(page)
+    return text, page
+
+
+def _writer(call: Call, asked: SearchExportParameters) -> Callable[[Page], str]:
+    match asked.format:
+        case "csv":
+            return as_csv
+        case "json":
+            return lambda page: dumps(page_json(page, None)).decode()
+        case "markdown":
+            base, view = str(call.request.url.origin()), call.view(asked.tz)
+            return lambda page: as_markdown(page, view, base)
+        case citation:
+            write = BY_NAME[citation].write
+            return lambda page: write(
+                items_of(call, [result.record for result in page.results], asked.tz)
+            )
+
+
+def _of_citation(name: str) -> tuple[str, str]:
+    form = BY_NAME[name]
+    return form.content_type, form.suffix

@@ -1,0 +1,99 @@
+"""What an operation answers, for the OpenAPI document: its reply, and every error it may give."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from mem_search.http.access.rate_limits import searches
+from mem_search.http.core.problems import CONTENT_TYPE
+from mem_search.http.core.routing import Route
+
+REFS = "#/components/schemas/{model}"
+HEADERS = {
+    "RequestId": {
+        "description": "Of this request; its own when it sent one",
+        "required": True,
+        "schema": {"type": "string"},
+    }
+}
+_REQUEST_ID = {"$ref": "#/components/headers/RequestId"}
+_PROBLEMS = {
+    400: "The body is not the JSON that it claims to be",
+    401: "A token is needed, or the one given is not valid",
+    403: "Whoever asks may not do this, or asks from a foreign page",
+    404: "Nothing has that ref, id or name",
+    409: "The state of things forbids it now: ended already, a chain at its limit, a name taken",
+    413: "The body is too large",
+    415: "The body has another Content-Type than this operation reads",
+    421: "The Host header names somebody else",
+    422: "Something given cannot be used; errors names each by parameter or JSON pointer",
+    429: "A limit is reached; violated-policies names it",
+    500: "A bug; the worker's log has it under request_id",
+    503: "A part that the answer needs is away; try again",
+}
+_SECONDS = {"type": "integer", "minimum": 0}
+_TOLD_BY = {
+    401: ("WWW-Authenticate", {"type": "string"}),
+    429: ("Retry-After", _SECONDS),
+    503: ("Retry-After", _SECONDS),
+}
+"""The header that says more, by status."""
+_LISTED_AS_TEXT = ("search", "timeline")
+
+
+def problems() -> dict[str, Any]:
+    """Every error as a response that operations refer to."""
+    return {f"Problem{status}": _problem(status) for status in _PROBLEMS}
+
+
+def refusals(route: Route) -> dict[str, Any]:
+    """By status: what the route may answer instead, as it follows from what it is."""
+    statuses = {403, 421, 422, 500, *route.refuses}
+    if not route.early or route.path == "/api/readiness":
+        statuses.add(503)
+    if not route.early:
+        statuses.add(401)
+    if route.body is not None or route.reads_itself:
+        statuses |= {400, 413, 415}
+    if "{" in route.path:
+        statuses.add(404)
+    if searches(route.query, route.body) or route.research or route.is_agents:
+        statuses.add(429)
+    return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    """An error as problem details (RFC 9457)."""
+    problem: dict[str, Any] = {
+        "description": _PROBLEMS[status],
+        "headers": {"X-Request-Id": _REQUEST_ID},
+        "content": {CONTENT_TYPE: {"schema": {"$ref": REFS.format(model="Problem")}}},
+    }
+    if status in _TOLD_BY:
+        name, schema = _TOLD_BY[status]
+        problem["headers"][name] = {"required": True, "schema": schema}
+    return problem
+
+
+def reply(route: Route) -> dict[str, Any]:
+    """What the route answers when all is well."""
+    said: dict[str, Any] = {
+        "description": HTTPStatus(route.status).phrase,
+        "headers": {"X-Request-Id": _REQUEST_ID},
+    }
+    if route.status in (201, 202, 302) and route.path != "/api/v1/tokens":
+        said["headers"]["Location"] = {"required": True, "schema": {"type": "string"}}
+    if route.successor:
+        said["headers"] |= {
+            name: {"required": True, "schema": {"type": "string"}}
+            for name in ("Deprecation", "Link")
+        }
+    if route.reply:
+        said["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
+        if route.answers is not None:
+            schema = {"$ref": REFS.format(model=route.answers.__name__)}
+            said["content"][route.reply] = {"schema": schema}
+        if route.tag in _LISTED_AS_TEXT:
+            said["content"]["text/plain"] = {"schema": {"type": "string"}}
+    return said

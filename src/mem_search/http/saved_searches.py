@@ -1,0 +1,252 @@
+"""``/api/v1/saved-searches`` and the inbox of what they found, ``/api/v1/notifications``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import AfterValidator, Field
+
+from mem_search.errors import InputError, NotFound
+from mem_search.http.access.rate_limits import admit, check_schedule
+from mem_search.http.core.paging import NotificationsListing
+from mem_search.http.core.parameter_types import Name, refused
+from mem_search.http.core.parsing import number_in_path
+from mem_search.http.core.problems import Fault, Invalid
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
+from mem_search.model import Record
+from mem_search.renderers.universal import id_of, universal_json, url_of
+from mem_search.research import saved_searches
+from mem_search.research.json import delivery_json
+from mem_search.research.requests import Asked
+from mem_search.research.saved_searches import Plan
+from mem_search.storage.sqlite import notifications, records, webhook_deliveries
+from mem_search.storage.sqlite.notifications import Notification
+from mem_search.storage.sqlite.saved_searches import Match, Saved
+from mem_search.text import dates
+
+
+def _interval(text: str) -> str:
+    try:
+        return saved_searches.written(saved_searches.seconds(text))
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]
+
+
+_PLAIN = {
+    "mode": "basic",
+    "background": False,
+    "session_id": None,
+    "parent_operation_id": None,
+    "offset": 0,
+}
+"""What a saved search has no use for, as it is when left out."""
+
+
+class SavedSearchPlan(Body):
+    """What to ask, when, and whom to tell."""
+
+    search: UniversalSearchRequest = Field(description="The question and its filters")
+    every: Every | None = Field(
+        default=None,
+        description="Interval from 1m to a year: 15m, 1h, 2d, 1w; only by hand when left out",
+        examples=["1h"],
+    )
+    inbox: bool = Field(default=True, description="Whether new matches go to the inbox")
+    webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
+        default=None, description="Told of new matches"
+    )
+
+    def plan(self) -> Plan:
+        """The same as values. Raises Invalid for what a saved search has no use for."""
+        faults = [
+            Fault("is not for a saved search; leave it out", pointer=f"/search/{name}")
+            for name, plain in _PLAIN.items()
+            if getattr(self.search, name) != plain
+        ]
+        if faults:
+            raise Invalid(faults)
+        return Plan(
+            query=self.search.universal(),
+            every=None if self.every is None else saved_searches.seconds(self.every),
+            inbox=self.inbox,
+            webhook_url=self.webhook_url,
+        )
+
+
+class SavedSearchBody(SavedSearchPlan):
+    """A saved search to be."""
+
+    name: Name = Field(description="What to call it: letters, digits, _ . and -")
+
+
+async def create(call: Call) -> web.StreamResponse:
+    """Save a search; it tells of what is stored from now on."""
+    asked = call.sent(SavedSearchBody)
+    plan = asked.plan()
+    await check_schedule(call.request, call.runtime, asked.name, plan.every)
+    with _faults_in_search():
+        saved = await call.runtime.saved.create(asked.name, plan, Asked(plan.query, call.now))
+    reply = json_reply(_saved(saved), status=201)
+    reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
+    return reply
+
+
+async def listed(call: Call) -> web.StreamResponse:
+    """All saved searches by name."""
+    return json_reply(
+        {"saved_searches": [_saved(each) for each in await call.runtime.saved.listed()]}
+    )
+
+
+async def one(call: Call) -> web.StreamResponse:
+    """One saved search."""
+    return json_reply(_saved(await call.runtime.saved.get(_name(call))))
+
+
+async def change(call: Call) -> web.StreamResponse:
+    """Another question, schedule or way to tell; another question looks from now on."""
+    plan = call.sent(SavedSearchPlan).plan()
+    await check_schedule(call.request, call.runtime, _name(call), plan.every)
+    with _faults_in_search():
+        saved = await call.runtime.saved.change(_name(call), plan, Asked(plan.query, call.now))
+    return json_reply(_saved(saved))
+
+
+async def remove(call: Call) -> web.StreamResponse:
+    """Forget a saved search and what it told."""
+    await call.runtime.saved.remove(_name(call))
+    return json_reply({"deleted": _name(call)})
+
+
+async def run(call: Call) -> web.StreamResponse:
+    """Ask it now: all that it finds, and what of it is new and told from now on."""
+    saved = await call.runtime.saved.get(_name(call))
+    admit(call.request, str(saved.request["search"]["query"]))
+    run = await call.runtime.saved.look(saved.name)
+    page = await call.runtime.saved.ask(run.saved, call.surface)
+    told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
+    return json_reply(
+        {
+            "saved_search": run.saved.name,
+            "new": _matches(call, run.matches, told),
+            "new_count": len(run.matches),
+            "notification": run.notification,
+            "result": universal_json(page, call.base),
+        }
+    )
+
+
+async def inbox(call: Call) -> web.StreamResponse:
+    """What saved searches have told, the newest first."""
+    asked = call.asked(NotificationsListing)
+    found, total = await call.runtime.database.read(
+        notifications.newest, asked.search, asked.limit, asked.offset, unread=asked.unread
+    )
+    return json_reply(
+        {
+            "notifications": await _notifications(call, found),
+            "total": total,
+            "limit": asked.limit,
+            "offset": asked.offset,
+        }
+    )
+
+
+async def read(call: Call) -> web.StreamResponse:
+    """Mark a notification as read."""
+    number = number_in_path(call.request)
+    await call.runtime.database.write(notifications.read, number, int(time.time() * 1000))
+    found = await call.runtime.database.read(notifications.get, number)
+    if found is None:
+        raise _nothing(number)
+    (said,) = await _notifications(call, [found])
+    return json_reply(said)
+
+
+async def dismiss(call: Call) -> web.StreamResponse:
+    """Delete a notification; what it told is not told again."""
+    number = number_in_path(call.request)
+    if not await call.runtime.database.write(notifications.remove, number):
+        raise _nothing(number)
+    return json_reply({"deleted": number})
+
+
+@contextmanager
+def _faults_in_search() -> Iterator[None]:
+    """What is wrong with the search of a plan is at its place in the plan."""
+    try:
+        yield
+    except InputError as error:
+        if error.field in UniversalSearchRequest.model_fields and error.field != "webhook_url":
+            raise Invalid([Fault(error.message, pointer=f"/search/{error.field}")]) from None
+        raise
+
+
+def _name(call: Call) -> str:
+    return call.request.match_info["name"]
+
+
+def _nothing(number: int) -> NotFound:
+    return NotFound(f"no notification {number}; GET /api/v1/notifications lists them")
+
+
+def _saved(saved: Saved) -> dict[str, Any]:
+    every = saved.every_seconds
+    return {
+        "name": saved.name,
+        "search": dict(saved.request["search"]),
+        "every": None if every is None else saved_searches.written(every),
+        "inbox": saved.inbox,
+        "webhook_url": saved.webhook_url or None,
+        "created_at": dates.iso(saved.created_at),
+        "last_run_at": None if saved.ran_at is None else dates.iso(saved.ran_at),
+        "next_run_at": None if saved.next_at is None else dates.iso(saved.next_at),
+        "error": saved.error or None,
+    }
+
+
+async def _notifications(call: Call, found: Sequence[Notification]) -> list[dict[str, Any]]:
+    numbers = {match.number for each in found for match in each.matches}
+    named = await call.runtime.database.read(records.fetch, list(numbers))
+    sent = [each.delivery_id for each in found if each.delivery_id]
+    deliveries = await call.runtime.database.read(webhook_deliveries.fetch, sent) if sent else {}
+    return [
+        {
+            "id": each.id,
+            "saved_search": each.search,
+            "at": dates.iso(each.at),
+            "count": each.count,
+            "matches": _matches(call, each.matches, named),
+            "read_at": None if each.read_at is None else dates.iso(each.read_at),
+            "webhook": delivery_json(deliveries[each.delivery_id])
+            if each.delivery_id in deliveries
+            else None,
+        }
+        for each in found
+    ]
+
+
+def _matches(
+    call: Call, matches: Sequence[Match], named: dict[int, Record]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": id_of(record),
+            "content_type": record.kind,
+            "title": call.runtime.universal.citation(record).source_title,
+            "url": url_of(record, call.base),
+            "created_at": dates.iso(record.created_at),
+            "changed": match.changed,
+        }
+        for match in matches
+        if (record := named.get(match.number)) is not None
+    ]

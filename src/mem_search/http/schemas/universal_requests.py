@@ -1,0 +1,250 @@
+"""The bodies of ``/api/v1``: every field with its default and range, every fault at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Annotated, Any, Self, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.config import JsonDict
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mem_search.errors import InputError
+from mem_search.http.core.parameter_types import (
+    LONGEST_VALUE,
+    REF_PATTERN,
+    Text,
+    fault_at,
+    faults_of,
+    refused,
+)
+from mem_search.http.core.parameters import DEEPEST_RANK
+from mem_search.model import Boost, DateRange, Kind, Ref
+from mem_search.search.universal import (
+    MOST_OPERATIONS,
+    SNIPPET_LENGTH,
+    SearchMode,
+    SearchType,
+    UniversalQuery,
+)
+from mem_search.text import dates
+
+LONGEST_ID = 200
+LONGEST_URL = 2000
+LONGEST_CHAIN = 100
+RANGES = (("created_after", "created_before"), ("updated_after", "updated_before"))
+
+ONLY_IN_BACKGROUND: JsonDict = {
+    "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
+    "then": {"required": ["background"], "properties": {"background": {"const": True}}},
+}
+
+
+def _asked(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("missing", "is required")
+    return text
+
+
+def _moment(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise refused("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+    try:
+        return dates.read_rfc3339(value)
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _whole(value: Any) -> Any:
+    """To JSON ``20.0`` is an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _ref(text: str) -> str:
+    try:
+        return str(Ref.parse(text))
+    except InputError:
+        raise refused(
+            f"{text[:60]!r} is no id; ids look like local:note:42, as a search returns them"
+        ) from None
+
+
+Query = Annotated[
+    str,
+    Field(max_length=LONGEST_VALUE),
+    AfterValidator(_asked),
+    WithJsonSchema(
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_VALUE, "pattern": r"\S"}
+    ),
+]
+Moment = Annotated[
+    int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""Milliseconds since 1970."""
+Id = Annotated[str, Field(max_length=LONGEST_ID)]
+Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
+SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
+Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
+Named = Annotated[
+    str,
+    AfterValidator(_ref),
+    WithJsonSchema({"type": "string", "pattern": REF_PATTERN}),
+]
+"""A ref as text."""
+
+
+class Body(BaseModel):
+    """Base of all: JSON's own types, and nothing that is not declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class UniversalSearchRequest(Body):
+    """A search over everything that is stored."""
+
+    model_config = ConfigDict(json_schema_extra=ONLY_IN_BACKGROUND)
+
+    query: Query = Field(
+        description="The question; may use the query language", examples=["rate limit tag:work"]
+    )
+    content_types: list[Kind] | None = Field(
+        default=None, description="Kinds of record to search; all of them when left out or empty"
+    )
+    mode: SearchMode = Field(
+        default="basic",
+        description="deep_research adds annotations, takes part in a research chain, and unless"
+        " said otherwise searches by meaning too and returns full content",
+    )
+    search_type: SearchType = Field(
+        default="keyword", description="By words, by meaning, or both; hybrid in deep_research"
+    )
+    limit: Limit = Field(default=50, description="How many at most")
+    offset: Offset = Field(default=0, description="How many to skip")
+    created_after: Moment | None = Field(default=None, description="Not created before (RFC 3339)")
+    created_before: Moment | None = Field(default=None, description="Not created after (RFC 3339)")
+    updated_after: Moment | None = Field(default=None, description="Not updated before (RFC 3339)")
+    updated_before: Moment | None = Field(default=None, description="Not updated after (RFC 3339)")
+    folder: Text | None = Field(default=None, description="Of notes, only those in this folder")
+    domain: Text | None = Field(default=None, description="Of websites, only those of this domain")
+    archived: bool | None = Field(
+        default=None, description="Only what is archived, or is not; both when left out"
+    )
+    include_snippets: bool = Field(default=True, description="Whether results have a snippet")
+    snippet_length: SnippetLength = Field(
+        default=SNIPPET_LENGTH, description="Most characters of a snippet"
+    )
+    full_content: bool = Field(
+        default=False, description="Whether results have their whole text; true in deep_research"
+    )
+    session_id: Id | None = Field(default=None, description="Groups the searches of a chain")
+    parent_operation_id: Id | None = Field(
+        default=None, description="The operation that this search follows"
+    )
+    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
+    background: bool = Field(default=False, description="Answer with a job instead of results")
+    webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
+        default=None, description="Called when the background job has ended"
+    )
+    scope: Text | None = Field(default=None, description="Only what is in this scope, by its name")
+    boosts: list[Boost] | None = Field(
+        default=None, description="What counts a little beside the question"
+    )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _fits_together(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Rules over several fields, told together with the faults of single ones."""
+        rules = list(_contradictions(value)) if isinstance(value, Mapping) else []
+        try:
+            body = handler(value)
+        except ValidationError as error:
+            rules = [*faults_of(error), *rules]
+        else:
+            if not rules:
+                return body
+        raise ValidationError.from_exception_data(cls.__name__, rules)
+
+    def universal(self) -> UniversalQuery:
+        """The query; what is not said in ``deep_research`` is its own default."""
+        deep = self.mode == "deep_research"
+        said = self.model_fields_set
+        return UniversalQuery(
+            text=self.query,
+            kinds=tuple(dict.fromkeys(self.content_types or ())),
+            mode=self.mode,
+            search_type="hybrid" if deep and "search_type" not in said else self.search_type,
+            limit=self.limit,
+            offset=self.offset,
+            created=DateRange(self.created_after, self.created_before),
+            updated=DateRange(self.updated_after, self.updated_before),
+            folder=(self.folder or "").strip(),
+            domain=(self.domain or "").strip(),
+            archived=self.archived,
+            snippet_length=self.snippet_length if self.include_snippets else None,
+            full_content=deep if "full_content" not in said else self.full_content,
+            session_id=self.session_id or "",
+            parent_operation_id=self.parent_operation_id or "",
+            max_operations=self.max_operations,
+            scope=(self.scope or "").strip(),
+            boosts=tuple(dict.fromkeys(self.boosts or ())),
+        )
+
+
+class McpSearchRequest(Body):
+    """A search as research agents ask it: by words and meaning, short results."""
+
+    query: Query = Field(
+        description="The question; may use the query language", examples=["how is the rate limited"]
+    )
+    content_types: list[Kind] | None = Field(
+        default=None, description="Kinds of record to search; all of them when left out or empty"
+    )
+    limit: Limit = Field(default=20, description="How many at most")
+
+    def universal(self) -> UniversalQuery:
+        """The query."""
+        return UniversalQuery(
+            text=self.query,
+            kinds=tuple(dict.fromkeys(self.content_types or ())),
+            search_type="hybrid",
+            limit=self.limit,
+        )
+
+
+class McpFetchRequest(Body):
+    """One whole record."""
+
+    id: Named = Field(
+        description="As a search returns it: local:note:42, or note:42", examples=["local:note:42"]
+    )
+    session_id: Id | None = Field(default=None, description="Keep it as a step of this session")
+    parent_operation_id: Id | None = Field(
+        default=None, description="The operation that this step follows"
+    )
+    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
+
+
+def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
+    """Over what was sent: a fault elsewhere must not hide these."""
+    for after, before in RANGES:
+        with suppress(InputError, TypeError):
+            start, end = (
+                dates.read_rfc3339(cast(str, value.get(name))) for name in (after, before)
+            )
+            if start > end:
+                yield fault_at(before, f"is before {after}", value[before])
+    if value.get("webhook_url") is not None and value.get("background") is not True:
+        message = "is called when a background job ends; set background to true"
+        yield fault_at("webhook_url", message, value["webhook_url"])

@@ -1,0 +1,84 @@
+"""``/api/v1/scopes``: filters with a name."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.errors import InputError, NotFound
+from mem_search.http.core.parameter_types import NAME, kind_of
+from mem_search.http.core.problems import Fault, Invalid
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.http.schemas.universal_requests import Body
+from mem_search.search.scopes import LONGEST_FILTER, demand_of
+from mem_search.storage.sqlite import scopes
+from mem_search.storage.sqlite.scopes import Scope
+from mem_search.text import dates
+
+
+class ScopeBody(Body):
+    """What a record in a scope has to be."""
+
+    filter: str = Field(
+        max_length=LONGEST_FILTER,
+        description="Fields of the query language: project:web -tag:draft",
+        examples=["project:web OR tag:work"],
+    )
+
+
+async def put(call: Call) -> web.StreamResponse:
+    """Keep a scope under the name in the path, in place of one of that name."""
+    name, text = call.request.match_info["name"], call.sent(ScopeBody).filter.strip()
+    faults = []
+    if not NAME.fullmatch(name):
+        said = "a name has letters, digits, _ . and - and begins with a letter or digit"
+        faults.append(Fault(said, parameter="name"))
+    try:
+        demand_of(text, call.now, kind_of)
+    except InputError as error:
+        faults.append(Fault(error.message, pointer="/filter"))
+    if faults:
+        raise Invalid(faults)
+    scope = Scope(name, text, int(time.time() * 1000))
+    return json_reply(_scope(await call.runtime.database.write(scopes.put, scope)))
+
+
+async def one(call: Call) -> web.StreamResponse:
+    """One scope."""
+    name = call.request.match_info["name"]
+    found = await call.runtime.database.read(scopes.get, name)
+    if found is None:
+        raise _nothing(name)
+    return json_reply(_scope(found))
+
+
+async def listed(call: Call) -> web.StreamResponse:
+    """All scopes by name."""
+    found = await call.runtime.database.read(scopes.listed)
+    return json_reply({"scopes": [_scope(each) for each in found]})
+
+
+async def remove(call: Call) -> web.StreamResponse:
+    """Delete a scope; searches that name it say so from now on."""
+    name = call.request.match_info["name"]
+    if not await call.runtime.database.write(scopes.remove, name):
+        raise _nothing(name)
+    return json_reply({"deleted": name})
+
+
+def _nothing(name: str) -> NotFound:
+    return NotFound(
+        f"no scope {name[:60]!r}; `mem-search scope list` and GET /api/v1/scopes list them"
+    )
+
+
+def _scope(scope: Scope) -> dict[str, Any]:
+    return {
+        "name": scope.name,
+        "filter": scope.filter,
+        "created_at": dates.iso(scope.created_at),
+    }

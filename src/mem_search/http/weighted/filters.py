@@ -1,0 +1,117 @@
+"""The filters of ``/api/v2/search`` as the filters that every leg applies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, cast
+
+from mem_search.http.core.parameter_types import kind_of
+from mem_search.model import AllOf, AnyOf, Condition, DateRange, Demand, Filters, Kind, Not
+
+SourceType = Literal[
+    "direct_input",
+    "document_upload",
+    "web_scrape",
+    "api_import",
+    "conversation",
+    "reflection",
+    "checkpoint",
+    "checkpoint_recall",
+]
+
+AGENTS: Final = ("claude-mem", "claude-code", "codex")
+"""Sources that read what was said and seen in sessions of an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Records of these kinds; of those sources only (True), or of all others (False)."""
+
+    word: SourceType
+    kinds: tuple[Kind, ...]
+    of_agents: bool | None = None
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("web_scrape", ("website",)),
+    Rule("document_upload", ("file", "email")),
+    Rule("checkpoint", ("session_summary",)),
+    Rule("reflection", ("report",)),
+    Rule("conversation", ("conversation", "user_prompt")),
+    Rule("conversation", ("observation", "note", "memory"), of_agents=True),
+    Rule("direct_input", ("note", "memory"), of_agents=False),
+    Rule("api_import", ("observation",), of_agents=False),
+)
+"""Each kind stands in rules that leave nothing out and do not overlap. None of ours comes back
+from a checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing."""
+
+
+def word_for(kind: Kind, source: str) -> SourceType:
+    """The one word for a record of ``kind`` from ``source``."""
+    for rule in RULES:
+        if kind in rule.kinds and rule.of_agents in (None, source in AGENTS):
+            return rule.word
+    # A kind that a package of third parties brought: it came in through a source of theirs.
+    return "api_import"
+
+
+def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:
+    """The rules that a record has to meet one of."""
+    wanted = set(words)
+    return tuple(rule for rule in RULES if rule.word in wanted)
+
+
+def read(
+    *,
+    memory_types: Sequence[str] = (),
+    source_types: Sequence[SourceType] = (),
+    tags: Sequence[str] = (),
+    tags_all: Sequence[str] = (),
+    tags_not: Sequence[str] = (),
+    importance: float | None = None,
+    created: DateRange = DateRange(),  # noqa: B008 - frozen
+    user: str = "",
+) -> Filters:
+    """All of these hold; the values of one are alternatives, but for ``tags_all``."""
+    demands = [
+        *([_types(memory_types)] if memory_types else []),
+        *([_any(_met(rule) for rule in rules_for(source_types))] if source_types else []),
+        *(Not(_tagged(tag)) for tag in tags_not),
+    ]
+    return Filters(
+        tags=tuple(tags),
+        facets=(*(("tag", tag) for tag in tags_all), *([("user_id", user)] if user else [])),
+        importance=importance,
+        created=created,
+        demand=AllOf(tuple(demands)) if demands else None,
+    )
+
+
+def _types(words: Sequence[str]) -> Demand:
+    """A word that names a kind means the kind, any other a type: ``memories``, ``fact``."""
+    kinds = tuple(dict.fromkeys(kind for word in words if (kind := kind_of(word))))
+    types = tuple(word for word in words if not kind_of(word))
+    any_of = [
+        *([Filters(kinds=kinds)] if kinds else []),
+        *([Filters(types=types)] if types else []),
+    ]
+    return Condition(f"memory_types:{','.join(words)}", tuple(any_of))
+
+
+def _met(rule: Rule) -> Demand:
+    of_kind = Condition(f"source_type:{rule.word}", (Filters(kinds=rule.kinds),))
+    if rule.of_agents is None:
+        return of_kind
+    of_agents = Condition("source:agents", tuple(Filters(source=source) for source in AGENTS))
+    return AllOf((of_kind, of_agents if rule.of_agents else Not(of_agents)))
+
+
+def _tagged(tag: str) -> Demand:
+    return Condition(f"tag:{tag}", (Filters(tags=(tag,)),))
+
+
+def _any(demands: Iterable[Demand]) -> Demand:
+    """At least one; of none, nothing: no kind is called that."""
+    nothing = Condition("nothing", (Filters(kinds=(cast(Kind, ""),)),))
+    return AnyOf(tuple(demands) or (nothing,))

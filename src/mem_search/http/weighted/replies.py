@@ -1,0 +1,114 @@
+"""One result as an item of ``/api/v2/search``, and what both searches tell in the same words."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+import mem_search
+from mem_search.http.core.problems import REQUEST_ID
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.http.weighted.filters import word_for
+from mem_search.model import Record
+from mem_search.renderers.json import analyzed_json, snippet_span
+from mem_search.search.weights import Found, WeightedPage, WeightedQuery
+from mem_search.text import dates
+
+API = "v2"
+
+
+def success(data: dict[str, Any]) -> web.Response:
+    """``data`` as a reply; what went wrong is told by problem details instead."""
+    meta = {
+        "request_id": REQUEST_ID.get(),
+        "timestamp": dates.iso(int(time.time() * 1000)),
+        "version": mem_search.__version__,
+        "api_version": API,
+    }
+    return json_reply({"status": "success", "data": data, "meta": meta})
+
+
+async def ask(call: Call, query: WeightedQuery) -> WeightedPage:
+    """As ``WeightedSearch.search``; the log of searches has it afterwards."""
+    page = await call.runtime.weighted.search(replace(query, asked_at=call.now))
+    call.runtime.front.log.note_weighted(query, page, call.surface)
+    return page
+
+
+SNIPPET = 200
+"""About so many characters."""
+
+LEGS = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
+"""What the contract calls each leg."""
+
+
+def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[str, Any]) -> Any:
+    """An item: the record whole, where it matched, and with what stands around that."""
+    record, snippet, place = found.result.record, found.result.snippet, found.place
+    return {
+        "id": str(record.ref),
+        "number": record.number,
+        "kind": record.kind,
+        "title": record.title,
+        "content": record.text,
+        "snippet": snippet.text,
+        "snippet_span": snippet_span(snippet),
+        "score": score,
+        "score_breakdown": breakdown,
+        "metadata": metadata,
+        "source_type": source_type(record),
+        "source": record.source,
+        "project": record.project,
+        "session": record.session,
+        "url": record.url,
+        "created_at": dates.iso(record.created_at),
+        "updated_at": dates.iso(record.updated_at),
+        "tags": list(record.tags),
+        "superseded_by": None if record.superseded_by is None else str(record.superseded_by),
+        "supersedes": [str(ref) for ref in record.supersedes],
+        "content_with_context": record.text[place.start : place.end],
+        "chunk_index": place.ordinal,
+        "total_chunks": place.count,
+    }
+
+
+def memory_type(record: Record) -> str:
+    """The type that its metadata names (fact, insight, …), else its kind."""
+    named = record.metadata.get("type")
+    return named if isinstance(named, str) and named else record.kind
+
+
+def source_type(record: Record) -> str:
+    """How the record came to be stored, in the contract's words."""
+    return word_for(record.kind, record.source)
+
+
+def mode(page: WeightedPage) -> dict[str, Any]:
+    """Which legs were asked and which answered, and what the answer lacks."""
+    return {
+        "requested": [LEGS[leg.name] for leg in page.legs],
+        "realised": [LEGS[leg.name] for leg in page.legs if leg.state != "failed"],
+        "legs": [
+            {
+                "name": LEGS[leg.name],
+                "state": leg.state,
+                "count": leg.count,
+                "ms": leg.ms,
+                "detail": leg.detail,
+            }
+            for leg in page.legs
+        ],
+        "coverage": page.coverage,
+        "index_age_s": round(page.index_age_s, 3),
+        "notices": list(page.notices),
+    }
+
+
+def reading(page: WeightedPage) -> dict[str, Any]:
+    """How the text of the question was read, and what in it was not taken as it is written."""
+    read_as = analyzed_json(page.analyzed)
+    return {"warnings": read_as.pop("warnings"), "read_as": read_as}

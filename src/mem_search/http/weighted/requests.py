@@ -1,0 +1,186 @@
+"""The bodies of ``/api/v2/search``: every field with its range, every fault at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mem_search.errors import InputError
+from mem_search.http.core.parameter_types import (
+    LONGEST_VALUE,
+    Text,
+    fault_at,
+    faults_of,
+    refused,
+    split,
+)
+from mem_search.http.weighted.filters import SourceType
+from mem_search.text import dates
+
+WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
+ROUNDING = 1e-6
+"""How far from 1 the weights' sum may be: .4 + .4 + .2 is not 1 to a computer."""
+
+
+def _asked(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("missing", "is required")
+    return text
+
+
+def _names(value: Any) -> Any:
+    """``"python,async"`` or a list, as a list without empties and repeats."""
+    if value is None:
+        return []
+    words = split(value)
+    return list(words) if isinstance(words, tuple) else words
+
+
+def _moment(value: Any, *, end: bool) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise refused("is no date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
+    now = datetime.now(UTC)
+    try:
+        return dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _first(value: Any) -> Any:
+    return _moment(value, end=False)
+
+
+def _last(value: Any) -> Any:
+    return _moment(value, end=True)
+
+
+def _user(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise refused("is no UUID") from None
+
+
+Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(_asked)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Neighbours = Annotated[int, Field(ge=0, le=20)]
+Names = Annotated[list[Text], BeforeValidator(_names, json_schema_input_type=str)]
+Start = Annotated[int | None, BeforeValidator(_first, json_schema_input_type=str | None)]
+End = Annotated[int | None, BeforeValidator(_last, json_schema_input_type=str | None)]
+User = Annotated[str, AfterValidator(_user)]
+
+
+class Body(BaseModel):
+    """Base of all: JSON's own types, and nothing that is not declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Tagged(Body):
+    """By tags; the first are alternatives."""
+
+    tags: Names = Field(default=[], description="Any of these tags, comma-separated")
+    tags_all: Names = Field(default=[], description="All of these tags, comma-separated")
+    tags_not: Names = Field(default=[], description="None of these tags, comma-separated")
+
+
+class HybridBody(Tagged):
+    """A search by words, meaning and links, fused by the weights given."""
+
+    query: Query = Field(description="The question, 1 to 4000 characters")
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    bm25_weight: Share = Field(default=0.4, description="Weight of the words")
+    vector_weight: Share = Field(default=0.4, description="Weight of the meaning")
+    graph_weight: Share = Field(default=0.2, description="Weight of the links")
+    memory_types: list[Text] | None = Field(
+        default=None, description="Types (fact, insight, …) or kinds of record; any of them"
+    )
+    source_types: list[SourceType] | None = Field(
+        default=None, description="How it came to be stored; any of them"
+    )
+    importance_threshold: Share | None = Field(default=None, description="Lowest importance")
+    enable_graph_expansion: bool = Field(default=True, description="Whether links are followed")
+    graph_max_depth: int = Field(default=2, ge=1, le=5, description="Links to follow in a row")
+    graph_seed_limit: int = Field(default=10, ge=1, le=50, description="Results to start from")
+    rrf_k: int = Field(default=60, ge=1, le=100, description="Constant of the rank fusion")
+    min_score_threshold: Share | None = Field(default=None, description="Lowest final score")
+    include_neighbors: Neighbours = Field(
+        default=2, description="Passages on either side given as context"
+    )
+    start_date: Start = Field(default=None, description="Created at or after; UTC without offset")
+    end_date: End = Field(default=None, description="Created at or before; a day with all of it")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _fits_together(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Rules over several fields, told together with the faults of single ones."""
+        lines = [*_sum_of_weights(value)]
+        try:
+            body = handler(value)
+        except ValidationError as error:
+            lines = [*faults_of(error), *lines]
+        else:
+            lines += _contradictions(body)
+            if not lines:
+                return body
+        raise ValidationError.from_exception_data(cls.__name__, lines)
+
+
+class VectorFilters(Body):
+    """What a record must be."""
+
+    memory_types: list[Text] | None = Field(
+        default=None, description="Types (fact, insight, …) or kinds of record; any of them"
+    )
+    min_importance: Share | None = Field(default=None, description="Lowest importance")
+    user_id: User | None = Field(default=None, description="Memories kept for this user (UUID)")
+
+
+class VectorBody(Tagged):
+    """A search by meaning alone."""
+
+    query: Query = Field(description="The question, 1 to 4000 characters")
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    filters: VectorFilters | None = Field(default=None, description="What a record must be")
+    include_neighbors: Neighbours = Field(
+        default=2, description="Passages on either side given as context"
+    )
+
+
+def _sum_of_weights(value: Any) -> Iterator[InitErrorDetails]:
+    """A fault at each weight when all are numbers in range that do not sum to 1."""
+    if not isinstance(value, Mapping):
+        return
+    weights = [value.get(name, HybridBody.model_fields[name].default) for name in WEIGHTS]
+    if not all(isinstance(w, int | float) and not isinstance(w, bool) for w in weights):
+        return
+    total = sum(weights)
+    if all(0 <= weight <= 1 for weight in weights) and abs(total - 1) > ROUNDING:
+        message = f"the three weights must sum to 1.0; these sum to {total:.6g}"
+        for name in WEIGHTS:
+            yield fault_at(name, message, value.get(name))
+
+
+def _contradictions(body: HybridBody) -> Iterator[InitErrorDetails]:
+    start, end = body.start_date, body.end_date
+    if start is not None and end is not None and start > end:
+        yield fault_at("end_date", "is before start_date", end)
+    if not body.enable_graph_expansion and not body.bm25_weight + body.vector_weight:
+        message = "graph_weight is all the weight there is, so the links have to be followed"
+        yield fault_at("enable_graph_expansion", message, False)

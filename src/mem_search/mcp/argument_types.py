@@ -1,0 +1,119 @@
+"""The JSON Schema of a tool's arguments, as short as it can be said: models pay for each word."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from mem_search import records
+from mem_search.errors import InputError
+from mem_search.mcp.tool import Arguments
+from mem_search.model import KINDS, Kind
+from mem_search.text import dates
+
+LONGEST = 4000
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def refused(message: str) -> PydanticCustomError:
+    """What a validator raises to have ``message`` said of its value."""
+    return PydanticCustomError("value", "{message}", {"message": message})
+
+
+def split(value: Any) -> Any:
+    """A list, also when it was written as one string with commas; null is an empty one."""
+    if isinstance(value, str):
+        value = value.strip().strip("[]").split(",")
+        return [word for each in value if (word := each.strip().strip("\"'"))]
+    return () if value is None else value
+
+
+def _kinds(value: Any) -> Any:
+    words = split(value)
+    if not isinstance(words, list | tuple):
+        return words
+    found = [(word, records.kind_called(str(word))) for word in words]
+    unknown = [word for word, kind in found if kind is None]
+    if unknown:
+        raise refused(
+            f"{str(unknown[0])[:60]!r} is no kind of record; known are {', '.join(KINDS)}"
+        )
+    return tuple(dict.fromkeys(kind for _, kind in found))
+
+
+def _moment(value: Any) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise refused("write a date such as 2025-10-03T17:45:00Z or 2025-10-03")
+    day = _DAY.fullmatch(value.strip())
+    try:
+        return dates.read_rfc3339(f"{value.strip()}T00:00:00Z" if day else value.strip())
+    except InputError as error:
+        raise refused(error.message) from None
+
+
+def _given(value: Any) -> Any:
+    return "" if value is None else value
+
+
+Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
+"""A question: not blank."""
+Text = Annotated[
+    str, BeforeValidator(_given, json_schema_input_type=str), Field(max_length=LONGEST)
+]
+Kinds = Annotated[
+    tuple[Kind, ...],
+    BeforeValidator(_kinds),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(KINDS)}}),
+]
+Moment = Annotated[
+    int | None,
+    BeforeValidator(_moment),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""Milliseconds since 1970; a day begins at midnight UTC."""
+
+
+def input_schema(model: type[Arguments]) -> dict[str, Any]:
+    """The schema of ``model`` without titles, and without saying that what is optional may be null.
+
+    Leaving an argument out is the one way not to give it; null is accepted nevertheless.
+    """
+    schema = model.model_json_schema()
+    properties = {name: _short(each) for name, each in schema["properties"].items()}
+    required = {"required": schema["required"]} if "required" in schema else {}
+    return {
+        "type": "object",
+        "properties": properties,
+        **required,
+        "additionalProperties": False,
+    }
+
+
+def listed(item: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a list of ``item``."""
+    return {"type": "array", "items": item}
+
+
+def described(**properties: Any) -> dict[str, Any]:
+    """The schema of an object that has all of ``properties``."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+STRING = {"type": "string"}
+INTEGER = {"type": "integer"}
+STRINGS = {"type": "object", "additionalProperties": STRING}
+
+
+def _short(schema: dict[str, Any]) -> dict[str, Any]:
+    said = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
+    for choice in schema.get("anyOf", ()):
+        if choice.get("type") != "null":
+            said = {**choice, **said}
+    if said.get("default") in (None, "", []):
+        said.pop("default", None)
+    return said

@@ -1,0 +1,113 @@
+"""A tool call without any protocol: from named arguments to an outcome, whatever goes wrong.
+
+What the caller can mend comes back as an outcome that a model can read and act on, naming the
+argument; only what nobody foresaw is logged, without the arguments.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mem_search.errors import MemSearchError
+from mem_search.renderers import View
+from mem_search.wiring import Runtime
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks: what it may see, the URL it knows the worker by, and how it sees times."""
+
+    runtime: Runtime
+    base: str
+    view: View
+
+
+class Arguments(BaseModel):
+    """Base of all arguments: what is not declared is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+A = TypeVar("A", bound=Arguments)
+Handler = Callable[[Asker, A], Awaitable[Json]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool; every one only reads. ``answers`` is the JSON Schema of what it returns."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[Arguments]
+    answers: Mapping[str, Any]
+    handler: Handler[Any]
+
+    async def __call__(self, asker: Asker, arguments: Arguments) -> Json:
+        return await cast(Handler[Arguments], self.handler)(asker, arguments)
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``text`` is what a model reads; ``value`` the same as an object, None of a failure."""
+
+    text: str
+    value: Json | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.value is None
+
+
+async def call(tool: Tool, arguments: Mapping[str, Any], asker: Asker) -> Outcome:
+    """Ask ``tool``; never raises for what arguments or the store are like."""
+    try:
+        value = await tool(asker, tool.takes.model_validate(dict(arguments)))
+    except ValidationError as error:
+        return Outcome("; ".join(_fault(item, tool) for item in error.errors(include_url=False)))
+    except MemSearchError as error:
+        named = f"{error.field}: " if error.field else ""
+        return Outcome(error.message if error.message.startswith(named) else named + error.message)
+    except Exception:
+        # Nobody foresaw it: the log has it whole, and the caller hears that it is not its fault.
+        log.exception("the tool %s failed", tool.name)
+        return Outcome("internal error; the worker's log has it: mem-search worker logs")
+    return Outcome(dumped(value), value)
+
+
+def dumped(value: Any) -> str:
+    """JSON as a tool answers it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fault(item: Any, tool: Tool) -> str:
+    place = ".".join(str(step) for step in item["loc"])
+    match item["type"]:
+        case "missing":
+            return f"{place}: is required"
+        case "extra_forbidden":
+            return f"{place[:60]}: unknown argument; {_known(place, list(tool.takes.model_fields))}"
+        case "too_short":
+            return f"{place}: give at least {item['ctx']['min_length']}"
+        case "too_long":
+            return f"{place}: give at most {item['ctx']['max_length']}"
+        case "string_pattern_mismatch" | "string_too_short":
+            return f"{place}: is empty; write words or a question"
+    return f"{place}: {item['msg'][0].lower()}{item['msg'][1:]}"
+
+
+def _known(word: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"

@@ -1,0 +1,122 @@
+"""What is found: hits, results and pages, and how the search was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
+
+from mem_search.model.records import Record, Ref
+from mem_search.model.requests import DateRange, Mode, SearchQuery
+
+NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """``record.text[start:end]``, exactly."""
+
+    text: str
+    start: int
+    end: int
+    page: int | None = None
+
+
+class Hit(NamedTuple):
+    """A record that matched, with the reason: raw and fused scores by name.
+
+    ``similar`` are near-duplicates, of its kind, without a place of their own. A tuple, because
+    a search makes hundreds of hits to show twenty.
+    """
+
+    number: int
+    score: float
+    scores: Mapping[str, float] = NO_SCORES
+    passage: int | None = None
+    similar: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A hit with its record. ``similar`` are the near-duplicates that are folded under it."""
+
+    record: Record
+    score: float
+    snippet: Snippet
+    scores: Mapping[str, float] = field(default_factory=dict)
+    similar: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LegReport:
+    """How one retriever did its part. ``state`` is ok, off, degraded or failed."""
+
+    name: str
+    state: Literal["ok", "off", "degraded", "failed"]
+    count: int = 0
+    ms: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDate:
+    """A date that the question names in plain words: reported, not applied as a filter."""
+
+    phrase: str
+    range: DateRange
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzed:
+    """How the text of a query was read.
+
+    ``text`` is what is looked for by meaning. ``demanded`` is what every result must be, as the
+    query language writes it; ``filters`` and ``excluded`` are the parts of it that are fields
+    or negated.
+    """
+
+    text: str = ""
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    demanded: str = ""
+    filters: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    near: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    dates: tuple[FoundDate, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """How the search was really done: every reply carries it.
+
+    ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
+    seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
+    whole questions that were perhaps meant, where little was found.
+    """
+
+    requested: Mode
+    realised: Literal["hybrid", "keyword", "vector", "filter"]
+    legs: tuple[LegReport, ...] = ()
+    coverage: float = 1.0
+    index_age_s: float = 0.0
+    took_ms: float = 0.0
+    notices: tuple[str, ...] = ()
+    analyzed: Analyzed = Analyzed()
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Results in the asked order, the true total, and how it was done.
+
+    ``folded`` of all that match have no place on any page: a near-duplicate names them.
+    """
+
+    query: SearchQuery
+    results: tuple[Result, ...]
+    total: int
+    counts: Mapping[str, int]
+    report: SearchReport
+    folded: int = 0

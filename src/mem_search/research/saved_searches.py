@@ -1,0 +1,283 @@
+"""Saved searches: run when told to or by the clock, telling what is new since the last time.
+
+New is a record that was stored or changed after the search was saved and that it finds now; it
+is told once as it is, over restarts too, and again only when it changes. What a run finds, what
+it tells and the message to its webhook are one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
+from mem_search.model import DateRange, Record
+from mem_search.renderers.universal import id_of
+from mem_search.research.replay import NOBODY
+from mem_search.research.requests import Asked, dump, load
+from mem_search.search.universal import UniversalPage, UniversalQuery
+from mem_search.search.universal_search import UniversalSearch
+from mem_search.storage.scheduler import Scheduler
+from mem_search.storage.sqlite import (
+    notifications,
+    operations,
+    records,
+    saved_searches,
+    webhook_deliveries,
+)
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.saved_searches import Match, Saved
+from mem_search.text import dates
+from mem_search.text.redaction import redact
+from mem_search.webhooks.deliveries import Deliveries, new_message
+
+SHORTEST: Final = 60
+LONGEST: Final = 366 * 86_400
+_UNITS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_WORDS: Final = {"hourly": 3_600, "daily": 86_400, "weekly": 604_800}
+_WRITTEN: Final = re.compile(r"([0-9]{1,9})\s?([smhdw])")
+
+
+def seconds(text: str) -> int:
+    """The interval in seconds. Raises InputError naming ``every``."""
+    word = text.strip().lower()
+    match = _WRITTEN.fullmatch(word)
+    found = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
+    if not SHORTEST <= found <= LONGEST:
+        raise InputError(
+            f"{text[:40]!r} is no interval from a minute to a year; write 15m, 1h, 2d or 1w",
+            field="every",
+        )
+    return found
+
+
+def written(interval: int) -> str:
+    """The shortest way to write it: ``seconds(written(n)) == n``."""
+    unit = next(name for name, size in _UNITS.items() if interval % size == 0)
+    return f"{interval // _UNITS[unit]}{unit}"
+
+
+log = logging.getLogger(__name__)
+
+EVENT = "saved_search.matched"
+MOST_FOUND = 10_000
+"""As deep as a ranking goes: of more new matches than that at once, the best are told."""
+
+MOST_SENT = 100
+"""Matches that a message names; its ``count`` counts all of them."""
+
+OVERLAP_MS = 60_000
+"""A record gets its time a moment before it can be seen: every run looks this much further back."""
+
+_PAGE = 100
+_RETRY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask, how often (seconds), and whom to tell."""
+
+    query: UniversalQuery
+    every: int | None = None
+    inbox: bool = True
+    webhook_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run told: ``notification`` is its number, None when there was nothing new."""
+
+    saved: Saved
+    matches: tuple[Match, ...]
+    notification: int | None = None
+
+
+class SavedSearches:
+    """The saved searches of one store. ``run`` until cancelled."""
+
+    def __init__(
+        self, database: Database, universal: UniversalSearch, deliveries: Deliveries
+    ) -> None:
+        self._database = database
+        self._universal = universal
+        self._deliveries = deliveries
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._agenda = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
+
+    async def create(self, name: str, plan: Plan, asked: Asked) -> Saved:
+        """Raises Conflict when the name is taken, and what ``check`` raises."""
+        await self._check(plan, asked)
+        if not await self._database.write(
+            saved_searches.create, name, dump(asked), **_values(plan), at=_now()
+        ):
+            raise Conflict(f"there is a saved search {name!r} already", field="name")
+        self.wake()
+        return await self.get(name)
+
+    async def change(self, name: str, plan: Plan, asked: Asked) -> Saved:
+        """Raises NotFound, and what ``check`` raises."""
+        await self._check(plan, asked)
+        await self._database.write(
+            saved_searches.change, name, dump(asked), **_values(plan), at=_now()
+        )
+        self.wake()
+        return await self.get(name)
+
+    async def get(self, name: str) -> Saved:
+        """Raises NotFound."""
+        found = await self._database.read(saved_searches.get, name)
+        if found is None:
+            raise NotFound(
+                f"no saved search {name[:60]!r};"
+                " `mem-search saved list` and GET /api/v1/saved-searches list them"
+            )
+        return found
+
+    async def listed(self) -> list[Saved]:
+        """All of them by name."""
+        return await self._database.read(saved_searches.listed)
+
+    async def remove(self, name: str) -> None:
+        """Forget it with what it told. Raises NotFound."""
+        saved = await self.get(name)
+        await self._database.write(saved_searches.remove, saved.name)
+
+    async def ask(self, saved: Saved, surface: str) -> UniversalPage:
+        """Its question as it stands, with everything that it finds."""
+        asked = load(saved.request)
+        return await self._universal.search(asked.query, surface, asked_at=_again(asked))
+
+    async def look(self, name: str) -> Run:
+        """Run it now and tell what is new. Raises NotFound, and what a search raises."""
+        saved = await self.get(name)
+        async with self._locks[saved.name]:
+            return await self._look(await self.get(name))
+
+    def wake(self) -> None:
+        """Schedules have changed."""
+        self._agenda.wake()
+
+    async def run(self) -> None:
+        """Run what is due, then wait for what comes due or is added, until cancelled."""
+        await self._agenda.run()
+
+    async def _run_due(self) -> int | None:
+        """Run all that is due; when the next one is."""
+        for name in await self._database.read(saved_searches.due, _now()):
+            try:
+                await self.look(name)
+            except NotFound:  # removed a moment ago
+                continue
+            except StorageError:
+                raise
+            except MemSearchError as error:
+                log.warning("saved search %s failed: %s", name, error)
+                saved = await self.get(name)
+                await self._database.write(
+                    saved_searches.ran, saved, _now(), since=saved.since, error=error.message
+                )
+        return await self._database.read(saved_searches.next_at)
+
+    async def _check(self, plan: Plan, asked: Asked) -> None:
+        """Raises RefusedReceiver, and what the question itself raises: better now than at night."""
+        if plan.webhook_url is not None:
+            self._deliveries.check(plan.webhook_url)
+        tried = replace(asked.query, limit=1, offset=0, snippet_length=None, full_content=False)
+        await self._universal.search(tried, NOBODY, asked_at=asked.at)
+
+    async def _look(self, saved: Saved) -> Run:
+        started = _now()
+        found, is_whole = await self._found(saved)
+        digests = await self._database.read(operations.digests, found)
+        # What could not be looked at in full is looked at again by the next run.
+        since = max(saved.since, started - OVERLAP_MS) if is_whole else saved.since
+        there = [(number, digests[number]) for number in found if number in digests]
+
+        def keep(connection: Connection) -> Run:
+            matches = tuple(saved_searches.untold(connection, saved, there))
+            saved_searches.ran(connection, saved, started, since=since)
+            if not matches:
+                return Run(saved, ())
+            message = None
+            if saved.webhook_url:
+                sent = matches[:MOST_SENT]
+                named = records.fetch(connection, [match.number for match in sent])
+                data = _data(saved, len(matches), [(m, named[m.number]) for m in sent])
+                message, body = new_message(EVENT, started, data)
+                webhook_deliveries.add(connection, message, EVENT, saved.webhook_url, body, started)
+            number = notifications.add(
+                connection, saved.id, started, matches, inbox=saved.inbox, delivery=message
+            )
+            return Run(saved, matches, number)
+
+        run = await self._database.write(keep)
+        self._deliveries.wake()
+        return run
+
+    async def _found(self, saved: Saved) -> tuple[list[int], bool]:
+        """The records stored since that it finds, best first; whether nothing stood in the way."""
+        asked = load(saved.request)
+        query = replace(
+            asked.query,
+            mode="basic",
+            limit=_PAGE,
+            offset=0,
+            snippet_length=None,
+            full_content=False,
+            stored=DateRange(saved.since),
+        )
+        found: dict[int, None] = {}
+        is_whole = True
+        while True:
+            page = await self._universal.search(query, NOBODY, asked_at=_again(asked))
+            found |= dict.fromkeys(item.record.number for item in page.items)
+            is_whole = is_whole and _is_whole(page, query)
+            query = replace(query, offset=query.offset + _PAGE)
+            if query.offset >= min(page.total, MOST_FOUND) or not page.items:
+                return list(found), is_whole
+
+
+def _is_whole(page: UniversalPage, query: UniversalQuery) -> bool:
+    """Whether everything was looked at: what has no vector yet may still match by meaning."""
+    covered = query.search_type == "keyword" or page.report.coverage == 1
+    return covered and all(leg.state != "failed" for leg in page.report.legs)
+
+
+def _again(asked: Asked) -> datetime:
+    """Now, where it was asked: ``since:yesterday`` means the day before each run."""
+    return datetime.now(asked.at.tzinfo)
+
+
+def _values(plan: Plan) -> dict[str, Any]:
+    return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url or ""}
+
+
+def _data(saved: Saved, count: int, sent: Sequence[tuple[Match, Record]]) -> dict[str, Any]:
+    """What the webhook is told: which records, by name; not what is in them."""
+    return {
+        "saved_search": saved.name,
+        "query": redact(saved.request["search"]["query"])[0],
+        "count": count,
+        "matches": [
+            {
+                "id": id_of(record),
+                "content_type": record.kind,
+                "title": record.title,
+                "url": record.url or None,
+                "created_at": dates.iso(record.created_at),
+                "changed": match.changed,
+            }
+            for match, record in sent
+        ],
+    }
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,147 @@
+"""Asking the legs: every one within its time, and what became of it as a value.
+
+A leg that fails or is slow is left out and named; that there is no leg at all is for the
+caller to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mem_search.contracts import Question, Retriever
+from mem_search.errors import MemSearchError
+from mem_search.model import LegReport
+from mem_search.model.rankings import NONE_KNOWN, Candidates, Ranking, Scores
+from mem_search.search import candidates
+from mem_search.search.fusion import LegScores
+from mem_search.storage.sqlite.database import Database
+
+LEG_SECONDS = 10.0
+"""A leg that takes longer is left out: half an answer in time is worth more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegAnswer:
+    """What one leg did: its ranking, or why it has none."""
+
+    leg: Retriever
+    ms: float
+    ranking: Ranking | None = None
+    error: str = ""
+    early: Scores = NONE_KNOWN
+    """Scores of records that other legs found first."""
+
+    @property
+    def report(self) -> LegReport:
+        if self.ranking is None:
+            return LegReport(self.leg.name, "failed", ms=self.ms, detail=self.error)
+        return LegReport(
+            self.leg.name,
+            self.ranking.state,
+            len(self.ranking.candidates),
+            self.ms,
+            self.ranking.detail,
+        )
+
+
+async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
+    """The answer of one leg; it never raises for what the leg cannot do."""
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(LEG_SECONDS):
+            ranking = await leg.rank(question, depth)
+    except TimeoutError:
+        return LegAnswer(leg, ms(started), error=f"no answer within {LEG_SECONDS:.0f} s")
+    except MemSearchError as error:
+        return LegAnswer(leg, ms(started), error=error.message)
+    return LegAnswer(leg, ms(started), ranking)
+
+
+async def run_legs(
+    database: Database, legs: Sequence[Retriever], question: Question, depth: int
+) -> list[LegAnswer]:
+    """The answers of all legs, in their order.
+
+    A leg that is still at work when another has answered scores what the other found, so that
+    hardly anything is left to score when it answers itself.
+    """
+    asked = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
+    early = {
+        own: asyncio.create_task(
+            _score_early(database, leg, question, own, [a for a in asked if a is not own], depth)
+        )
+        for leg, own in zip(legs, asked, strict=True)
+        if leg.scores_early and len(legs) > 1
+    }
+    return [
+        replace(await own, early=await early[own]) if own in early else await own for own in asked
+    ]
+
+
+async def _score_early(
+    database: Database,
+    leg: Retriever,
+    question: Question,
+    own: asyncio.Task[LegAnswer],
+    others: Sequence[asyncio.Task[LegAnswer]],
+    depth: int,
+) -> Scores:
+    """What ``leg`` says of the others' candidates; nothing once it has answered itself."""
+    known: dict[int, float] = {}
+    for other in others:
+        ranking = (await other).ranking
+        if own.done():
+            break
+        if ranking is not None:
+            records = candidates.union([ranking], depth).records
+            try:
+                scores = await database.read(leg.score, question, Ranking(leg.name), records)
+            except MemSearchError:
+                break  # the leg's own answer says why it cannot
+            known |= dict(zip(records.tolist(), scores.tolist(), strict=True))
+    return Scores.by_record(known)
+
+
+def exact_scores(
+    connection: sqlite3.Connection,
+    question: Question,
+    union: Candidates,
+    answers: Sequence[LegAnswer],
+    depth: int,
+) -> dict[str, LegScores]:
+    """For each leg its score of every record of the union, also of those it did not list."""
+    return {
+        answer.leg.name: _exact(connection, question, union, answer, answer.ranking, depth)
+        for answer in answers
+        if answer.ranking is not None
+    }
+
+
+def _exact(
+    connection: sqlite3.Connection,
+    question: Question,
+    union: Candidates,
+    answer: LegAnswer,
+    ranking: Ranking,
+    depth: int,
+) -> LegScores:
+    scores = ranking.scores.of(union.records)
+    unlisted = np.isnan(scores)
+    if unlisted.any():
+        scores[unlisted] = answer.early.of(union.records[unlisted])
+        unlisted = np.isnan(scores)
+    if unlisted.any():
+        scores[unlisted] = answer.leg.score(connection, question, ranking, union.records[unlisted])
+    ranks = ranking.candidates.ranks_of(union.records)
+    return LegScores(scores, np.where(ranks <= depth, ranks, 0))
+
+
+def ms(started: float) -> float:
+    """Milliseconds since ``started``, a reading of ``time.perf_counter``."""
+    return round((time.perf_counter() - started) * 1000, 3)

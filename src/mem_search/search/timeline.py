@@ -1,0 +1,118 @@
+"""What happened around something: the anchor that a caller names, and the records beside it.
+
+An anchor is a record or a moment. Which surface asks, and how the answer looks, is elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from mem_search import records as kinds
+from mem_search.errors import InputError, NotFound
+from mem_search.model import Filters, Kind, Record, Ref
+from mem_search.storage.sqlite import records, whole
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.whole import RecordWithLinks
+from mem_search.text import dates
+
+
+async def open_record(database: Database, ref: Ref, field: str = "ref") -> RecordWithLinks:
+    """Raises NotFound naming ``field``; says so when the number belongs to another kind."""
+    found = await database.read(whole.fetch, [ref.number])
+    if not found:
+        raise NotFound(f"no record has the number {ref.number}", field=field)
+    record, links = found[0]
+    if record.kind != ref.kind:
+        label = kinds.by_name(record.kind).label
+        raise NotFound(
+            f"number {ref.number} is no {ref.kind} but a record of the kind {label};"
+            f" open {record.ref} (HTTP: /api/records/{record.ref})",
+            field=field,
+        )
+    return record, links
+
+
+_NUMBER = re.compile(r"#?(?P<kind>[SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
+_KINDS: dict[str, Kind] = {"S": "session_summary", "P": "user_prompt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A ``record``, or without one the moment ``at`` in milliseconds."""
+
+    at: int
+    record: Record | None = None
+
+    @classmethod
+    def of(cls, record: Record) -> Anchor:
+        return cls(record.created_at, record)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(created_at, number), where it stands among all records."""
+        return self.at, self.record.number if self.record else 0
+
+    def __str__(self) -> str:
+        return str(self.record.ref) if self.record else dates.iso(self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Records oldest first; ``place`` is where the anchor stands among them, or would."""
+
+    records: tuple[Record, ...]
+    place: int
+
+
+async def find_anchor(database: Database, text: str, *, now: datetime, tz: tzinfo) -> Anchor:
+    """The anchor that ``text`` names: a number, a ref, S12, P12, or a date.
+
+    Raises NotFound or InputError naming ``anchor``.
+    """
+    record = await _named(database, text)
+    if record is not None:
+        return Anchor.of(record)
+    try:
+        return Anchor(dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor"))
+    except InputError:
+        raise InputError(
+            f"{text[:60]!r} is no anchor; write a number, a ref such as observation:12,"
+            " S12, P12, or a date such as 2025-10-03T17:45",
+            field="anchor",
+        ) from None
+
+
+async def records_around(
+    database: Database, anchor: Anchor, before: int, after: int, filters: Filters
+) -> Timeline:
+    """At most so many records on both sides of the anchor that pass the filters, and itself."""
+    return await database.read(_records_around, anchor, before, after, filters)
+
+
+def _records_around(
+    connection: Connection, anchor: Anchor, before: int, after: int, filters: Filters
+) -> Timeline:
+    earlier, later = records.around(connection, anchor.place, before, after, filters)
+    found = records.fetch(connection, [*earlier, *later])
+    middle = [anchor.record] if anchor.record else []
+    seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
+    return Timeline(seen, len(earlier))
+
+
+async def _named(database: Database, text: str) -> Record | None:
+    """The record that ``text`` names, None when it may be a date. Raises NotFound."""
+    if match := _NUMBER.fullmatch(text):
+        number = int(match["number"])
+        if kind := _KINDS.get(match["kind"].upper()):
+            return (await open_record(database, Ref(kind, number), "anchor"))[0]
+        found = await database.read(records.fetch, [number])
+        if number not in found:
+            raise NotFound(f"no record has the number {number}", field="anchor")
+        return found[number]
+    try:
+        ref = Ref.parse(text)
+    except InputError:
+        return None
+    return (await open_record(database, ref, "anchor"))[0]

@@ -1,0 +1,216 @@
+"""Names in the store that begin with what was typed: titles, projects, tags, files.
+
+Distinct values are found by jumping from one to the next in an index, so that a project with a
+million records costs as much as one with a single record. Letters of either case are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Final
+
+from mem_search.text import spelling
+from mem_search.text.spelling import edits_allowed, other_beginnings
+
+LAST = "\U0010ffff"
+"""Sorts behind everything that can follow a prefix."""
+
+LONGEST = 40
+"""Characters; longer words are hashes and runs of text without spaces."""
+
+Counted = tuple[str, int]
+"""A word, and how many records have it."""
+
+
+def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
+    """Longer words that begin with ``prefix`` (in lower case), the most frequent first."""
+    return connection.execute(
+        "select term, doc from words where term > ? and term < ?"
+        " and length(term) <= ? and term not glob '[0-9]*' order by doc desc, term limit ?",
+        (prefix, prefix + LAST, LONGEST, limit),
+    ).fetchall()
+
+
+def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+    """Those ``words`` that no search can find, in any form that the search takes for the same."""
+    return [
+        word
+        for word in words
+        if connection.execute(
+            "select 1 from passages_fts where passages_fts match ? limit 1", (f'"{word}"',)
+        ).fetchone()
+        is None
+    ]
+
+
+def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
+    """Words that ``word`` may have been meant to be, to be compared letter by letter.
+
+    They begin with its first or second letter; those one edit away may begin with any.
+    """
+    edits = edits_allowed(word)
+    found: dict[str, int] = {}
+    for initial in dict.fromkeys(word[:2]):
+        found.update(
+            connection.execute(
+                "select term, doc from words where term >= ? and term < ?"
+                " and length(term) between ? and ?",
+                (initial, initial + LAST, len(word) - edits, len(word) + edits),
+            )
+        )
+    found.update(
+        connection.execute(
+            "select w.term, w.doc from json_each(?) j cross join words w on w.term = j.value",
+            (json.dumps(other_beginnings(word)),),
+        )
+    )
+    return list(found.items())
+
+
+MOST_NEIGHBOURS: Final = 8
+"""Spellings that a misspelt word is taken for: more of them are other words."""
+
+MOST_BEGINNINGS: Final = 64
+"""Words that a prefix is taken for one by one, the frequent ones first."""
+
+
+def expand(connection: sqlite3.Connection, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each word the words it stands for; ``auth*`` among them is all that begin so."""
+    return {
+        word: beginnings(connection, word[:-1])
+        if word.endswith("*")
+        else neighbours(connection, word[:-1])
+        for word in wild
+    }
+
+
+def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
+    """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
+
+    The index holds stems: ``authenti*`` is no beginning of ``authent``, and ``running*`` would
+    be looked up as ``run*``. So words are named one by one, as far as they are few.
+    """
+    rows = beginning_with(connection, prefix, MOST_BEGINNINGS)
+    found = tuple(word for word, _ in rows if word.isalnum())
+    if "_" in prefix or len(rows) == MOST_BEGINNINGS or stem(prefix) == prefix:
+        return (f"{prefix}*", *found)
+    return (prefix, *found)
+
+
+def neighbours(connection: sqlite3.Connection, word: str) -> tuple[str, ...]:
+    """Words of the store that ``word`` may be misspelt from, the likeliest first."""
+    if not (word.isascii() and word.isalnum() and spelling.edits_allowed(word)):
+        return ()
+    near = spelling.nearest(word, like(connection, word), MOST_NEIGHBOURS)
+    return tuple(other for other in near if other.isalnum())
+
+
+_stemmer_lock = Lock()
+_stemmer: list[sqlite3.Connection] = []
+
+
+def stem(word: str) -> str:
+    """The word as the full-text index holds it, from the tokenizer itself."""
+    with _stemmer_lock:
+        if not _stemmer:
+            connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+            connection.execute(
+                "create virtual table stems using"
+                " fts5(word, tokenize='porter unicode61 remove_diacritics 2')"
+            )
+            connection.execute("create virtual table terms using fts5vocab(stems, row)")
+            _stemmer.append(connection)
+        connection = _stemmer[0]
+        connection.execute("delete from stems")
+        connection.execute("insert into stems values(?)", (word,))
+        found: list[tuple[str]] = connection.execute("select term from terms").fetchall()
+    return found[0][0] if len(found) == 1 else word
+
+
+Named = Callable[[sqlite3.Connection, str, int], list[Counted]]
+"""One sort of names: those that begin with a prefix, at most so many."""
+
+MOST_VALUES = 1_000
+"""Distinct values looked at; behind them a completion may be missed, but nothing is slow."""
+
+_FILE_NAME = "lower(replace(value, rtrim(value, replace(value, '/', '')), ''))"
+_FILE_FACETS = "name in ('file_read', 'file_modified', 'path')"
+
+
+def titles(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
+    """Titles and how many records have them, in the order of the alphabet."""
+    return connection.execute(
+        "select title, count(*) from records where title != ''"
+        " and title >= ? collate nocase and title < ? collate nocase"
+        " group by title collate nocase order by title collate nocase limit ?",
+        (prefix, prefix + LAST, limit),
+    ).fetchall()
+
+
+def projects(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
+    """Project names; counts stop at 1000."""
+    return _begun(
+        connection,
+        "select min(project) from records where project > ?",
+        "select 1 from records where project = ?",
+        prefix,
+        limit,
+    )
+
+
+def tags(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
+    """Tags; counts stop at 1000."""
+    return _begun(
+        connection,
+        "select min(value) from facets where name = 'tag' and value > ?",
+        "select 1 from facets where name = 'tag' and value = ?",
+        prefix,
+        limit,
+    )
+
+
+def files(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
+    """Paths whose last part begins with ``prefix``, and how many records touched them.
+
+    With a slash in it the whole path begins so, in this case of its letters.
+    """
+    # The index is named, because the planner knows nothing of the values and would read all files.
+    table, told, begun = (
+        ("facets", "value", prefix)
+        if "/" in prefix
+        else ("facets indexed by facets_by_file_name", _FILE_NAME, prefix.lower())
+    )
+    return connection.execute(
+        f"select value, count(distinct record_id) from {table}"
+        f" where {_FILE_FACETS} and {told} >= ? and {told} < ?"
+        " group by value order by 2 desc, 1 limit ?",
+        (begun, begun + LAST, limit),
+    ).fetchall()
+
+
+def _begun(
+    connection: sqlite3.Connection, following: str, counted: str, prefix: str, limit: int
+) -> list[Counted]:
+    """Values with ``prefix``, the most used first; two statements, each a seek."""
+    rows = connection.execute(
+        f"with recursive each(value, place) as (select ({following}), 1 union all"
+        f" select ({following.replace('?', 'each.value')}), place + 1 from each"
+        " where each.value is not null and place < ?)"
+        " select value from each where value is not null",
+        ("", MOST_VALUES),
+    )
+    folded = prefix.casefold()
+    found = [value for (value,) in rows if value.casefold().startswith(folded)]
+    counts = [
+        (
+            value,
+            connection.execute(f"select count(*) from ({counted} limit 1000)", (value,)).fetchone()[
+                0
+            ],
+        )
+        for value in found[: 5 * limit]
+    ]
+    return sorted(counts, key=lambda item: (-item[1], item[0]))[:limit]

@@ -1,0 +1,147 @@
+"""How much somebody may ask, at any clock."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.access import rate_limits
+from mem_search.access.rate_limits import Policy, RateLimiters, Window, refused
+
+PAUSES = st.lists(
+    st.one_of(st.integers(0, 5000), st.integers(0, 200_000), st.sampled_from([0, 60_000])),
+    max_size=120,
+)
+STEPS = st.lists(st.tuples(st.integers(0, 90_000), st.integers(1, 9)), max_size=60)
+"""(pause, how many are asked for at once)"""
+
+
+class Clock:
+    """Moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@given(PAUSES, st.integers(1, 8), st.integers(1, 60))
+def test_no_stretch_of_time_has_more_than_the_quota(
+    pauses: list[int], quota: int, seconds: int
+) -> None:
+    policy, window, now = Policy("p", quota, seconds), Window(), 0
+    granted: list[int] = []
+    for pause in pauses:
+        now += pause
+        if window.take(policy, now).granted:
+            granted.append(now)
+    for start in granted:
+        assert sum(start <= at < start + 1000 * seconds for at in granted) <= quota
+
+
+@given(PAUSES, st.integers(1, 8), st.integers(1, 60))
+def test_nobody_is_refused_who_asked_less(pauses: list[int], quota: int, seconds: int) -> None:
+    policy, window, now = Policy("p", quota, seconds), Window(), 0
+    granted: list[int] = []
+    for pause in pauses:
+        now += pause
+        counting = [at for at in granted if at > now - 1000 * seconds]
+        allowance = window.take(policy, now)
+        assert allowance.granted == (len(counting) < quota)
+        if allowance.granted:
+            granted.append(now)
+            counting.append(now)
+        assert allowance.remaining == quota - len(counting)
+
+
+@given(PAUSES, st.integers(1, 8), st.integers(1, 60))
+def test_whoever_waits_as_told_is_let_through_and_not_told_to_wait_too_long(
+    pauses: list[int], quota: int, seconds: int
+) -> None:
+    policy, window, now = Policy("p", quota, seconds), Window(), 0
+    for pause in pauses:
+        now += pause
+        allowance = window.take(policy, now)
+        assert 1 <= allowance.reset <= seconds
+        if not allowance.granted:
+            # Told in whole seconds: not one of them too many.
+            assert not window.take(policy, max(now, now + 1000 * (allowance.reset - 1))).granted
+            now += 1000 * allowance.reset
+            assert window.take(policy, now).granted
+
+
+@given(STEPS, st.integers(1, 8), st.integers(1, 60))
+def test_several_at_once_are_let_through_together_or_not_at_all(
+    steps: list[tuple[int, int]], quota: int, seconds: int
+) -> None:
+    policy, window, now = Policy("p", quota, seconds), Window(), 0
+    granted: list[int] = []
+    for pause, count in steps:
+        now += pause
+        counting = [at for at in granted if at > now - 1000 * seconds]
+        allowance = window.take(policy, now, count)
+        assert allowance.granted == (len(counting) + count <= quota)
+        if allowance.granted:
+            granted += [now] * count
+        elif count <= quota:
+            assert not window.take(policy, now + 1000 * (allowance.reset - 1), count).granted
+            now += 1000 * allowance.reset
+            assert window.take(policy, now, count).granted
+            granted += [now] * count
+        assert 1 <= allowance.reset <= seconds
+
+
+@given(st.integers(1, 20), st.integers(1, 20))
+def test_a_quota_that_is_lowered_counts_what_was_asked_before(high: int, low: int) -> None:
+    window = Window()
+    for moment in range(high):
+        assert window.take(Policy("p", high, 60), 1000 * moment).granted
+    allowance = window.take(Policy("p", low, 60), 1000 * high)
+    assert allowance.granted == (high < low)
+    if not allowance.granted:
+        # Room is when no more than low - 1 of them are left.
+        assert allowance.reset == (high - low) + 60 - high
+
+
+def test_each_is_counted_alone_and_by_policy() -> None:
+    clock = Clock()
+    meters = RateLimiters(clock)
+    once = Policy("search", 1)
+    other = Policy("research", 1)
+    said = [
+        meters.count(user, policy)
+        for user, policy in (("ada", once), ("bob", once), ("ada", other), ("ada", once))
+    ]
+    assert [allowance.granted for allowance in said if allowance] == [True, True, True, False]
+    clock.now += 1000 * rate_limits.HOUR
+    again = meters.count("ada", once)
+    assert again is not None
+    assert again.granted
+
+
+def test_without_a_quota_nothing_is_counted() -> None:
+    meters = RateLimiters(Clock())
+    assert meters.count("ada", Policy("search", 0)) is None
+
+
+def test_windows_are_not_kept_without_end() -> None:
+    meters, policy = RateLimiters(Clock()), Policy("search", 1)
+    for number in range(rate_limits.MOST_WINDOWS + 1):
+        meters.count(f"user{number}", policy)
+    again = meters.count("user0", policy)
+    assert again is not None
+    assert again.granted  # the one used longest ago was dropped
+
+
+def test_who_asked_too_much_is_told_which_limit_and_how_long() -> None:
+    window, policy = Window(), Policy("search", 1)
+    window.take(policy, 0)
+    error = refused(window.take(policy, 600_000))
+    assert (error.status, error.policies, error.retry_after) == (429, ("search",), 3000)
+    assert "3000 s" in error.message
+
+
+def test_who_asks_for_more_at_once_than_there_can_be_is_told_to_ask_one_by_one() -> None:
+    error = refused(Window().take(Policy("research", 3), 0, 4))
+    assert "this is 4 requests, and the limit is 3 an hour (research)" in error.message

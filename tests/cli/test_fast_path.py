@@ -1,0 +1,228 @@
+"""The quick path takes the arguments the framework takes, and leaves it what it cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mem_search.cli import search
+from mem_search.cli.app import main as framework
+from mem_search.cli.fast_path import quick, read_arguments, target_of, with_timezone
+from mem_search.cli.search_options import COMMANDS, OPTIONS, collect, flag_of
+
+UNIFIED = COMMANDS[0]
+NOTES = next(command for command in COMMANDS if command.name == "notes")
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
+plain = words.filter(lambda word: not word.startswith("-"))
+options = st.sampled_from(OPTIONS).flatmap(
+    lambda option: (
+        st.just([option.flag])
+        if option.fixed
+        else st.one_of(
+            plain.map(lambda value: [option.flag, value]),
+            words.map(lambda value: [f"{option.flag}={value}"]),
+        )
+    )
+)
+
+
+# No deadline: the first call loads the framework.
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.one_of(plain.map(lambda word: [word]), options), max_size=6))
+def test_the_quick_path_reads_arguments_as_the_framework_does(parts: list[list[str]]) -> None:
+    argv = [word for part in parts for word in part]
+    understood: list[Any] = []
+
+    def take(command: Any, values: dict[str, Any]) -> None:
+        given = []
+        for option in command.options:
+            value = values[option.name]
+            if option.fixed:
+                given += [(option, option.fixed)] if value else []
+            elif option.repeats:
+                given += [(option, each) for each in value or ()]
+            elif value is not None:
+                given.append((option, value))
+        understood.append(collect(list(values["words"] or ()), given))
+
+    original = search.search_with
+    search.search_with = take
+    try:
+        code = framework(["unified", *argv])
+    finally:
+        search.search_with = original
+    quickly = read_arguments(UNIFIED, argv)
+    assert code == 0
+    assert quickly is not None
+    assert sorted(quickly) == sorted(understood[0])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["auth", "--help"], ["--unknown", "x"], ["--limit"], ["--", "-x"], ["--json=1"], ["-n5"]],
+)
+def test_what_is_not_plain_is_left_to_the_framework(argv: list[str]) -> None:
+    assert read_arguments(UNIFIED, argv) is None
+
+
+def test_a_kind_cannot_be_chosen_where_there_is_one() -> None:
+    assert read_arguments(NOTES, ["x", "--kind", "note"]) is None
+    assert read_arguments(UNIFIED, ["x", "--kind", "note"]) == [("query", "x"), ("types", "note")]
+
+
+def test_every_option_is_found_again_by_its_parameter() -> None:
+    for option in OPTIONS:
+        assert option.fixed or flag_of(option.param) == option.flag
+    assert flag_of("ref") == "ref"
+
+
+@given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
+def test_a_target_is_read_back_as_it_was_meant(pairs: list[tuple[str, str]]) -> None:
+    target = target_of("/api/search", pairs)
+    assert target.isascii()
+    assert parse_qsl(urlsplit(target).query, keep_blank_values=True) == pairs
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("Europe/Berlin", [("tz", "Europe/Berlin")]),
+        (":America/New_York", [("tz", "America/New_York")]),
+        ("UTC", [("tz", "UTC")]),
+        ("CET-1CEST", []),
+        ("/etc/passwd", []),
+    ],
+)
+def test_only_names_of_zones_are_sent(
+    monkeypatch: pytest.MonkeyPatch, name: str, sent: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setenv("TZ", name)
+    assert with_timezone([]) == sent
+
+
+@contextmanager
+def worker(home: Path, status: int, body: str, **headers: str) -> Iterator[list[str]]:
+    """A server that passes for this home's worker; gives the request lines it saw."""
+    seen: list[str] = []
+
+    class Reply(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            data = body.encode()
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(data)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    home.mkdir(exist_ok=True)
+    with (home / "worker.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        with ThreadingHTTPServer(("127.0.0.1", 0), Reply) as server:
+            state = {"url": f"http://127.0.0.1:{server.server_port}", "pid": os.getpid()}
+            (home / "worker.json").write_text(json.dumps(state, indent=1))
+            threading.Thread(target=server.serve_forever).start()
+            try:
+                yield seen
+            finally:
+                server.shutdown()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEM_SEARCH_HOME", str(tmp_path))
+    monkeypatch.setenv("TZ", "UTC")
+    return tmp_path
+
+
+def test_a_listing_is_printed_as_it_comes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listing = 'Found 1 result(s) matching "auth":\n\n🟣 Observation #1 - Für alle (Nov 1)\n'
+    with worker(home, 200, listing) as seen:
+        assert quick(["unified", "auth", "-n", "5"]) == 0
+    assert capsys.readouterr().out == listing
+    assert seen == ["/api/search/unified?query=auth&limit=5&tz=UTC"]
+
+
+def test_nothing_found_is_exit_1(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worker(home, 200, 'No results found matching "x"\n'):
+        assert quick(["notes", "x"]) == 1
+    with worker(home, 200, '{"results": [], "total": 0}'):
+        assert quick(["notes", "x", "--json"]) == 1
+
+
+@pytest.mark.parametrize("status", [404, 422, 503])
+def test_a_problem_is_left_to_the_framework(home: Path, status: int) -> None:
+    with worker(home, status, "{}"):
+        assert quick(["notes", "x"]) is None
+
+
+def test_an_answer_cut_short_is_not_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with worker(home, 200, "Found", **{"Content-Length": "500"}):
+        assert quick(["notes", "x"]) is None
+    assert capsys.readouterr().out == ""
+
+
+def test_a_state_file_without_its_lock_is_not_believed(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        (home / "worker.json").write_text(json.dumps({"url": url}, indent=1))
+        (home / "worker.lock").touch()
+        assert quick(["notes", "x"]) is None
+
+
+HEAVY = {"aiohttp", "numpy", "chromadb", "onnxruntime", "rich", "tomllib"}
+
+
+def imported(*argv: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "mem_search", *argv],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
+    return {line.partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("argv", [["unified", "--help"], ["worker", "status"]])
+def test_the_command_line_imports_nothing_heavy(home: Path, argv: list[str]) -> None:
+    assert not imported(*argv) & HEAVY
+
+
+def test_the_version_is_told_without_the_framework() -> None:
+    assert not imported("--version") & (HEAVY | {"typer", "pydantic"})
+
+
+def test_a_plain_search_imports_hardly_anything(home: Path) -> None:
+    with worker(home, 200, "Found 1 result(s):\n"):
+        extra = imported("unified", "auth")
+    assert not extra & (
+        HEAVY
+        | {"typer", "pydantic", "socket", "http", "json", "pathlib", "dataclasses", "re", "urllib"}
+    )
+
+
+@pytest.mark.parametrize(
+    "argv", [["x", "--json", "--format", "full"], ["x", "--format=csv", "--json"]]
+)
+def test_an_option_without_a_value_counts_more_than_one_with(argv: list[str]) -> None:
+    assert read_arguments(UNIFIED, argv) == [("query", "x"), ("format", "json")]

@@ -1,0 +1,249 @@
+"""Lock, state file, probe and log of a worker, each by itself."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.daemon import logs
+from mem_search.daemon.address import address, home_of, is_locked
+from mem_search.daemon.control import running, stop
+from mem_search.daemon.lock import start_lock, worker_lock
+from mem_search.daemon.probe import ask, conflict
+from mem_search.daemon.run import refuse_foreign_hosts
+from mem_search.daemon.state import WorkerState, read_state, write_state
+from mem_search.errors import Conflict, Forbidden, InputError, StorageError
+from mem_search.settings import Settings
+
+
+def state_of(home: Path, url: str = "http://127.0.0.1:4711", port: int = 4711) -> WorkerState:
+    return WorkerState(os.getpid(), port, url, "1.0", "2026-11-21T10:00:00Z", str(home), "abc")
+
+
+def test_the_state_file_is_private_and_reads_back(tmp_path: Path) -> None:
+    file = tmp_path / "worker.json"
+    write_state(file, state_of(tmp_path))
+    assert read_state(file) == state_of(tmp_path)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"other": true}'])
+def test_a_state_file_of_somebody_else_is_no_state(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "worker.json"
+    file.write_text(text)
+    assert read_state(file) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [("http://127.0.0.1:4711", ("127.0.0.1", 4711)), ("http://[::1]:4711", ("::1", 4711))],
+)
+def test_the_address_is_what_the_state_file_says_while_the_lock_is_held(
+    tmp_path: Path, url: str, place: tuple[str, int]
+) -> None:
+    write_state(tmp_path / "worker.json", state_of(tmp_path, url))
+    assert address(str(tmp_path)) is None
+    with worker_lock(tmp_path / "worker.lock"):
+        assert address(str(tmp_path)) == place
+    assert address(str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("setting", ["", "~/elsewhere", "/tmp/x/../y", "relative"])
+def test_the_quick_path_and_the_settings_agree_on_the_home(setting: str) -> None:
+    assert home_of(setting) == str(Settings.read({"MEM_SEARCH_HOME": setting}).home)
+
+
+def test_a_second_worker_of_a_home_is_refused(tmp_path: Path) -> None:
+    lock = tmp_path / "deep" / "worker.lock"
+    with worker_lock(lock):
+        assert is_locked(str(lock.parent))
+        with pytest.raises(Conflict, match="already running"), worker_lock(lock):
+            pass
+    with worker_lock(lock):
+        pass
+
+
+def test_looking_at_the_lock_does_not_keep_a_worker_from_starting(tmp_path: Path) -> None:
+    leave = threading.Event()
+
+    def look() -> None:
+        while not leave.is_set():
+            is_locked(str(tmp_path))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for _ in range(50):
+            with worker_lock(tmp_path / "worker.lock"):
+                pass
+    finally:
+        leave.set()
+        thread.join()
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, pathlib; from mem_search.daemon.lock import worker_lock\n"
+        f"with worker_lock(pathlib.Path({str(tmp_path / 'worker.lock')!r})): os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    assert not is_locked(str(tmp_path))
+
+
+def test_who_waits_too_long_for_a_start_is_told(tmp_path: Path) -> None:
+    with start_lock(tmp_path, 1), pytest.raises(Conflict, match="starting"):
+        start_lock(tmp_path, 0.1).__enter__()
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(StorageError, match="MEM_SEARCH_HOME"),
+        worker_lock(tmp_path / "file" / "worker.lock"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
+def test_loopback_is_allowed(host: str) -> None:
+    refuse_foreign_hosts(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "error"),
+    [("0.0.0.0", Forbidden), ("192.168.1.5", Forbidden), ("::", Forbidden), ("x.y", InputError)],
+)
+def test_other_hosts_are_refused(host: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        refuse_foreign_hosts(host)
+
+
+class _Foreign(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def foreign_port() -> int:
+    with HTTPServer(("127.0.0.1", 0), _Foreign) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_a_foreign_server_is_named_in_the_conflict(foreign_port: int) -> None:
+    found = ask("127.0.0.1", foreign_port)
+    assert found is not None
+    assert not found.is_worker
+    message = conflict("127.0.0.1", foreign_port).message
+    assert "BaseHTTP" in message
+    assert "MEM_SEARCH_PORT" in message
+
+
+def test_nothing_is_stopped_where_no_worker_is(tmp_path: Path) -> None:
+    write_state(tmp_path / "worker.json", state_of(tmp_path))  # left by one that was killed
+    settings = Settings(home=tmp_path)
+    assert running(settings) is None
+    assert stop(settings) is None
+
+
+def test_no_signal_goes_to_a_process_that_is_not_the_worker(
+    tmp_path: Path, foreign_port: int
+) -> None:
+    url = f"http://127.0.0.1:{foreign_port}"
+    write_state(tmp_path / "worker.json", state_of(tmp_path, url, foreign_port))
+    with worker_lock(tmp_path / "worker.lock"), pytest.raises(Conflict, match="nothing was"):
+        stop(Settings(home=tmp_path))
+
+
+def record(message: str) -> logging.LogRecord:
+    return logging.LogRecord("mem_search.x", logging.INFO, "", 0, message, None, None)
+
+
+@given(st.text())
+def test_an_event_is_one_line(message: str) -> None:
+    line = logs.OneLine().format(record(message))
+    assert "\n" not in line
+    assert "\r" not in line
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Authorization: Bearer s3cret-token",
+        "GET /?token=s3cret-token&x=1",
+        "POST body api_key=s3cret-token",
+        "the value s3cret-token as such",
+    ],
+)
+def test_tokens_do_not_reach_the_log(message: str) -> None:
+    line = logs.OneLine("s3cret-token").format(record(message))
+    assert "s3cret" not in line
+    assert "[redacted]" in line
+
+
+@pytest.fixture
+def clean_root() -> None:
+    root = logging.getLogger()
+    kept, level = root.handlers[:], root.level
+    yield
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+        if handler not in kept:
+            handler.close()
+    for handler in kept:
+        root.addHandler(handler)
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("clean_root")
+def test_the_log_is_written_to_the_home(tmp_path: Path) -> None:
+    logs.open_logs(Settings(home=tmp_path), "", echo=False)
+    logging.getLogger("mem_search.x").info("hello\nworld")
+    (line,) = logs.last_lines(tmp_path / "logs" / "worker.log", 10)
+    assert line.endswith("INFO mem_search.x: hello\\nworld")
+    assert line[10] == "T"
+    assert line.split(" ")[0].endswith("Z")
+
+
+@pytest.mark.usefixtures("clean_root")
+def test_an_unknown_level_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="log_level"):
+        logs.open_logs(Settings(home=tmp_path, log_level="loud"), "", echo=False)
+
+
+def test_following_a_log_survives_its_rotation(tmp_path: Path) -> None:
+    file = tmp_path / "worker.log"
+    file.write_text("old\n")
+    lines = logs.follow(file, pause=0.01)
+    timer = threading.Timer(0.1, lambda: _grow(file))
+    timer.start()
+    assert [next(lines), next(lines)] == ["one", "two"]
+    timer.join()
+    lines.close()
+
+
+def _grow(file: Path) -> None:
+    with file.open("a") as log:
+        log.write("one\n")
+    # Long enough for the follower to have read the line before the file is another.
+    threading.Event().wait(0.1)
+    file.rename(file.with_suffix(".log.1"))
+    file.write_text("two\n")

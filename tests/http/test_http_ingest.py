@@ -1,0 +1,223 @@
+"""Jobs, imports and exports over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_worker import AUTHORIZED, RECORDS, Client, Get, opening_of
+from people import join
+
+from mem_search.ingest.spool import KEEP_SECONDS, sweep
+from mem_search.settings import Settings
+
+NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
+
+
+async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
+    for _ in range(200):
+        reply = await client.get(f"/api/jobs/{job}", headers=headers)
+        state: dict[str, Any] = await reply.json()
+        if state["state"] in ("done", "failed", "cancelled"):
+            return state
+        await asyncio.sleep(0.02)
+    raise AssertionError("the job did not end")
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+def lines_of(records: tuple[dict[str, Any], ...]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+async def test_an_uploaded_file_is_stored_by_a_job(empty: Client) -> None:
+    reply = await empty.post("/api/import/jsonl", data=lines_of(RECORDS), headers=NDJSON)
+    assert reply.status == 202
+    job = (await reply.json())["job"]
+    assert reply.headers["Location"] == f"/api/jobs/{job}"
+    state = await ended(empty, job)
+    assert (state["state"], state["result"]["locations"][0]["new"]) == ("done", len(RECORDS))
+    assert state["ended_at"].endswith("Z")
+    stats = await (await empty.get("/api/stats")).json()
+    assert stats["records"]["total"] == len(RECORDS)
+    listed = await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
+    assert [known["id"] for known in listed["jobs"]] == [job]
+
+
+async def test_an_import_reads_a_file_of_the_machine(empty: Client, tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(lines_of(RECORDS[:2]) + b"{broken\n")
+    body = {"source": "jsonl", "path": str(file)}
+    reply = await empty.post("/api/import", json=body, headers=AUTHORIZED)
+    state = await ended(empty, (await reply.json())["job"])
+    assert state["result"]["locations"][0]["new"] == 2
+    ledger = await (await empty.get("/api/ledger?source=jsonl&item=line+3")).json()
+    assert [entry["outcome"] for entry in ledger["entries"]] == ["failed"]
+
+
+async def test_kinds_that_number_their_records_alike_are_all_kept(empty: Client) -> None:
+    kinds = ("observation", "session_summary", "user_prompt")
+    alike = tuple({"kind": k, "source_id": "5", "text": f"a quiet {k}"} for k in kinds)
+    for outcome in ("new", "unchanged"):
+        reply = await empty.post("/api/import/jsonl", data=lines_of(alike), headers=NDJSON)
+        state = await ended(empty, (await reply.json())["job"])
+        assert state["result"]["locations"][0][outcome] == len(kinds)
+    found = await (await empty.get("/api/search/unified?query=quiet&format=json")).json()
+    assert found["counts_by_type"] == dict.fromkeys(kinds, 1)
+    exported = await (await empty.get("/api/export", headers=AUTHORIZED)).text()
+    assert [json.loads(line)["source_id"] for line in exported.splitlines()] == [
+        "5",
+        "5#session_summary",
+        "5#user_prompt",
+    ]
+
+
+async def test_import_and_sync_say_what_is_wrong_with_a_place(
+    empty: Client, tmp_path: Path
+) -> None:
+    for path, body, field in (
+        ("/api/import", {"path": "relative.jsonl"}, "path"),
+        ("/api/import", {"path": str(tmp_path / "absent")}, "path"),
+        ("/api/import", {"path": "/\0"}, "path"),
+        ("/api/import", {"path": "/" + "x" * 5000}, "path"),
+        ("/api/import", {"path": str(tmp_path), "source": "unicorn"}, "source"),
+        ("/api/sync", {"source": "unicorn"}, "source"),
+        ("/api/sync", {"path": str(tmp_path)}, "source"),
+        ("/api/sync", {"cwd": "here"}, "cwd"),
+    ):
+        reply = await empty.post(path, json=body, headers=AUTHORIZED)
+        assert (reply.status, (await reply.json())["field"]) == (422, field), body
+
+
+async def test_a_user_sees_the_name_of_an_upload_and_never_where_it_lay(
+    empty: Client, settings: Settings
+) -> None:
+    ada = await join(empty, "ada")
+    headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
+    said, places = [], []
+    for name, data in (
+        ("?name=tides%20%C3%BC.jsonl", lines_of(RECORDS[:1]) + b"{broken\n"),
+        ("?name=torn.jsonl.gz", gzip.compress(lines_of(RECORDS))[:-9]),
+        ("", b"{broken\n"),
+    ):
+        reply = await empty.post(f"/api/import/jsonl{name}", data=data, headers=headers)
+        assert reply.status == 202, await reply.text()
+        state = await ended(empty, (await reply.json())["job"], ada.headers)
+        places.append(state["params"]["path"])
+        said.append((state["state"], state["message"]))
+    assert places[:2] == ["tides ü.jsonl", "torn.jsonl.gz"]
+    assert re.fullmatch(r"[0-9a-f]{32}\.jsonl", places[2])
+    assert [state for state, _ in said] == ["done", "failed", "done"]
+    assert said[1][1].startswith("cannot read torn.jsonl.gz: ")
+    told = [await (await empty.get(path, headers=ada.headers)).json() for path in
+            ("/api/jobs", "/api/ledger")]  # fmt: skip
+    (done,) = [job for job in told[0]["jobs"] if job["params"]["path"] == places[0]]
+    assert done["result"]["locations"][0]["path"] == places[0]
+    assert {entry["location"] for entry in told[1]["entries"]} <= set(places)
+    stats = await (await empty.get("/api/stats", headers=ada.headers)).json()
+    assert {known["path"] for known in stats["sources"]} <= set(places)
+    assert str(settings.home) not in json.dumps([told, stats["sources"]])
+
+
+async def test_the_name_of_an_upload_is_no_path(empty: Client) -> None:
+    for name in ("../x.jsonl", "a\nb", "x" * 256):
+        reply = await empty.post(
+            "/api/import/jsonl", data=b"{}\n", headers=NDJSON, params={"name": name}
+        )
+        assert (reply.status, (await reply.json())["field"]) == (422, "name"), name
+
+
+async def test_an_upload_needs_its_type_and_a_body(empty: Client) -> None:
+    wrong = await empty.post("/api/import/jsonl", data=b"{}\n", headers=AUTHORIZED)
+    assert wrong.status == 415
+    nothing = await empty.post("/api/import/jsonl", headers=NDJSON)
+    assert nothing.status == 422
+    assert not list(opening_of(empty).settings.spool_dir.glob("*"))
+
+
+async def test_an_upload_that_breaks_off_leaves_nothing(
+    empty: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", empty.port)
+    head = (
+        f"POST /api/import/jsonl HTTP/1.1\r\nHost: 127.0.0.1:{empty.port}\r\n"
+        f"Authorization: {AUTHORIZED['Authorization']}\r\n"
+        "Content-Type: application/x-ndjson\r\nContent-Length: 1000\r\n\r\n{}"
+    )
+    writer.write(head.encode())
+    await writer.drain()
+    spool = opening_of(empty).settings.spool_dir
+    await until(lambda: any(spool.glob("*.part")))
+    writer.close()
+    await writer.wait_closed()
+    await until(lambda: not any(spool.glob("*")))
+    jobs = await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
+    assert jobs == {"jobs": []}
+    assert "Traceback" not in caplog.text
+
+
+async def test_an_export_imported_and_exported_again_is_the_same(
+    client: Client, tmp_path: Path
+) -> None:
+    first = await client.get("/api/export", headers=AUTHORIZED)
+    assert first.content_type == "application/x-ndjson"
+    exported = await first.read()
+    assert exported.count(b"\n") == len(RECORDS)
+    again = await client.post("/api/import/jsonl", data=exported, headers=NDJSON)
+    state = await ended(client, (await again.json())["job"])
+    assert (state["state"], state["result"]["locations"][0]["new"]) == ("done", 0)
+    assert await (await client.get("/api/export", headers=AUTHORIZED)).read() == exported
+
+
+async def test_an_export_can_be_narrowed(client: Client) -> None:
+    query = "kinds=observations&project=web&until=2025-11-17"
+    reply = await client.get(f"/api/export?{query}", headers=AUTHORIZED)
+    lines = (await reply.text()).splitlines()
+    assert [json.loads(line)["source_id"] for line in lines] == ["o1"]
+
+
+async def test_a_job_that_ended_cannot_be_stopped(client: Client) -> None:
+    reply = await client.post("/api/index/audit", headers=AUTHORIZED)
+    job = (await reply.json())["job"]
+    assert reply.status == 202
+    await ended(client, job)
+    stopped = await client.post(f"/api/jobs/{job}/cancel", headers=AUTHORIZED)
+    assert (stopped.status, (await stopped.json())["code"]) == (409, "conflict")
+
+
+def test_old_uploads_are_swept_and_new_ones_stay(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    for file in (old, new):
+        file.write_text("")
+    before = new.stat().st_mtime - KEEP_SECONDS - 60
+    os.utime(old, (before, before))
+    assert sweep(tmp_path) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["new.jsonl"]
+
+
+async def test_projects_and_stats_count_what_is_stored(get: Get) -> None:
+    projects = (await get("/api/projects"))["projects"]
+    assert [(p["name"], p["records"]) for p in projects] == [("api", 1), ("web", 4), ("ui", 25)]
+    stats = await get("/api/stats")
+    told = (await get("/api/v2/search/stats"))["data"]
+    assert stats["last_indexed"] == told["last_indexed"]
+    assert stats["records"]["observation"] == 28
+    assert 0 <= stats["embedding_coverage"] <= 1
+    assert stats["index"]["state"] == "off"
+    assert stats["embedder"]["name"] == "hashing"
+    assert stats["sources"][0]["source"] == "jsonl"
+    assert stats["ledger"]["jsonl"]["taken"] == 1
+    assert stats["worker"]["port"] > 0

@@ -1,0 +1,214 @@
+"""Who may ask: Host, Origin and token, on every kind of route."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import AUTHORIZED, TOKEN, Client, opening_of
+
+from mem_search.errors import StorageError
+from mem_search.http.access.authentication import matches, read_or_create
+from mem_search.http.access.origin import allowed, is_open
+from mem_search.http.core.app import build_app
+from mem_search.http.core.routing import Route
+from mem_search.http.routes import ROUTES
+from mem_search.settings import Settings
+
+HOME = Settings(home=Path("/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("authority", "extra", "accepted"),
+    [
+        ("127.0.0.1:4000", (), True),
+        ("localhost:4000", (), True),
+        ("LOCALHOST:4000", (), True),
+        ("[::1]:4000", (), True),
+        ("127.0.0.1", (), False),
+        ("127.0.0.1:4001", (), False),
+        ("localhost:4000.evil.example", (), False),
+        ("localhost.evil.example:4000", (), False),
+        ("evil@localhost:4000", (), False),
+        ("0.0.0.0:4000", (), False),
+        ("box.lan:4000", (), False),
+        ("box.lan:4000", ("box.lan",), True),
+        ("box.lan", ("box.lan",), True),
+        ("box.lan:5000", ("Box.lan:5000",), True),
+        ("box.lan:5001", ("box.lan:5000",), False),
+        ("", (), False),
+        ("[::1", (), False),
+        ("localhost:port", (), False),
+    ],
+)
+def test_only_our_own_names_are_accepted(
+    authority: str, extra: tuple[str, ...], accepted: bool
+) -> None:
+    assert allowed(authority, 4000, replace(HOME, allowed_hosts=extra)) is accepted
+
+
+@pytest.mark.parametrize("path", ["/health", "/api/search?query=auth", "/nope", "/docs"])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "0.0.0.0"])
+async def test_a_foreign_host_is_misdirected_on_every_route(
+    empty: Client, path: str, host: str
+) -> None:
+    reply = await empty.get(path, headers={"Host": host})
+    assert (reply.status, (await reply.json())["code"]) == (421, "misdirected")
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("null", 403),
+        ("http://evil.example", 403),
+        ("http://localhost", 403),
+        ("https://localhost:{port}", 403),
+        ("file://", 403),
+        ("http://localhost:{port}", 200),
+        ("http://127.0.0.1:{port}", 200),
+        ("http://[::1]:{port}", 200),
+    ],
+)
+async def test_a_page_of_another_origin_is_refused(empty: Client, origin: str, status: int) -> None:
+    headers = {"Origin": origin.format(port=empty.port)}
+    reply = await empty.get("/api/search?query=auth", headers=headers)
+    assert reply.status == status
+    assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    ("site", "path", "status"),
+    [
+        ("cross-site", "/api/stats", 403),
+        ("same-site", "/api/stats", 403),
+        ("same-origin", "/api/stats", 200),
+        ("none", "/api/stats", 200),
+        ("cross-site", "/docs", 200),
+    ],
+)
+async def test_requests_from_other_sites_are_refused_by_the_api(
+    empty: Client, site: str, path: str, status: int
+) -> None:
+    assert (await empty.get(path, headers={"Sec-Fetch-Site": site})).status == status
+
+
+async def test_what_changes_or_carries_away_needs_the_token(empty: Client) -> None:
+    for route in ROUTES:
+        reply = await empty.request(route.method, path_of(route), allow_redirects=False)
+        assert (reply.status == 401) == route.write, route
+        if route.write:
+            assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+    assert (await empty.get("/api/jobs", headers=AUTHORIZED)).status == 200
+
+
+@pytest.mark.parametrize("wrong", ["Bearer wrong", "Basic x", "Bearer", "a-token-for-tests"])
+async def test_a_wrong_credential_is_never_answered_out_of_the_store(
+    empty: Client, wrong: str
+) -> None:
+    for route in ROUTES:
+        reply = await empty.request(
+            route.method, path_of(route), headers={"Authorization": wrong}, allow_redirects=False
+        )
+        assert (reply.status == 401) == (not route.early), route
+
+
+async def test_two_credentials_are_none(empty: Client) -> None:
+    both = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", "Bearer wrong")]
+    assert (await empty.get("/api/stats", headers=both)).status == 401
+
+
+def path_of(route: Route) -> str:
+    return route.path.format(ref="note:1", number=1, id="x", name="x")
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"]
+)
+async def test_what_comes_by_way_of_a_proxy_needs_a_token_to_read(
+    empty: Client, header: str
+) -> None:
+    name, value = header.split(": ")
+    assert (await empty.get("/api/stats", headers={name: value})).status == 401
+    assert (await empty.get("/api/stats", headers={name: value, **AUTHORIZED})).status == 200
+    assert (await empty.get("/health", headers={name: value})).status == 200
+
+
+async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings: Settings) -> None:
+    named = replace(settings, allowed_hosts=("box.lan",))
+    async with TestClient(TestServer(build_app(named))) as client:
+        await opening_of(client).ready()
+        assert (await client.get("/api/stats", headers={"Host": "box.lan"})).status == 401
+        allowed = await client.get("/api/stats", headers={"Host": "box.lan", **AUTHORIZED})
+        assert allowed.status == 200
+        assert (await client.get("/api/stats")).status == 200
+
+
+READING_POSTS = (
+    "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
+    "/replay", "/mcp",
+)  # fmt: skip
+"""What asks with a body and changes nothing."""
+
+
+def test_the_routes_that_need_the_token_are_these() -> None:
+    written = {f"{route.method} {route.path}" for route in ROUTES if route.write}
+    changing = {
+        f"{route.method} {route.path}"
+        for route in ROUTES
+        if route.method != "GET" and not route.path.endswith(READING_POSTS)
+    }
+    assert written == changing | {
+        "GET /api/export",
+        "GET /api/jobs",
+        "GET /api/jobs/{id}",
+        "GET /api/v1/tokens",
+        "GET /api/v1/users",
+        "GET /api/v1/webhooks/secret",
+    }
+
+
+async def test_a_worker_open_to_other_machines_wants_the_token_for_reads(
+    settings: Settings,
+) -> None:
+    reachable = replace(settings, host="192.0.2.7")
+    async with TestClient(TestServer(build_app(reachable))) as client:
+        assert (await client.get("/api/search?query=auth")).status == 401
+        assert (await client.get("/health")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "opened"),
+    [("127.0.0.1", False), ("::1", False), ("localhost", False), ("0.0.0.0", True), ("box", True)],
+)
+def test_only_loopback_is_closed_to_other_machines(host: str, opened: bool) -> None:
+    assert is_open(replace(HOME, host=host)) is opened
+
+
+def test_the_token_is_made_once_and_only_its_owner_reads_it(settings: Settings) -> None:
+    fresh = replace(settings, token="")
+    token = read_or_create(fresh)
+    assert len(token) >= 43
+    assert stat.S_IMODE(fresh.token_file.stat().st_mode) == 0o600
+    assert read_or_create(fresh) == token
+    assert [file.name for file in fresh.home.iterdir()] == ["token"]
+
+
+def test_an_empty_token_file_is_replaced(settings: Settings) -> None:
+    fresh = replace(settings, token="")
+    fresh.home.mkdir()
+    fresh.token_file.write_text("\n")
+    assert read_or_create(fresh) == fresh.token_file.read_text().strip() != ""
+
+
+def test_a_token_that_cannot_be_kept_is_said(settings: Settings) -> None:
+    settings.home.write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match="token"):
+        read_or_create(replace(settings, token=""))
+
+
+@pytest.mark.parametrize(("given", "same"), [("tökén", True), ("token", False), ("\udc80", False)])
+def test_tokens_are_compared_whole(given: str, same: bool) -> None:
+    assert matches(given, "tökén") is same

@@ -1,0 +1,360 @@
+"""Background searches over HTTP: their life, their result, their limit, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import AUTHORIZED, TOKEN, Client, opening_of
+from people import join
+
+from mem_search.http.core.app import build_app
+from mem_search.model import Draft
+from mem_search.research.requests import Asked, dump
+from mem_search.research.search_jobs import SearchJobs
+from mem_search.search.universal import UniversalQuery
+from mem_search.settings import Settings
+from mem_search.storage.sqlite import scopes, search_jobs
+from mem_search.storage.sqlite.scopes import Scope
+from mem_search.webhooks.signing import webhook_secret
+from runtimes import fill, settled
+from webhook_receiver import Receiver, receiving
+
+SEARCH, JOBS = "/api/v1/search", "/api/v1/search/jobs"
+ENDED = ("completed", "failed", "cancelled")
+
+
+@pytest.fixture
+async def receiver(settings: Settings) -> AsyncIterator[Receiver]:
+    async with receiving(204, secret=webhook_secret(settings)) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+async def client(settings: Settings, receiver: Receiver) -> AsyncIterator[Client]:
+    """A worker with two notes that may call the receiver."""
+    allowing = replace(settings, webhook_allow=(receiver.authority,))
+    async with TestClient(TestServer(build_app(allowing))) as client:
+        runtime = await opening_of(client).ready()
+        await fill(
+            runtime,
+            Draft("note", "jsonl", "a", "All about auth.", "Auth"),
+            Draft("note", "jsonl", "b", "More about auth and keys.", "Keys"),
+        )
+        await settled(runtime)
+        yield client
+
+
+async def submit(client: Client, status: int = 200, **body: Any) -> Any:
+    reply = await client.post(
+        SEARCH, json={"query": "auth", "background": True, **body}, headers=AUTHORIZED
+    )
+    assert reply.status == status, await reply.text()
+    return await reply.json()
+
+
+async def job_of(client: Client, job: str, status: int = 200) -> Any:
+    reply = await client.get(f"{JOBS}/{job}")
+    assert reply.status == status, await reply.text()
+    return await reply.json()
+
+
+async def ended(client: Client, job: str) -> Any:
+    async with asyncio.timeout(20):
+        while True:
+            found = await job_of(client, job)
+            if found["status"] in ENDED:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def notified(client: Client, job: str, attempts: int = 1) -> Any:
+    async with asyncio.timeout(20):
+        while True:
+            found = (await job_of(client, job))["notification"]
+            if found is not None and found["attempts"] >= attempts:
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def unfinished(client: Client, *jobs: str) -> None:
+    """Jobs in the store that no queue knows: they stay as they are."""
+    request = {
+        **dump(Asked(UniversalQuery("auth"), datetime.now(UTC))),
+        "base": "http://x",
+        "flags": [],
+    }
+    for job in jobs:
+        await opening_of(client).runtime.database.write(
+            search_jobs.create, job, request, surface="http", webhook_url="", at=1, most=1000
+        )
+
+
+async def test_a_background_search_answers_with_its_job(client: Client) -> None:
+    reply = await client.post(SEARCH, json={"query": "auth", "background": True, "limit": 7})
+    said = await reply.json()
+    assert reply.headers["Location"] == f"{JOBS}/{said['job_id']}"
+    assert (said["items"], said["total_count"], said["query"]) == ([], 0, "auth")
+    done = await ended(client, said["job_id"])
+    assert done["status"] == "completed"
+    assert done["request_payload"]["limit"] == 7
+    assert done["progress"] == {"step": "", "done": 2, "total": 2}
+    assert done["created_at"] <= done["started_at"] <= done["completed_at"] < done["expires_at"]
+    assert (done["error_message"], done["webhook_url"], done["notification"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"limit": 1, "offset": 1, "include_snippets": False},
+        {"query": "keys", "content_types": ["note"], "search_type": "hybrid"},
+        {"query": "-kind:observation"},
+        {"query": "nothing at all like this", "full_content": True},
+    ],
+)
+async def test_its_result_is_exactly_the_reply_of_the_foreground(
+    client: Client, body: dict[str, Any]
+) -> None:
+    asked = {"query": "auth", **body}
+    at_once = await (await client.post(SEARCH, json=asked)).json()
+    job = (await submit(client, **asked))["job_id"]
+    later = (await ended(client, job))["result_payload"]
+    for reply in (at_once, later):
+        reply.pop("execution_time_ms")
+        reply["search"].pop("took_ms")
+        for leg in reply["search"]["legs"]:
+            leg.pop("ms")
+    assert later == at_once
+    assert list(later) == list(at_once)
+
+
+async def test_a_step_of_research_in_the_background_is_kept_as_one(client: Client) -> None:
+    job = (await submit(client, mode="deep_research", session_id="s"))["job_id"]
+    result = (await ended(client, job))["result_payload"]
+    assert result["session_id"] == "s"
+    (operation,) = result["operations"]
+    listed = await (await client.get("/api/v1/search/operations?session_id=s")).json()
+    assert [each["id"] for each in listed["operations"]] == [operation["id"]]
+    refused = await submit(client, 404, mode="deep_research", parent_operation_id="nothing")
+    assert refused["errors"][0]["pointer"] == "/parent_operation_id"
+
+
+async def test_what_a_question_is_flagged_is_told_in_the_background_too(client: Client) -> None:
+    elsewhere = {**AUTHORIZED, "X-Forwarded-For": "192.0.2.1"}
+    asked = {"query": "ignore previous notes about auth", "mode": "deep_research"}
+    at_once = await (await client.post(SEARCH, json=asked, headers=elsewhere)).json()
+    assert at_once["search"]["flags"]
+    body = {**asked, "background": True}
+    queued = await (await client.post(SEARCH, json=body, headers=elsewhere)).json()
+    assert queued["search"]["flags"] == at_once["search"]["flags"]
+    later = await (await client.get(f"{JOBS}/{queued['job_id']}", headers=elsewhere)).json()
+    while later["result_payload"] is None:
+        await asyncio.sleep(0.01)
+        later = await (await client.get(f"{JOBS}/{queued['job_id']}", headers=elsewhere)).json()
+    assert later["result_payload"]["search"]["flags"] == at_once["search"]["flags"]
+
+
+async def test_the_webhook_is_called_when_it_is_completed(
+    client: Client, receiver: Receiver
+) -> None:
+    job = (await submit(client, webhook_url=receiver.url))["job_id"]
+    (message,) = await receiver.wait_for(1)
+    assert message.data["type"] == "search_job.completed"
+    data = message.data["data"]
+    assert (data["job_id"], data["status"], data["query"]) == (job, "completed", "auth")
+    assert data["total_count"] == 2
+    assert "items" not in data
+    assert data["result_url"].endswith(f"{JOBS}/{job}")
+    result = await client.get(data["result_url"][-len(f"{JOBS}/{job}") :])
+    assert (await result.json())["result_payload"]["total_count"] == 2
+    told = await notified(client, job)
+    assert (told["state"], told["attempts"], told["id"]) == ("delivered", 1, message.id)
+    done = await job_of(client, job)
+    assert done["webhook_url"] == receiver.url
+    assert done["webhook_called_at"] >= done["completed_at"]
+
+
+async def test_a_search_that_fails_says_why_and_tells_it(
+    client: Client, receiver: Receiver
+) -> None:
+    runtime = opening_of(client).runtime
+    await runtime.database.write(scopes.put, Scope("work", "kind:note", 0))
+    later = SearchJobs(runtime.database, runtime.research, runtime.deliveries, most=10)
+    asked = Asked(UniversalQuery("auth", scope="work"), datetime.now(UTC))
+    job = await later.submit(asked, "http", base="", webhook_url=receiver.url)
+    await runtime.database.write(scopes.remove, "work")
+    running = asyncio.create_task(later.run())
+    failed = await ended(client, job)
+    assert (failed["status"], failed["result_payload"]) == ("failed", None)
+    assert "no scope is called 'work'" in failed["error_message"]
+    (message,) = await receiver.wait_for(1)
+    assert message.data["type"] == "search_job.failed"
+    assert message.data["data"]["error_message"] == failed["error_message"]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_scope_that_there_is_not_is_refused_before_there_is_a_job(client: Client) -> None:
+    refused = await submit(client, 422, scope="work")
+    assert refused["errors"][0]["pointer"] == "/scope"
+    assert (await (await client.get(JOBS)).json())["total"] == 0
+
+
+async def test_an_unreachable_webhook_fails_its_notification_and_not_the_result(
+    client: Client, receiver: Receiver
+) -> None:
+    receiver.statuses = [500]
+    job = (await submit(client, webhook_url=receiver.url))["job_id"]
+    told = await notified(client, job)
+    assert (told["state"], told["status"], told["error"]) == ("pending", 500, "answered 500")
+    assert told["next_attempt_at"] > (await job_of(client, job))["completed_at"]
+    database = opening_of(client).runtime.database
+    await database.write(
+        lambda c: c.execute("update webhook_deliveries set attempts = 7, next_at = 0")
+    )
+    opening_of(client).runtime.deliveries.wake()
+    told = await notified(client, job, attempts=8)
+    assert told["state"] == "failed"
+    assert told["error"] == "given up after 8: answered 500"
+    done = await job_of(client, job)
+    assert (done["status"], done["webhook_called_at"]) == ("completed", None)
+    assert done["result_payload"]["total_count"] == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org/",
+        "http://127.0.0.1:1/",
+        "http://localhost/hook",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[::1]:80/",
+        "http://user:password@example.org/",
+        "nonsense",
+        "",
+    ],
+)
+async def test_a_webhook_that_can_never_be_called_is_refused_at_once(
+    client: Client, url: str
+) -> None:
+    refused = await submit(client, 422, webhook_url=url)
+    assert refused["errors"][0]["pointer"] == "/webhook_url"
+    assert (await (await client.get(JOBS)).json())["total"] == 0
+
+
+async def test_a_webhook_needs_the_token_and_a_background_search(client: Client) -> None:
+    body = {"query": "auth", "background": True, "webhook_url": "https://example.org/hook"}
+    assert (await client.post(SEARCH, json=body)).status == 401
+    body["background"] = False
+    refused = await client.post(SEARCH, json=body, headers=AUTHORIZED)
+    assert (await refused.json())["errors"][0]["pointer"] == "/webhook_url"
+
+
+async def test_more_unfinished_searches_than_ten_are_too_many(client: Client) -> None:
+    await unfinished(client, *(f"j{n}" for n in range(10)))
+    reply = await client.post(SEARCH, json={"query": "auth", "background": True})
+    assert (reply.status, (await reply.json())["code"]) == (429, "too_many_jobs")
+    assert int(reply.headers["Retry-After"]) > 0
+    reply = await client.post(f"{JOBS}/j3/cancel", headers=AUTHORIZED)
+    assert (await reply.json())["status"] == "cancelled"
+    done = await ended(client, (await submit(client))["job_id"])
+    assert done["status"] == "completed"
+
+
+async def test_a_cancelled_search_stays_cancelled_and_calls_nobody(
+    client: Client, receiver: Receiver
+) -> None:
+    await unfinished(client, "waits")
+    reply = await client.post(f"{JOBS}/waits/cancel", headers=AUTHORIZED)
+    cancelled = await reply.json()
+    assert (cancelled["status"], cancelled["result_payload"]) == ("cancelled", None)
+    again = await client.post(f"{JOBS}/waits/cancel", headers=AUTHORIZED)
+    assert again.status == 409
+    job = (await submit(client, webhook_url=receiver.url))["job_id"]
+    await client.post(f"{JOBS}/{job}/cancel", headers=AUTHORIZED)
+    done = await ended(client, job)
+    if done["status"] == "cancelled":
+        assert done["notification"] is None
+    assert (await client.post(f"{JOBS}/{job}/cancel")).status == 401
+
+
+async def test_deleting_ends_a_search_and_then_forgets_it(client: Client) -> None:
+    await unfinished(client, "waits")
+    reply = await client.delete(f"{JOBS}/waits", headers=AUTHORIZED)
+    assert (await reply.json())["status"] == "cancelled"
+    reply = await client.delete(f"{JOBS}/waits", headers=AUTHORIZED)
+    assert await reply.json() == {"deleted": "waits"}
+    await job_of(client, "waits", 404)
+    assert (await client.delete(f"{JOBS}/waits", headers=AUTHORIZED)).status == 404
+
+
+async def test_an_ended_search_is_kept_for_a_day(client: Client) -> None:
+    job = (await submit(client))["job_id"]
+    done = await ended(client, job)
+    database = opening_of(client).runtime.database
+    day = 24 * 3600 * 1000
+    for age, status in ((day - 60_000, 200), (day + 1000, 404)):
+        at = int(time.time() * 1000) - age
+        await database.write(
+            lambda c, at=at: c.execute("update search_jobs set completed_at = ?", (at,))
+        )
+        await job_of(client, job, status)
+    assert (await (await client.get(JOBS)).json())["total"] == 0
+    assert done["expires_at"][:10] > done["completed_at"][:10]
+
+
+async def test_searches_are_listed_without_their_results(client: Client) -> None:
+    await unfinished(client, "waits")
+    job = (await submit(client))["job_id"]
+    await ended(client, job)
+    listed = await (await client.get(JOBS)).json()
+    assert [each["id"] for each in listed["jobs"]] == [job, "waits"]
+    assert "result_payload" not in listed["jobs"][0]
+    pending = await (await client.get(JOBS, params={"status": "pending"})).json()
+    assert ([each["id"] for each in pending["jobs"]], pending["total"]) == (["waits"], 1)
+    page = await (await client.get(JOBS, params={"limit": 1, "offset": 1})).json()
+    assert [each["id"] for each in page["jobs"]] == ["waits"]
+    assert (await client.get(JOBS, params={"status": "done"})).status == 422
+
+
+async def test_what_a_former_worker_left_is_done_by_the_next(
+    settings: Settings, receiver: Receiver
+) -> None:
+    allowing = replace(settings, webhook_allow=(receiver.authority,))
+    async with TestClient(TestServer(build_app(allowing))) as first:
+        runtime = await opening_of(first).ready()
+        await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
+        await unfinished(first, "waits", "was running")
+        await runtime.database.write(search_jobs.start, "was running", 5)
+        await runtime.database.write(
+            lambda c: c.execute(
+                "update search_jobs set webhook_url = ? where id = 'waits'", (receiver.url,)
+            )
+        )
+    async with TestClient(TestServer(build_app(allowing))) as second:
+        await opening_of(second).ready()
+        for job in ("waits", "was running"):
+            done = await ended(second, job)
+            assert (done["status"], done["result_payload"]["total_count"]) == ("completed", 1)
+        (message,) = await receiver.wait_for(1)
+        assert message.data["data"]["job_id"] == "waits"
+
+
+async def test_the_secret_that_receivers_verify_with_is_told_with_the_token(
+    client: Client, receiver: Receiver
+) -> None:
+    path = "/api/v1/webhooks/secret"
+    assert (await client.get(path)).status == 401
+    reply = await client.get(path, headers={"Authorization": f"Bearer {TOKEN}"})
+    assert (await reply.json())["secret"] == receiver.secret
+    for user in ("", "ada"):
+        reader = await join(client, user, f"reader{user}", read_only=True)
+        refused = await client.get(path, headers=reader.headers)
+        assert (refused.status, "secret" in await refused.json()) == (403, False)

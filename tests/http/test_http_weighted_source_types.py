@@ -1,0 +1,33 @@
+"""Every record has exactly one source type, whatever its kind and source."""
+
+from __future__ import annotations
+
+import typing
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.http.weighted.filters import AGENTS, RULES, SourceType, rules_for, word_for
+from mem_search.model import KINDS, Kind
+
+SOURCES = st.one_of(st.sampled_from([*AGENTS, "jsonl", "git", "api"]), st.text(max_size=10))
+WORDS = typing.get_args(SourceType)
+
+
+@given(st.sampled_from(KINDS), SOURCES)
+def test_exactly_one_rule_holds_for_a_record(kind: Kind, source: str) -> None:
+    met = [
+        rule for rule in RULES if kind in rule.kinds and rule.of_agents in (None, source in AGENTS)
+    ]
+    assert [rule.word for rule in met] == [word_for(kind, source)]
+
+
+def test_all_words_but_one_have_records() -> None:
+    assert {rule.word for rule in RULES} == set(WORDS) - {"checkpoint_recall"}
+    assert rules_for(["checkpoint_recall"]) == ()
+
+
+def test_a_note_of_an_agent_was_captured_and_one_of_a_person_was_given() -> None:
+    assert word_for("note", "claude-mem") == "conversation"
+    assert word_for("note", "jsonl") == "direct_input"
+    assert word_for("observation", "git") == "api_import"

@@ -1,0 +1,174 @@
+"""A batch is stored whole with its cursor, or not at all; secrets never get that far."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import drafts
+from mem_search.ingest.prepare import prepare
+from mem_search.ingest.writer import IngestCounts, IngestWriter
+from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
+from mem_search.storage.sqlite import ingest_state, records
+from mem_search.storage.sqlite.database import Connection, Database
+
+HERE = Location("test", "/here")
+SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uL6"
+
+
+def all_text(connection: Connection) -> str:
+    return repr(drafts.contents(connection))
+
+
+async def test_what_became_of_each_draft_is_counted_and_written_down(database: Database) -> None:
+    told: list[int] = []
+    taking = IngestWriter(database, lambda: told.append(1))
+    batch = Batch(
+        drafts=(drafts.draft("a"), drafts.draft("b"), drafts.draft("bad", "", title="")),
+        ledger=(LedgerEntry("file", "taken", records=2),),
+        cursor={"at": 1},
+    )
+    assert await taking.take(HERE, batch) == IngestCounts(new=2, failed=1)
+    assert await taking.take(HERE, batch) == IngestCounts(unchanged=2, failed=1)
+    assert told == [1]
+    assert await taking.forget([1]) == 1
+    changed = replace(
+        batch, drafts=(drafts.draft("a"), drafts.draft("b", "other")), deletions=("x",)
+    )
+    assert await taking.take(HERE, changed) == IngestCounts(changed=1, forgotten=1)
+    assert await taking.take(HERE, Batch(deletions=("b",))) == IngestCounts(deleted=1)
+    ledger = {e["item"]: e for e in await database.read(ingest_state.ledger, "test", "", 9, 0)}
+    outcomes = {item: entry["outcome"] for item, entry in ledger.items()}
+    assert outcomes == {
+        "file": "taken", "bad": "failed", "a": "left", "b": "deleted", "x": "deleted",
+    }  # fmt: skip
+    assert "text" in ledger["bad"]["reason"]
+
+
+async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
+    database: Database,
+) -> None:
+    taking = IngestWriter(database, lambda: None)
+    batch = Batch(
+        drafts=(drafts.draft("a"), drafts.draft("bad", "", title=""), drafts.draft("b")),
+        places=("line 1", "line 2", "line 3"),
+        item="lines 1-3",
+    )
+
+    async def told() -> dict[str, tuple[str, int]]:
+        entries = await database.read(ingest_state.ledger, "test", "", 9, 0)
+        return {entry["item"]: (entry["outcome"], entry["records"]) for entry in entries}
+
+    await taking.take(HERE, batch)
+    assert await told() == {"lines 1-3": ("taken", 2), "line 2": ("failed", 0)}
+    await taking.forget([1])
+    await taking.take(HERE, batch)
+    assert await told() == {
+        "lines 1-3": ("taken", 1), "line 1": ("left", 0), "line 2": ("failed", 0),
+    }  # fmt: skip
+    mended = replace(batch, drafts=(), places=(), item="", outdated=("line 2",))
+    await taking.take(HERE, mended)
+    assert set(await told()) == {"lines 1-3", "line 1"}
+    only_bad = replace(batch, drafts=batch.drafts[1:2], places=("line 2",), outdated=("",))
+    await taking.take(HERE, only_bad)
+    assert await told() == {"line 2": ("failed", 0)}
+
+
+async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> None:
+    taking = IngestWriter(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
+    why = LedgerEntry("a", "deleted", "has no text any more")
+    await taking.take(HERE, Batch(deletions=("a", "b"), ledger=(why,)))
+    told = {
+        e["item"]: e["reason"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)
+    }
+    assert told == {"a": "has no text any more", "b": "gone from the source"}
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"),)))
+    assert [e["item"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)] == ["b"]
+
+
+async def test_a_shared_record_stays_as_it_was_first_read(database: Database) -> None:
+    taking = IngestWriter(database, lambda: None)
+
+    def of(project: str, branch: str, text: str = "some words") -> Batch:
+        metadata = {"branch": branch} if branch else {}
+        said = drafts.draft("a", text, kind="observation", project=project, metadata=metadata)
+        return Batch(drafts=(said,), shared=True)
+
+    async def stored() -> tuple[str, str]:
+        return await database.read(
+            lambda c: c.execute(
+                "select project, json_extract(data, '$.branch') from records"
+            ).fetchone()
+        )
+
+    others = frozenset({"web"})
+    await taking.take(HERE, of("web", ""))
+    assert await taking.take(HERE, of("web", "topic")) == IngestCounts(
+        changed=1
+    )  # it had none before
+    assert await taking.take(HERE, of("web", "main")) == IngestCounts(unchanged=1)
+    clone = of("clone", "main")
+    assert await taking.take(HERE, clone, others=others) == IngestCounts(unchanged=1)
+    assert await stored() == ("web", "topic")
+    changed = of("clone", "main", "other words")
+    assert await taking.take(HERE, changed, others=others) == IngestCounts(changed=1)
+    assert await stored() == ("web", "topic")
+    assert await taking.take(HERE, of("moved", "main", "other words")) == IngestCounts(changed=1)
+    assert await stored() == ("moved", "topic")
+
+
+async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:
+    taking = IngestWriter(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))
+    broken = Batch(drafts=(drafts.draft("b"),), cursor={"at": object()})
+    with pytest.raises(TypeError):
+        await taking.take(HERE, broken)
+    assert await database.read(ingest_state.cursor, HERE) == {"at": 1}
+    assert await database.read(lambda c: c.execute("select count(*) from records").fetchone()) == (
+        1,
+    )
+
+
+async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(database: Database) -> None:
+    told = asyncio.Event()
+    taking = IngestWriter(database, told.set)
+    task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
+    block = asyncio.create_task(database.write(lambda c: time.sleep(0.2)))
+    await asyncio.sleep(0.1)  # prepared, and waiting for the writer
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await block
+    await asyncio.wait_for(told.wait(), 5)
+    assert await database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda s: {"text": f"the token is {s} here"},
+        lambda s: {"title": f"token {s}"},
+        lambda s: {"url": f"https://example.org/?token={s}"},
+        lambda s: {"tags": (s,)},
+        lambda s: {"metadata": {"deep": [{"er": f"token {s}"}]}},
+        lambda s: {"links": (Link(f"https://example.org/?token={s}"),)},
+    ],
+)
+async def test_a_secret_reaches_nothing(
+    database: Database, place: Callable[[str], dict[str, object]]
+) -> None:
+    taking = IngestWriter(database, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("a", **place(SECRET)),)))
+    assert SECRET not in await database.read(all_text)
+
+
+def test_preparing_is_a_pure_function() -> None:
+    each = drafts.draft("a", "some words " * 900, tags=("t",), metadata={"folder": "f"})
+    assert prepare(each) == prepare(each)
+    again = prepare(prepare(each).draft)
+    assert (again.content_hash, again.hashes) == (prepare(each).content_hash, prepare(each).hashes)

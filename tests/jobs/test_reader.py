@@ -1,0 +1,267 @@
+"""Reading locations into the store: cursors, failures, one reader at a time, following."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import drafts
+from mem_search import sources
+from mem_search.contracts import Machine
+from mem_search.errors import InputError, SourceError
+from mem_search.ingest.writer import IngestCounts, IngestWriter
+from mem_search.jobs.reader import LocationReader, find, follow
+from mem_search.jobs.tasks import ImportJob, SyncJob
+from mem_search.model import Batch, Location
+from mem_search.storage.sqlite import ingest_state
+from mem_search.storage.sqlite.database import Database
+
+
+class Shelf:
+    """A source of numbered batches: the path says how many, and what goes wrong where."""
+
+    name = "shelf"
+    follows = True
+
+    def __init__(self) -> None:
+        self.cursors: list[dict[str, Any]] = []
+        self.inside = 0
+        self.most_inside = 0
+        self.lock = threading.Lock()
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        return [Location("shelf", "2"), Location("shelf", "3 fail 1"), Location("shelf", "1")]
+
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        self.cursors.append(dict(cursor))
+        count, _, fault = location.path.partition(" ")
+        with self.lock:
+            self.inside += 1
+            self.most_inside = max(self.most_inside, self.inside)
+        try:
+            for n in range(cursor.get("next", 0), int(count)):
+                if fault == f"fail {n}":
+                    raise SourceError("torn page; mend it")
+                if fault == f"break {n}":
+                    raise KeyError("a bug")
+                made = drafts.draft(f"{location.path}/{n}", f"page {n}", source="shelf")
+                yield Batch(drafts=(made,), cursor={"next": n + 1}, done=n + 1, total=int(count))
+        finally:
+            with self.lock:
+                self.inside -= 1
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    shelf = Shelf()
+    monkeypatch.setattr(sources, "installed", lambda: (shelf, *sources.SOURCES))
+    return shelf
+
+
+@pytest.fixture
+def reader(database: Database) -> LocationReader:
+    return LocationReader(database, IngestWriter(database, stored=lambda: None))
+
+
+async def nothing(done: int, total: int, message: str) -> None: ...
+
+
+async def cursor_of(database: Database, path: str) -> dict[str, Any]:
+    return await database.read(ingest_state.cursor, Location("shelf", path))
+
+
+async def errors(database: Database) -> dict[str, str]:
+    return {f.location.path: f.error for f in await database.read(ingest_state.locations)}
+
+
+async def test_each_batch_is_stored_with_its_cursor_and_reading_goes_on_there(
+    database: Database, reader: LocationReader, shelf: Shelf
+) -> None:
+    seen: list[tuple[int, int, str]] = []
+
+    async def report(done: int, total: int, message: str) -> None:
+        assert await cursor_of(database, "3") == {"next": done}
+        seen.append((done, total, message))
+
+    taken = await reader.read(Location("shelf", "3"), report)
+    assert taken.new == 3
+    assert seen[-1] == (3, 3, "shelf 3: 3 new")
+    again = await reader.read(Location("shelf", "3"))
+    assert (again.new, again.unchanged) == (0, 0)
+    whole = await reader.read(Location("shelf", "3"), again=True)
+    assert (whole.new, whole.unchanged) == (0, 3)
+    assert shelf.cursors == [{}, {"next": 3}, {}]
+
+
+@pytest.mark.parametrize("fault", ["fail", "break"])
+async def test_what_was_stored_before_a_failure_stays_and_the_reason_is_kept(
+    database: Database, reader: LocationReader, shelf: Shelf, fault: str
+) -> None:
+    path = f"3 {fault} 2"
+    with pytest.raises(SourceError, match=r"torn page|internal error in source shelf: KeyError"):
+        await reader.read(Location("shelf", path, options={"deep": "yes"}))
+    assert await cursor_of(database, path) == {"next": 2}
+    (known,) = await database.read(ingest_state.locations)
+    assert known.location.options == {"deep": "yes"}
+    assert known.error
+    shelf.read = lambda location, cursor: iter([Batch(cursor={"next": 9})])  # type: ignore[method-assign]
+    await reader.read(known.location)
+    assert await errors(database) == {path: ""}
+
+
+async def test_a_location_is_read_by_one_at_a_time(reader: LocationReader, shelf: Shelf) -> None:
+    taken = await asyncio.gather(*(reader.read(Location("shelf", "4")) for _ in range(3)))
+    assert sum(one.new for one in taken) == 4
+    assert shelf.most_inside == 1
+
+
+async def test_sync_names_the_location_that_fails_and_reads_the_others(
+    reader: LocationReader, shelf: Shelf
+) -> None:
+    result = await SyncJob(reader).run({"source": "shelf"}, nothing)
+    first, second, third = result["locations"]
+    assert (first["new"], third["new"]) == (2, 1)
+    assert second["error"] == "torn page; mend it"
+    assert result["errors"] == ["shelf 3 fail 1: torn page; mend it"]
+
+
+async def test_sync_fails_when_every_location_does(
+    reader: LocationReader, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "discover", lambda machine: [Location("shelf", "1 fail 0")])
+    with pytest.raises(SourceError, match="shelf 1 fail 0: torn page"):
+        await SyncJob(reader).run({"source": "shelf"}, nothing)
+
+
+async def test_a_path_needs_its_source_and_a_source_its_name(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, tmp_path, {})
+    with pytest.raises(InputError, match="a path needs its source"):
+        find(machine, path="x.jsonl")
+    with pytest.raises(InputError, match="'attic' is no source"):
+        find(machine, "attic")
+
+
+async def test_what_is_imported_is_read_whole_and_not_followed(
+    database: Database, reader: LocationReader, shelf: Shelf, tmp_path: Path
+) -> None:
+    file = tmp_path / "records.jsonl"
+    lines = [{"kind": "note", "text": "one"}, {"kind": "note"}, {"kind": "note", "text": "two"}]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    params = {"source": "jsonl", "path": str(file)}
+    result = await ImportJob(reader, tmp_path).run(params, nothing)
+    assert result["locations"][0]["new"] == 2
+    result = await ImportJob(reader, tmp_path).run(params, nothing)
+    assert result["locations"][0]["unchanged"] == 2
+    ledger = await database.read(ingest_state.ledger, "jsonl", "", 9, 0)
+    assert sorted(entry["outcome"] for entry in ledger) == ["failed", "taken"]
+
+    await reader.read(Location("shelf", "1"), follow=False)
+    assert [known.followed for known in await database.read(ingest_state.locations)] == [
+        False,
+        False,
+    ]
+    await reader.read(Location("shelf", "1"))
+    assert [known.followed for known in await database.read(ingest_state.locations)] == [
+        False,
+        True,
+    ]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    person = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": "2026-03-01T10:00:00Z"}
+    known = {
+        f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in person.items()
+    }
+    nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    subprocess.run(
+        ["git", *arguments], cwd=folder, env=environment | known | nowhere, check=True,
+        capture_output=True,
+    )  # fmt: skip
+
+
+async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
+    database: Database, reader: LocationReader, tmp_path: Path
+) -> None:
+    web, clone, same = tmp_path / "web", tmp_path / "clone", tmp_path / "other" / "web"
+    web.mkdir()
+    git(web, "init", "-q", "-b", "trunk")
+    git(web, "commit", "-q", "--allow-empty", "-m", "one")
+    git(web, "checkout", "-q", "-b", "topic")
+    git(web, "commit", "-q", "--allow-empty", "-m", "two")
+    git(tmp_path, "clone", "-q", str(web), str(clone))
+    git(clone, "commit", "-q", "--allow-empty", "-m", "three")
+    git(tmp_path, "clone", "-q", str(web), str(same))
+    git(same, "checkout", "-q", "-b", "else")
+    machine = Machine(tmp_path, tmp_path, {})
+
+    async def read(folder: Path, **how: bool) -> IngestCounts:
+        (place,) = find(machine, "git", str(folder))
+        return await reader.read(place, **how)
+
+    async def stored() -> set[tuple[str, str, str]]:
+        query = "select title, project, json_extract(data, '$.branch') from records"
+        return await database.read(lambda c: set(c.execute(query).fetchall()))
+
+    assert await read(web) == IngestCounts(new=2)
+    assert await read(clone) == IngestCounts(new=1, unchanged=2)
+    assert await read(same) == IngestCounts(unchanged=2)
+    # What makes another root the oldest, or the main branch another one.
+    git(web, "checkout", "-q", "--orphan", "main")
+    git(web, "commit", "-q", "--allow-empty", "-m", "zero", "--date", "2001-01-01T00:00:00Z")
+    assert await read(web) == IngestCounts(new=1)
+    for folder in (clone, web, same):
+        assert (await read(folder, again=True)).changed == 0
+    first = {("one", "web", "topic"), ("two", "web", "topic"), ("zero", "web", "main")}
+    found = await stored()
+    assert {(title, project) for title, project, _ in found} == {
+        ("one", "web"), ("two", "web"), ("zero", "web"), ("three", "clone"),
+    }  # fmt: skip
+    assert {branch for title, _, branch in found if title in ("zero", "three")} == {"main", "topic"}
+    assert len(found) == len(first) + 1
+    web.rename(tmp_path / "gone")
+    same.rename(tmp_path / "gone too")
+    assert (await read(clone, again=True)).changed == 2
+    assert {project for _, project, _ in await stored()} == {"clone", "web"}
+
+
+async def test_a_look_that_finds_nothing_new_clears_the_old_error(
+    database: Database, reader: LocationReader, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceError):
+        await reader.read(Location("shelf", "2 fail 1"))
+    monkeypatch.setattr(shelf, "read", lambda location, cursor: iter(()))
+    for path in ("2 fail 1", "empty"):
+        await reader.read(Location("shelf", path))
+    assert await errors(database) == {"2 fail 1": "", "empty": ""}
+    assert await cursor_of(database, "2 fail 1") == {"next": 1}
+    assert all(known.followed for known in await database.read(ingest_state.locations))
+
+
+async def test_following_looks_again_and_outlives_a_location_that_fails(
+    database: Database, reader: LocationReader, shelf: Shelf
+) -> None:
+    await reader.read(Location("shelf", "1"))
+    with pytest.raises(SourceError):
+        await reader.read(Location("shelf", "1 break 0"))
+    shelf.cursors.clear()
+    following = asyncio.create_task(follow(database, reader, 0.01))
+    async with asyncio.timeout(10):
+        while len(shelf.cursors) < 6:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    assert {"next": 1} in shelf.cursors
+    following.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await following
+    await follow(database, reader, 0)  # never looks

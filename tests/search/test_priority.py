@@ -1,0 +1,71 @@
+"""Work in the background waits while a search is under way, and not for ever."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import drafts
+from mem_search.model import Batch, Location, SearchQuery
+from mem_search.search import priority
+from mem_search.search.priority import SearchPriority
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here is a matter of milliseconds."""
+    monkeypatch.setattr(priority, "MOST_WAITED", 60.0)
+
+
+def waiting(way: SearchPriority) -> threading.Thread:
+    thread = threading.Thread(target=way.give)
+    thread.start()
+    return thread
+
+
+def test_without_a_search_nobody_waits() -> None:
+    SearchPriority().give()
+
+
+def test_who_gives_way_goes_on_when_the_last_search_is_over() -> None:
+    way = SearchPriority()
+    with way:
+        with way:
+            thread = waiting(way)
+        thread.join(0.05)
+        assert thread.is_alive()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_a_search_that_fails_is_over_too() -> None:
+    way = SearchPriority()
+    with pytest.raises(ZeroDivisionError), way:
+        raise ZeroDivisionError
+    way.give()
+
+
+def test_searches_without_end_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(priority, "MOST_WAITED", 0.01)
+    way = SearchPriority()
+    with way:
+        way.give()
+
+
+async def test_an_import_waits_for_the_search_before_each_record(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(runtime, *(drafts.draft(f"{n}", f"words {n}") for n in range(3)))
+    intake, way = runtime.intake, runtime.engine._right_of_way
+    assert intake._give_way == way.give
+    asked: list[bool] = []
+    monkeypatch.setattr(intake, "_give_way", lambda: asked.append(way._free.is_set()))
+    more = tuple(drafts.draft(f"more {n}", f"more {n}") for n in range(2))
+    with way:
+        await intake.take(Location("test", "here"), Batch(more))
+    assert asked == [False, False]
+    await runtime.engine.search(SearchQuery("words"))
+    assert way._free.is_set()

@@ -1,0 +1,49 @@
+"""Columns of owners choose the same passages and records as plain loops do."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.storage.sqlite.passage_map import PassageMap
+
+ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
+"""(record, kind, score) of passages 1, 2, …; record 0 is nobody."""
+
+
+def owners(rows: list[tuple[int, int, int]]) -> PassageMap:
+    return PassageMap(
+        records=np.array([0, *(record for record, _, _ in rows)], dtype=np.int64),
+        kinds=np.array([0, *(kind for _, kind, _ in rows)], dtype=np.uint8),
+        code=np.zeros(len(rows) + 1, np.bool_),
+        lengths=np.ones(len(rows) + 1, np.int32),
+    )
+
+
+@given(ROWS, st.randoms(use_true_random=False), st.sampled_from([1, 5, 10, 30]))
+def test_a_record_stands_by_its_best_passage(
+    rows: list[tuple[int, int, int]], shuffled: object, depth: int
+) -> None:
+    passages = list(range(1, len(rows) + 1))
+    shuffled.shuffle(passages)  # type: ignore[attr-defined]
+    known = owners(rows)
+    expected: dict[int, tuple[int, float]] = {}
+    for passage in passages:
+        record, _, score = rows[passage - 1]
+        if record and (record not in expected or score > expected[record][1]):
+            expected[record] = (passage, float(score))
+    scores = np.array([rows[passage - 1][2] for passage in passages], dtype=np.float64)
+    best = known.best(np.array(passages, dtype=np.int64), scores)
+    assert best.records.tolist() == sorted(expected)
+    by_record = best.by_record().of(best.records)
+    assert by_record.tolist() == [expected[record][1] for record in sorted(expected)]
+    assert best.passages.tolist() == [expected[record][0] for record in sorted(expected)]
+
+    order = sorted(expected, key=lambda record: (-expected[record][1], record))
+    wanted = set(order[:depth])
+    for kind in range(4):
+        of_kind = [record for record in order if rows[expected[record][0] - 1][1] == kind]
+        wanted.update(of_kind[: depth // 10])
+    found = known.candidates(best, depth)
+    assert [candidate.record for candidate in found] == [r for r in order if r in wanted]

@@ -1,0 +1,147 @@
+"""What is kept of records in memory says what the store says, whatever was written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import drafts
+from drafts import store
+from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Link, Not, Term
+from mem_search.storage.sqlite import changes, records
+from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.sqlite.filter_masks import mask_of, passes
+from mem_search.storage.sqlite.record_columns import RecordColumns
+
+FILTERS = [
+    Filters(),
+    Filters(kinds=("note",)),
+    Filters(kinds=("email", "memory")),
+    Filters(project="P"),
+    Filters(project="Ä"),
+    Filters(project="nowhere"),
+    Filters(session="s1"),
+    Filters(source="test"),
+    Filters(source="other"),
+    Filters(created=DateRange(3, 7)),
+    Filters(created=DateRange(end=4), kinds=("note", "memory")),
+    Filters(updated=DateRange(start=5)),
+    Filters(importance=0.5),
+    Filters(archived=True),
+    Filters(archived=False, project="p"),
+    Filters(superseded=True),
+    Filters(superseded=False, kinds=("note",)),
+    Filters(tags=("red",)),
+    Filters(tags=("red",), kinds=("note",)),
+    Filters(without=(2, 5, 99)),
+    Filters(without=(1,), tags=("red",)),
+    Filters(demand=Not(Condition("project:p", (Filters(project="p"),)))),
+    Filters(tags=("blue", "nothing")),
+    Filters(kinds=("nothing",)),  # type: ignore[arg-type]
+    Filters(types=("bugfix",)),
+    Filters(facets=(("tag", "RED"), ("tag", "blue"))),
+    Filters(any_facets=(("tag", "blue"), ("author", "x"))),
+    Filters(files=("a.py",)),
+    Filters(without=(1, 2, 99)),
+    Filters(demand=Term(("words",))),
+    Filters(demand=AnyOf((Term(("nowhere",)), Condition("tag:red", (Filters(tags=("red",)),))))),
+    Filters(
+        demand=AllOf((Term(("some", "words")), Not(Condition("x", (Filters(tags=("blue",)),))))),
+        kinds=("note", "memory"),
+    ),
+]
+ONE: Any = st.builds(
+    drafts.draft,
+    st.integers(0, 9).map(str),
+    kind=st.sampled_from(["note", "memory", "user_prompt"]),
+    project=st.sampled_from(["", "p", "P", "q", "ä", "Ä"]),
+    session=st.sampled_from(["", "s1", "s2"]),
+    created_at=st.integers(0, 9),
+    updated_at=st.none() | st.integers(0, 9),
+    importance=st.none() | st.sampled_from([0.0, 0.3, 0.5, 0.7]),
+    tags=st.sampled_from([(), ("red",), ("Red", "blue")]),
+    metadata=st.sampled_from([{}, {"archived": True}]),
+    links=st.lists(
+        st.builds(
+            Link, st.integers(0, 9).map(str), st.sampled_from(["supersedes", "superseded_by"])
+        ),
+        max_size=2,
+        unique=True,
+    ).map(tuple),
+)
+STEPS: Any = st.lists(st.lists(ONE, max_size=5) | st.integers(1, 12), max_size=6)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await Database.open(tmp_path / "mem-search.db")
+    yield opened
+    await opened.close()
+
+
+def remove(connection: Connection, number: int) -> None:
+    records.remove(connection, [number], forget=False)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=STEPS)
+async def test_columns_and_statements_let_the_same_records_pass(
+    database: Database, steps: list[Any]
+) -> None:
+    columns = RecordColumns(database)
+    for step in steps:
+        if isinstance(step, int):
+            await database.write(remove, step)
+        else:
+            await database.write(lambda c, batch: store(c, *batch), step)
+        now = await columns.fresh()
+        asked = np.arange(30).repeat(2)
+        for filters in FILTERS:
+            expected = set(await database.read(records.browse, filters, "date_asc", 99, 0))
+            mask = await database.read(passes, now, filters, asked)
+            assert set(asked[mask].tolist()) == {number for number in expected if number < 30}
+            assert set(np.flatnonzero(await database.read(mask_of, now, filters))) == expected
+
+
+async def test_what_was_rolled_back_is_no_change(database: Database) -> None:
+    columns = RecordColumns(database)
+    await columns.fresh()
+
+    def fail(connection: Connection) -> None:
+        store(connection, drafts.draft("a"))
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await database.write(fail)
+    assert not database.changes.any
+    assert (await columns.fresh()).size == 1
+
+
+async def test_columns_that_a_search_began_with_stay_as_they_are(database: Database) -> None:
+    columns = RecordColumns(database)
+    await database.write(store, drafts.draft("a", project="p"))
+    before = await columns.fresh()
+    await database.write(store, drafts.draft("a", "changed", project="q"))
+    after = await columns.fresh()
+    assert before.projects[1] != after.projects[1]
+    assert await columns.fresh() is after
+
+
+async def test_more_changes_than_can_be_remembered_are_all_read_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MOST", 3)
+    columns = RecordColumns(database)
+    await columns.fresh()
+    await database.write(store, *(drafts.draft(f"{n}") for n in range(9)))
+    assert database.changes.take() is None
+    await database.write(store, *(drafts.draft(f"{n}", "other") for n in range(9)))
+    assert (await columns.fresh()).exist(np.arange(10)).tolist() == [False, *[True] * 9]

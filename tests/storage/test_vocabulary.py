@@ -1,0 +1,100 @@
+"""The words and names that completions are made from keep in step with the records."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from drafts import draft, store
+from mem_search.storage.sqlite import records, vocabulary
+
+
+def words(connection: sqlite3.Connection) -> dict[str, int]:
+    return dict(connection.execute("select term, doc from words").fetchall())
+
+
+def test_a_word_counts_the_records_that_have_it(connection: sqlite3.Connection) -> None:
+    store(connection, draft("a", "Große tokens, tokens", title="Tokens"), draft("b", "tokens"))
+    assert words(connection) == {"große": 1, "tokens": 2}
+
+
+def test_a_changed_record_has_its_new_words_only(connection: sqlite3.Connection) -> None:
+    store(connection, draft("a", "before"))
+    store(connection, draft("a", "after", title="New"))
+    assert words(connection) == {"after": 1, "new": 1}
+
+
+def test_a_forgotten_record_leaves_no_word_behind(connection: sqlite3.Connection) -> None:
+    (stored,) = store(connection, draft("a", "confidential", title="Secret plan"))
+    records.remove(connection, [stored.number], forget=True)
+    assert words(connection) == {}
+    assert vocabulary.titles(connection, "sec", 5) == []
+
+
+def test_a_record_refiled_without_a_change_of_words_keeps_them(
+    connection: sqlite3.Connection,
+) -> None:
+    store(connection, draft("a", "same"))
+    store(connection, draft("a", "same", project="web"))
+    assert words(connection) == {"same": 1}
+
+
+def test_words_are_completed_by_how_many_records_have_them(
+    connection: sqlite3.Connection,
+) -> None:
+    store(connection, draft("a", "author authentication"), draft("b", "authentication au"))
+    found = vocabulary.beginning_with(connection, "au", 5)
+    assert found == [("authentication", 2), ("author", 1)]
+    assert vocabulary.beginning_with(connection, "au", 1) == [("authentication", 2)]
+    assert vocabulary.beginning_with(connection, "x", 5) == []
+
+
+def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Connection) -> None:
+    store(connection, draft("a", "authenticated libraries"))
+    asked = ["authenticate", "library", "librarry"]
+    assert vocabulary.unknown(connection, asked) == ["librarry"]
+
+
+def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) -> None:
+    store(connection, draft("a", "token"))
+    for typed in ("toekn", "otken", "oken", "yoken", "xtoken"):
+        assert ("token", 1) in vocabulary.like(connection, typed)
+
+
+def test_projects_and_tags_are_found_by_their_beginning_in_any_case(
+    connection: sqlite3.Connection,
+) -> None:
+    store(
+        connection,
+        draft("a", project="Web", tags=("API", "auth")),
+        draft("b", project="webhooks", tags=("auth",)),
+        draft("c", project="webhooks"),
+        draft("d"),
+    )
+    assert vocabulary.projects(connection, "we", 5) == [("webhooks", 2), ("Web", 1)]
+    assert vocabulary.tags(connection, "a", 5) == [("auth", 2), ("API", 1)]
+    assert vocabulary.tags(connection, "a", 1) == [("auth", 2)]
+    assert vocabulary.tags(connection, "b", 5) == []
+
+
+def test_files_are_found_by_their_name_without_the_folders(
+    connection: sqlite3.Connection,
+) -> None:
+    paths = ["src/Auth.py", "auth.toml", "authors/list.py"]
+    store(
+        connection,
+        draft("a", kind="observation", metadata={"files_modified": paths}),
+        draft("b", kind="observation", metadata={"files_read": ["src/Auth.py"]}),
+    )
+    assert vocabulary.files(connection, "AUTH", 5) == [("src/Auth.py", 2), ("auth.toml", 1)]
+
+
+def test_no_completion_reads_a_whole_table(connection: sqlite3.Connection) -> None:
+    seen: list[str] = []
+    connection.set_trace_callback(seen.append)
+    for complete in (vocabulary.titles, vocabulary.projects, vocabulary.tags, vocabulary.files):
+        complete(connection, "a", 5)
+    connection.set_trace_callback(None)
+    for statement in seen:
+        plan = connection.execute(f"explain query plan {statement}").fetchall()
+        scanned = [row[3] for row in plan if row[3].startswith(("SCAN records", "SCAN facets"))]
+        assert scanned == []
