@@ -1,0 +1,48 @@
+"""``scripts/trace`` sees what runs between a request and its reply, in every thread."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def trace(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "tracing" / "main.py"), *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"},
+        timeout=60,
+    )
+
+
+def test_a_search_runs_through_its_handler_and_the_store() -> None:
+    done = trace("--json")
+    assert done.returncode == 0, done.stderr
+    calls = json.loads(done.stdout)
+    assert "unified" in calls["mem_search.http.search"]  # the event loop's thread
+    assert "mem_search.storage.sqlite.database" in calls  # a reader's
+    assert "HashingEmbedder.embed" in calls["mem_search.embedders.hashing"]  # the model's thread
+
+
+def test_what_only_an_import_needs_is_not_counted() -> None:
+    calls = json.loads(trace("--json").stdout)
+    assert not [module for module in calls if module.startswith("mem_search.ingest")]
+
+
+def test_the_functions_are_listed_below_their_count() -> None:
+    first, *rest = trace("--list").stdout.splitlines()
+    assert " modules, " in first
+    assert any(line.startswith("mem_search.http.search (") for line in rest)
+    assert "  unified" in rest
+
+
+def test_a_request_that_fails_is_an_error() -> None:
+    done = trace("/api/nowhere")
+    assert done.returncode == 1
+    assert "404" in done.stderr
