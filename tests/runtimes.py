@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mem_search.ingest.writer import IngestCounts
-from mem_search.model import Batch, Draft, Location, Page, SearchQuery
-from mem_search.search.engine import Engine
+from mem_search.model import Batch, Draft, Location, SearchPage, SearchRequest
+from mem_search.search.pipeline import SearchPipeline
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime
@@ -37,10 +37,10 @@ async def settled(runtime: Runtime, seconds: float = 30) -> None:
             await asyncio.sleep(0.02)
 
 
-async def pages(engine: Engine, query: SearchQuery) -> list[Page]:
+async def pages(pipeline: SearchPipeline, query: SearchRequest) -> list[SearchPage]:
     """Page after page, one beyond the last."""
-    found = [await engine.search(query)]
+    found = [await pipeline.search(query)]
     while found[-1].results:
         query = replace(query, offset=query.offset + query.limit)
-        found.append(await engine.search(query))
+        found.append(await pipeline.search(query))
     return found

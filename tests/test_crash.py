@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from mem_search.model import SearchQuery
+from mem_search.model import SearchRequest
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.wiring import Runtime, open_runtime
@@ -102,7 +102,7 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
         for pause in (0.3, 0.5):
             await asyncio.sleep(pause)
             kill_chroma(runtime)
-            page = await runtime.engine.search(SearchQuery("record topic7"))
+            page = await runtime.pipeline.search(SearchRequest("record topic7"))
             assert page.total
             await runtime.index.ready(30)
         async with asyncio.timeout(60):
@@ -129,7 +129,7 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
     )
     assert acknowledged <= stored
     if acknowledged:
-        page = await runtime.engine.search(SearchQuery(f"number {min(acknowledged)[2:]}"))
+        page = await runtime.pipeline.search(SearchRequest(f"number {min(acknowledged)[2:]}"))
         assert page.total
     await runtime.index.ready(30)
     await settled(runtime, 60)

@@ -10,7 +10,7 @@ import pytest
 
 import drafts
 from mem_search.errors import InputError, StorageError
-from mem_search.model import Batch, SearchQuery
+from mem_search.model import Batch, SearchRequest
 from mem_search.wiring import open_runtime
 from runtimes import THERE, fill, settled, small
 
@@ -52,10 +52,10 @@ async def test_what_waited_when_it_closed_is_done_after_it_opens(tmp_path: Path)
     settings = small(tmp_path / "home")
     async with open_runtime(settings, background=False) as runtime:
         await runtime.intake.take(THERE, Batch(drafts=(drafts.draft("a", "hello there"),)))
-        page = await runtime.front.search(SearchQuery("hello"), "")
+        page = await runtime.search_service.search(SearchRequest("hello"), "")
         assert (page.total, page.report.coverage) == (1, 0)
         assert 0 < page.report.index_age_s < 3600
     async with open_runtime(settings) as runtime:
         await settled(runtime)
-        page = await runtime.front.search(SearchQuery("hello", mode="vector"), "")
+        page = await runtime.search_service.search(SearchRequest("hello", mode="vector"), "")
         assert (page.total, page.report.coverage, page.report.index_age_s) == (1, 1, 0)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
 from mem_search.retrievers.vector import OVERFETCH
-from mem_search.search.engine import DEPTH
+from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma.connection import Connection
 from mem_search.storage.sqlite import fulltext, records
 from mem_search.storage.sqlite.database import _PRAGMAS

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mem_search.model import SearchQuery
+from mem_search.model import SearchRequest
 from mem_search.retrievers import keyword
-from mem_search.search import candidates, context, engine, feedback, fusion
+from mem_search.search import candidates, context, feedback, fusion, pipeline
 from mem_search.storage.sqlite import successions
 from mem_search.text import sketch
 
@@ -21,7 +21,7 @@ PARTS = {
     "rank-bonus": (fusion, "RANK_BONUS", 0.0),
     "code-weight": (fusion, "CODE_DENSE", 1.0),
     "cosine-floor": (candidates, "COSINE_FLOOR", -1.0),
-    "depth-200": (engine, "DEPTH", 100),
+    "depth-200": (pipeline, "DEPTH", 100),
     "supersession": (successions, "FARTHEST", 0),
     "feedback": (feedback, "ANSWERS", 0),
     "folding": (sketch, "MOST_DIFFERENT", -1),
@@ -43,7 +43,7 @@ def leave_out(names: list[str]) -> None:
         setattr(module, constant, value)
 
 
-def with_options(query: SearchQuery, names: list[str]) -> SearchQuery:
+def with_options(query: SearchRequest, names: list[str]) -> SearchRequest:
     """The query, asking for parts that are off. Raises KeyError for an unknown one."""
     wanted = [OPTIONS[name] for name in names]
     boosts = tuple(boost for option in wanted for boost in option.get("boosts", ()))

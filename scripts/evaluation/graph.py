@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from metrics import ndcg, recall
 
-from mem_search.model import Location, SearchQuery
+from mem_search.model import Location, SearchRequest
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
@@ -176,7 +176,7 @@ async def by_text(runtime: Runtime, document: dict[str, Any], name: str) -> dict
     # Words only, in lower case: nothing in a record is meant as query syntax.
     words = re.findall(r"\w+", f"{document.get('title') or ''} {document['text']}".lower())
     question = " ".join(words)[:QUESTION]
-    page = await runtime.engine.search(SearchQuery(text=question, limit=TEXT_DEPTH))
+    page = await runtime.pipeline.search(SearchRequest(text=question, limit=TEXT_DEPTH))
     return {r.record.source_id: r.score for r in page.results if r.record.source_id != name}
 
 

@@ -107,7 +107,7 @@ async def main() -> int:
         async with open_runtime(settings) as runtime:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
-            with opened(args.modes, data, runtime.engine, embedder, args.extra) as systems:
+            with opened(args.modes, data, runtime.pipeline, embedder, args.extra) as systems:
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
     report = as_report(data, scopes, compared)

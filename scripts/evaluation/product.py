@@ -7,8 +7,8 @@ from typing import cast
 
 from ablation import with_options
 
-from mem_search.model import Filters, Kind, Mode, SearchQuery
-from mem_search.search.engine import Engine
+from mem_search.model import Filters, Kind, Mode, SearchRequest
+from mem_search.search.pipeline import SearchPipeline
 
 MODES = ("keyword", "vector", "hybrid")
 
@@ -17,9 +17,9 @@ class Product:
     """One mode of the engine, over the kinds that are judged."""
 
     def __init__(
-        self, engine: Engine, mode: str, kinds: tuple[str, ...], extra: Sequence[str] = ()
+        self, pipeline: SearchPipeline, mode: str, kinds: tuple[str, ...], extra: Sequence[str] = ()
     ) -> None:
-        self._engine = engine
+        self._pipeline = pipeline
         self._extra = list(extra)
         self._mode = cast(Mode, mode)
         self._kinds = cast(tuple[Kind, ...], kinds)
@@ -28,13 +28,13 @@ class Product:
         self._mark = " " * MODES.index(mode)
 
     async def search(self, text: str, project: str) -> list[str]:
-        query = SearchQuery(
+        query = SearchRequest(
             text=text + self._mark,
             filters=Filters(kinds=self._kinds, project=project),
             mode=self._mode,
             limit=10,
         )
-        page = await self._engine.search(with_options(query, self._extra))
+        page = await self._pipeline.search(with_options(query, self._extra))
         return [result.record.source_id for result in page.results]
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from product import MODES, Product
 from raw_chroma import RawChroma
 
 from mem_search.contracts import Embedder
-from mem_search.search.engine import Engine
+from mem_search.search.pipeline import SearchPipeline
 
 OTHERS = ("grep", "fts5", "chroma")
 NAMES = (*OTHERS, *MODES)
@@ -33,7 +33,7 @@ class System(Protocol):
 def opened(
     names: Sequence[str],
     data: Dataset,
-    engine: Engine,
+    pipeline: SearchPipeline,
     embedder: Embedder,
     extra: Sequence[str] = (),
 ) -> Iterator[Mapping[str, System]]:
@@ -44,13 +44,13 @@ def opened(
     with ExitStack() as stack:
         systems: dict[str, System] = {}
         for name in names:
-            systems[name] = _open(name, data, engine, embedder, extra)
+            systems[name] = _open(name, data, pipeline, embedder, extra)
             stack.callback(systems[name].close)
         yield systems
 
 
 def _open(
-    name: str, data: Dataset, engine: Engine, embedder: Embedder, extra: Sequence[str]
+    name: str, data: Dataset, pipeline: SearchPipeline, embedder: Embedder, extra: Sequence[str]
 ) -> System:
     match name:
         case "grep":
@@ -60,4 +60,4 @@ def _open(
         case "chroma":
             return RawChroma(data, embedder)
         case _:
-            return Product(engine, name, data.judged_kinds, extra)
+            return Product(pipeline, name, data.judged_kinds, extra)

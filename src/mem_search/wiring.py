@@ -33,7 +33,7 @@ from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
-from mem_search.search.engine import Engine
+from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.priority import SearchPriority
 from mem_search.search.search_log import SearchLog
 from mem_search.search.service import SearchService
@@ -79,8 +79,8 @@ class Runtime:
     settings: Settings
     database: Database
     corpus: CorpusNumbers
-    engine: Engine
-    front: SearchService
+    pipeline: SearchPipeline
+    search_service: SearchService
     weighted: WeightedSearch
     universal: UniversalSearch
     research: Research
@@ -104,7 +104,7 @@ async def open_runtime(
 ) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
-    ``background=False`` opens the store and the engine without indexing, jobs or following.
+    ``background=False`` opens the store and the search without indexing, jobs or following.
     ``shared`` is the model of another runtime, which has to stay open longer: for the home of
     a user, whose vectors are scanned as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
@@ -143,8 +143,8 @@ async def open_runtime(
             corpus.changed()
             indexer.wake()
 
-        right_of_way = SearchPriority()
-        intake = IngestWriter(database, stored, right_of_way.give)
+        priority = SearchPriority()
+        intake = IngestWriter(database, stored, priority.give)
         reader = LocationReader(database, intake)
         jobs = JobQueue(
             database,
@@ -169,10 +169,10 @@ async def open_runtime(
                 scans=index.state == "off",
             ),
         )
-        engine = Engine(database, legs, corpus, columns, kind_called, right_of_way)
+        pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority)
         searches = SearchLog(database, on=settings.search_log)
-        front = SearchService(engine, Suggestions(database), searches)
-        universal = UniversalSearch(front, database, by_name, columns)
+        search_service = SearchService(pipeline, Suggestions(database), searches)
+        universal = UniversalSearch(search_service, database, by_name, columns)
         research = Research(database, universal, corpus, embedder.fingerprint)
         sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
         deliveries = Deliveries(database, sender)
@@ -180,10 +180,10 @@ async def open_runtime(
             settings=settings,
             database=database,
             corpus=corpus,
-            engine=engine,
-            front=front,
+            pipeline=pipeline,
+            search_service=search_service,
             weighted=WeightedSearch(
-                database, legs, GraphExpansion(database), corpus, kind_called, right_of_way
+                database, legs, GraphExpansion(database), corpus, kind_called, priority
             ),
             universal=universal,
             research=research,

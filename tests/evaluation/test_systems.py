@@ -38,7 +38,7 @@ async def systems(runtime: Runtime, data: dataset.Dataset) -> Mapping[str, Syste
     ]
     await runtime.intake.take(THERE, Batch(drafts=tuple(drafts)))
     await settled(runtime)
-    with opened(NAMES, data, runtime.engine, HashingEmbedder()) as systems:
+    with opened(NAMES, data, runtime.pipeline, HashingEmbedder()) as systems:
         yield systems
 
 

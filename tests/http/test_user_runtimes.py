@@ -12,7 +12,7 @@ from drafts import draft
 from mem_search.errors import Conflict, NotFound, StorageError
 from mem_search.http.core import user_runtimes
 from mem_search.http.core.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
-from mem_search.model import SearchQuery
+from mem_search.model import SearchRequest
 from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, settled, small
@@ -41,7 +41,7 @@ async def users(runtime: Runtime, clock: Clock) -> AsyncIterator[UserRuntimes]:
 
 
 async def total(runtime: Runtime, text: str) -> int:
-    return (await runtime.engine.search(SearchQuery(text))).total
+    return (await runtime.pipeline.search(SearchRequest(text))).total
 
 
 async def test_a_runtime_is_opened_once_and_keeps_what_it_has(users: UserRuntimes) -> None:
@@ -190,7 +190,7 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
 ) -> None:
     async with users.lent("ada") as theirs:
         await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
-        page = await theirs.engine.search(SearchQuery("tides", mode="vector"))
+        page = await theirs.pipeline.search(SearchRequest("tides", mode="vector"))
         (leg,) = page.report.legs
         assert (page.total, leg.state, leg.detail, page.report.coverage) == (4, "ok", "exact", 1.0)
         assert theirs.index.state == "off"
@@ -214,7 +214,7 @@ async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
                 async with asyncio.timeout(20):
                     while len(await theirs.index.entries()) < 4:  # noqa: ASYNC110  it asks Chroma
                         await asyncio.sleep(0.05)
-                page = await theirs.engine.search(SearchQuery("tides", mode="vector"))
+                page = await theirs.pipeline.search(SearchRequest("tides", mode="vector"))
                 assert page.report.legs[0].state == "ok"
                 assert page.total == 4
             assert await owner.index.entries() == set()

@@ -16,7 +16,7 @@ from mem_search.contracts import VectorEntry, Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, ModelUnavailable
 from mem_search.ingest.indexer import Indexer, _store
-from mem_search.model import Batch, Draft, SearchQuery
+from mem_search.model import Batch, Draft, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
 from mem_search.storage.sqlite import outbox, records, vectors
 from mem_search.storage.sqlite.database import Database
@@ -255,7 +255,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         await fill(runtime, *made, drafts.draft("long", LONG))
         first = await runtime.database.read(vectors.entries, 1)
         assert await runtime.index.entries() == first
-        page = await runtime.engine.search(SearchQuery("text number"))
+        page = await runtime.pipeline.search(SearchRequest("text number"))
         assert {leg.state for leg in page.report.legs} == {"ok"}
 
         # an audit mends both ways

@@ -16,11 +16,11 @@ from markdown_it import MarkdownIt
 from mem_search.model import (
     Kind,
     LegReport,
-    Page,
     Record,
     Result,
-    SearchQuery,
+    SearchPage,
     SearchReport,
+    SearchRequest,
     Snippet,
 )
 from mem_search.records import by_name
@@ -42,9 +42,9 @@ def result(kind: Kind, number: int, title: str, text: str = "Text.", **values: A
     return Result(record, -0.25, Snippet(text, 0, len(text)))
 
 
-def page(*results: Result, **values: Any) -> Page:
-    return Page(
-        query=values.pop("query", SearchQuery("auth")),
+def page(*results: Result, **values: Any) -> SearchPage:
+    return SearchPage(
+        request=values.pop("request", SearchRequest("auth")),
         results=results,
         total=values.pop("total", len(results)),
         counts={},
@@ -103,7 +103,7 @@ def test_a_list_has_links_facts_and_what_was_found() -> None:
         result("website", 2, "JWT [handbook]", url="https://example.org/a (b)?c=1"),
         result("file", 3, "auth.py", "auth.py", url="javascript:alert(1)"),
         total=30,
-        query=SearchQuery("auth", offset=7),
+        request=SearchRequest("auth", offset=7),
         report=SearchReport(
             "hybrid", "keyword", (LegReport("vector", "failed", detail="index <away>"),)
         ),

@@ -9,12 +9,12 @@ from mem_search.model import (
     FoundDate,
     LegReport,
     Link,
-    Page,
     Record,
     Ref,
     Result,
-    SearchQuery,
+    SearchPage,
     SearchReport,
+    SearchRequest,
     Snippet,
 )
 from mem_search.renderers import record_json, to_json
@@ -60,8 +60,8 @@ NAMED = {
 
 
 def test_a_page_has_exactly_these_keys() -> None:
-    page = Page(
-        query=SearchQuery("login", limit=5, offset=10, order="date_desc"),
+    page = SearchPage(
+        request=SearchRequest("login", limit=5, offset=10, order="date_desc"),
         results=(
             Result(RECORD, 0.9, Snippet("login", 4, 9), {"keyword": 2.0}, (Ref("observation", 8),)),
         ),

@@ -15,12 +15,12 @@ from mem_search.model import (
     Kind,
     LegReport,
     Link,
-    Page,
     Record,
     Ref,
     Result,
-    SearchQuery,
+    SearchPage,
     SearchReport,
+    SearchRequest,
     Snippet,
 )
 from mem_search.records import KINDS, by_name
@@ -38,9 +38,9 @@ def record(kind: Kind, number: int, title: str, text: str = "Text.", **values: A
     return Record(number, kind, "jsonl", f"id{number}", title, text, **times)
 
 
-def page(*records: Record, total: int | None = None, **values: Any) -> Page:
-    return Page(
-        query=values.pop("query", SearchQuery("auth")),
+def page(*records: Record, total: int | None = None, **values: Any) -> SearchPage:
+    return SearchPage(
+        request=values.pop("request", SearchRequest("auth")),
         results=tuple(
             Result(item, 0.8312, Snippet(item.text, 0, len(item.text)), {"keyword": 12.5})
             for item in records
@@ -81,22 +81,22 @@ def test_dates_are_local_and_have_the_year_when_it_is_another() -> None:
 
 
 def test_a_page_among_many_says_where_it_is_and_how_to_go_on() -> None:
-    query = SearchQuery("auth", limit=2, offset=4)
-    text = render(page(SESSION, OBSERVATION, total=143, query=query), "index", VIEW)
+    query = SearchRequest("auth", limit=2, offset=4)
+    text = render(page(SESSION, OBSERVATION, total=143, request=query), "index", VIEW)
     assert text.startswith('Found 143 result(s) matching "auth":\n')
     assert "\n\nShowing 5-6 of 143; next: offset=6\n\n" in text
 
 
 def test_the_last_page_has_no_next_one() -> None:
-    query = SearchQuery("auth", limit=2, offset=2)
-    text = render(page(SESSION, total=3, query=query), "index", VIEW)
+    query = SearchRequest("auth", limit=2, offset=2)
+    text = render(page(SESSION, total=3, request=query), "index", VIEW)
     assert "\nShowing 3-3 of 3\n" in text
 
 
 @pytest.mark.parametrize("listing", ["index", "full"])
 def test_a_page_behind_the_last_one_says_where_that_is(listing: str) -> None:
-    query = SearchQuery("auth", limit=20, offset=200)
-    assert render(page(total=43, query=query), listing, VIEW) == (
+    query = SearchRequest("auth", limit=20, offset=200)
+    assert render(page(total=43, request=query), listing, VIEW) == (
         'Found 43 result(s) matching "auth":\n'
         "\n"
         "Nothing at offset=200; the last page starts at offset=40"
@@ -119,7 +119,7 @@ def test_filters_are_told_as_they_are_written() -> None:
         archived=False,
         facets=(("branch", "main"),),
     )
-    text = render(page(OBSERVATION, query=SearchQuery(filters=filters)), "index", VIEW)
+    text = render(page(OBSERVATION, request=SearchRequest(filters=filters)), "index", VIEW)
     assert text.splitlines()[0] == (
         "Found 1 result(s) with types=note|email, type=bugfix, concept=gotcha, file=a.py, tag=t,"
         " project=web, session=s1, source=git, created=Nov 17, 2025 to …,"
@@ -129,9 +129,9 @@ def test_filters_are_told_as_they_are_written() -> None:
 
 @pytest.mark.parametrize("listing", ["index", "full"])
 def test_an_empty_answer_says_what_to_try(listing: str) -> None:
-    query = SearchQuery("auth", Filters(project="web"))
+    query = SearchRequest("auth", Filters(project="web"))
     report = SearchReport("hybrid", "keyword", coverage=0.2, notices=("vector search is starting",))
-    assert render(page(query=query, report=report), listing, VIEW) == (
+    assert render(page(request=query, report=report), listing, VIEW) == (
         'No results found matching "auth" with project=web\n'
         "\n"
         "Note: vector search is starting\n"
@@ -195,7 +195,7 @@ NEW = record(
 OLD = record("note", 9, "Deploy by hand", "Copy the files.", superseded_by=Ref("note", 14))
 
 
-def folded_page() -> Page:
+def folded_page() -> SearchPage:
     found = page(NEW, OLD, OBSERVATION, total=6)
     new, old, other = found.results
     similar = (Ref("observation", 5679), Ref("observation", 5680))
@@ -267,16 +267,16 @@ def test_the_full_listing_names_them_all() -> None:
 
 
 def test_pages_count_places_and_what_is_folded_has_none() -> None:
-    query = SearchQuery("auth", limit=2, offset=2)
-    found = replace(page(SESSION, OBSERVATION, total=9, query=query), folded=3)
+    query = SearchRequest("auth", limit=2, offset=2)
+    found = replace(page(SESSION, OBSERVATION, total=9, request=query), folded=3)
     text = render(found, "index", VIEW)
     assert (
         "\nShowing 3-4 of 6; next: offset=4;"
         " 3 near-duplicate(s) folded: fold=false (--no-fold) lists them\n"
     ) in text
-    last = replace(found, query=replace(query, offset=4))
+    last = replace(found, request=replace(query, offset=4))
     assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)
-    behind = replace(found, query=replace(query, offset=8), results=())
+    behind = replace(found, request=replace(query, offset=8), results=())
     assert "Nothing at offset=8; the last page starts at offset=4" in render(behind, "index", VIEW)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mem_search.model import Page, Record, Result, SearchQuery, SearchReport, Snippet
+from mem_search.model import Record, Result, SearchPage, SearchReport, SearchRequest, Snippet
 from mem_search.records import by_name
 from mem_search.renderers import View, fitted, render
 from mem_search.renderers.line import index_line
@@ -35,13 +35,15 @@ def record(number: int, title: str, text: str = "Text.", kind: str = "note") -> 
     return Record(number, kind, "jsonl", f"{number}", title, text, at, at)  # type: ignore[arg-type]
 
 
-def page(*records: Record, query: SearchQuery | None = None, total: int | None = None) -> Page:
+def page(
+    *records: Record, query: SearchRequest | None = None, total: int | None = None
+) -> SearchPage:
     results = (
         Result(each, 1.0 / each.number, Snippet(each.text, 0, len(each.text)), {"fused": 1.0})
         for each in records
     )
-    return Page(
-        query=query or SearchQuery("auth"),
+    return SearchPage(
+        request=query or SearchRequest("auth"),
         results=tuple(results),
         total=len(records) if total is None else total,
         counts={},
@@ -72,7 +74,7 @@ def test_a_listing_never_costs_more_than_asked_for_and_says_what_it_costs(
     written: list[tuple[str, str]], listing: str, limit: int, question: str, order: str
 ) -> None:
     records = [record(i, title, text) for i, (title, text) in enumerate(written, 1)]
-    asked = page(*records, query=SearchQuery(question, order=order))  # type: ignore[arg-type]
+    asked = page(*records, query=SearchRequest(question, order=order))  # type: ignore[arg-type]
     shown = fitted(asked, listing, VIEW, limit)
     assert shown.tokens == token_count.count(shown.text) <= limit
     assert shown.page.total == asked.total
@@ -100,7 +102,7 @@ def test_enough_tokens_change_nothing() -> None:
 
 def test_of_a_dated_list_the_least_relevant_are_left_out() -> None:
     newest_first = [record(i, f"Title {i}") for i in range(10, 0, -1)]
-    asked = page(*newest_first, query=SearchQuery("auth", order="date_desc"))
+    asked = page(*newest_first, query=SearchRequest("auth", order="date_desc"))
     shown = fitted(asked, "index", VIEW, 120)
     kept = [result.record.number for result in shown.page.results]
     assert kept == list(range(len(kept), 0, -1))
@@ -108,7 +110,7 @@ def test_of_a_dated_list_the_least_relevant_are_left_out() -> None:
 
 def test_a_list_without_a_question_is_cut_at_its_end() -> None:
     newest_first = [record(i, f"Title {i}") for i in range(10, 0, -1)]
-    asked = page(*newest_first, query=SearchQuery(order="date_desc"))
+    asked = page(*newest_first, query=SearchRequest(order="date_desc"))
     shown = fitted(asked, "index", VIEW, 120)
     assert shown.page.results == asked.results[: len(shown.page.results)] != ()
 
@@ -131,7 +133,7 @@ def test_one_result_is_worth_more_than_the_words_around_it() -> None:
 
 def test_spellings_are_asked_back_in_one_line() -> None:
     report = SearchReport("hybrid", "hybrid", suggestions=("authentication", "authenticator"))
-    empty = Page(SearchQuery("authentcation"), (), 0, {}, report)
+    empty = SearchPage(SearchRequest("authentcation"), (), 0, {}, report)
     for listing in ("index", "full"):
         assert "Did you mean: authentication, authenticator?" in render(empty, listing, VIEW)
 

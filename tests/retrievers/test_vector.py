@@ -10,7 +10,7 @@ import pytest_asyncio
 
 import drafts
 from mem_search.contracts import Question
-from mem_search.model import Filters, SearchQuery
+from mem_search.model import Filters, SearchRequest
 from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector
 from mem_search.text import words
@@ -40,7 +40,7 @@ async def rank(
     *,
     exact: bool = False,
 ) -> Ranking:
-    leg = runtime.engine._legs[1]
+    leg = runtime.pipeline._legs[1]
     return await leg.rank(Question("login form", words.read("login form"), filters, exact), depth)
 
 
@@ -101,7 +101,7 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
 
 async def test_pages_over_a_real_index_fit_together(full: Runtime) -> None:
     for mode in ("hybrid", "vector"):
-        found = await pages(full.engine, SearchQuery("login form", mode=mode, limit=100))
+        found = await pages(full.pipeline, SearchRequest("login form", mode=mode, limit=100))
         together = [result.record.number for page in found for result in page.results]
         assert len(set(together)) == len(together) == found[0].total
         assert {page.total for page in found} == {found[0].total}

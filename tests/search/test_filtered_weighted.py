@@ -92,7 +92,7 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
 
 
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
-    legs = tuple(Restricted(leg, filled.database) for leg in filled.engine._legs)
+    legs = tuple(Restricted(leg, filled.database) for leg in filled.pipeline._legs)
     restricted = WeightedSearch(
         filled.database, legs, GraphExpansion(filled.database), filled.corpus
     )

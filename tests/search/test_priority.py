@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import drafts
-from mem_search.model import Batch, Location, SearchQuery
+from mem_search.model import Batch, Location, SearchRequest
 from mem_search.search import priority
 from mem_search.search.priority import SearchPriority
 from mem_search.wiring import Runtime
@@ -59,7 +59,7 @@ async def test_an_import_waits_for_the_search_before_each_record(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(runtime, *(drafts.draft(f"{n}", f"words {n}") for n in range(3)))
-    intake, way = runtime.intake, runtime.engine._right_of_way
+    intake, way = runtime.intake, runtime.pipeline._priority
     assert intake._give_way == way.give
     asked: list[bool] = []
     monkeypatch.setattr(intake, "_give_way", lambda: asked.append(way._free.is_set()))
@@ -67,5 +67,5 @@ async def test_an_import_waits_for_the_search_before_each_record(
     with way:
         await intake.take(Location("test", "here"), Batch(more))
     assert asked == [False, False]
-    await runtime.engine.search(SearchQuery("words"))
+    await runtime.pipeline.search(SearchRequest("words"))
     assert way._free.is_set()

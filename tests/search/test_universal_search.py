@@ -13,9 +13,9 @@ import pytest
 import drafts
 from mem_search.contracts import Question, Ranking
 from mem_search.errors import MissingField, ModelUnavailable, Unavailable
-from mem_search.model import KINDS, DateRange, Draft, Page, SearchQuery
+from mem_search.model import KINDS, DateRange, Draft, SearchPage, SearchRequest
 from mem_search.records import by_name
-from mem_search.search.engine import Engine
+from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
 from mem_search.search.universal_search import UniversalSearch, relevance
 from mem_search.storage.sqlite.record_columns import RecordColumns
@@ -206,17 +206,17 @@ class Away:
 class Plain:
     """An engine without what stands in front of it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: SearchPipeline) -> None:
         self._engine = engine
 
-    async def search(self, query: SearchQuery, surface: str) -> Page:
+    async def search(self, query: SearchRequest, surface: str) -> SearchPage:
         return await self._engine.search(query)
 
 
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
-    legs = (filled.engine._legs[0], Away())
+    legs = (filled.pipeline._legs[0], Away())
     universal = UniversalSearch(
-        Plain(Engine(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
+        Plain(SearchPipeline(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
         filled.database,
         by_name,
         RecordColumns(filled.database),
@@ -243,7 +243,7 @@ async def test_a_question_that_only_filters_is_answered_without_relevance(filled
 
 async def test_that_the_scratchpad_is_hidden_is_no_filter_of_the_question(filled: Runtime) -> None:
     await ask(filled, "lantern")
-    await filled.front.log.flush()
+    await filled.search_service.log.flush()
     rows = await filled.database.read(
         lambda connection: connection.execute("select query, filters from search_log").fetchall()
     )

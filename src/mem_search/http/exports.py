@@ -18,7 +18,7 @@ from mem_search.http.core.parameters import Narrowed, SearchParameters, also
 from mem_search.http.core.replies import dumps, page_json
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import NDJSON
-from mem_search.model import Page
+from mem_search.model import SearchPage
 from mem_search.renderers.csv import as_csv
 from mem_search.renderers.markdown import as_markdown
 from mem_search.renderers.token_budget import fits, shortened
@@ -104,7 +104,7 @@ async def export_results(call: Call) -> web.StreamResponse:
         "Content-Disposition": f'attachment; filename="mem-search.{suffix}"',
         "X-Total-Count": str(page.total),
     }
-    following = page.query.offset + len(page.results)
+    following = page.request.offset + len(page.results)
     if following < page.total:
         headers["X-Next-Offset"] = str(following)
         if page.results:  # else the next page would be this one again
@@ -113,7 +113,7 @@ async def export_results(call: Call) -> web.StreamResponse:
     return file_reply(text, content_type, headers=headers)
 
 
-def _written(call: Call, asked: SearchExportParameters, page: Page) -> tuple[str, Page]:
+def _written(call: Call, asked: SearchExportParameters, page: SearchPage) -> tuple[str, SearchPage]:
     """The file, and the page of what is in it, shortened until it fits ``max_tokens``."""
     write = _writer(call, asked)
     whole, kept, limit = page, len(page.results), asked.max_tokens
@@ -126,7 +126,7 @@ def _written(call: Call, asked: SearchExportParameters, page: Page) -> tuple[str
     return text, page
 
 
-def _writer(call: Call, asked: SearchExportParameters) -> Callable[[Page], str]:
+def _writer(call: Call, asked: SearchExportParameters) -> Callable[[SearchPage], str]:
     match asked.format:
         case "csv":
             return as_csv

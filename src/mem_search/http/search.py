@@ -12,7 +12,7 @@ from aiohttp import web
 from mem_search.http.core.parameters import KindParameters, SearchParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, SearchQuery
+from mem_search.model import Kind, SearchRequest
 from mem_search.renderers.header import heading
 
 
@@ -44,7 +44,7 @@ async def filtered(call: Call) -> web.StreamResponse:
     return await _answer(call, asked, asked.search())
 
 
-async def _answer(call: Call, asked: KindParameters, query: SearchQuery) -> web.StreamResponse:
+async def _answer(call: Call, asked: KindParameters, query: SearchRequest) -> web.StreamResponse:
     page = await call.search(query)
     return page_reply(
         call.request, page, asked.format, call.view(asked.tz), max_tokens=asked.max_tokens

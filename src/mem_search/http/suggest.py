@@ -13,7 +13,7 @@ from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
 from mem_search.http.core.replies import json_reply, prefers_text, text_reply
 from mem_search.http.core.routing import Call
-from mem_search.model import SearchQuery
+from mem_search.model import SearchRequest
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.search_log import Asked
@@ -47,7 +47,7 @@ class LogParameters(Seen):
 async def suggest(call: Call) -> web.StreamResponse:
     """How what is being typed may go on; in text, one a line."""
     asked = call.asked(SuggestParameters)
-    found = await call.runtime.front.suggestions.complete(asked.prefix, asked.limit)
+    found = await call.runtime.search_service.suggestions.complete(asked.prefix, asked.limit)
     if prefers_text(call.request.headers.get("Accept", "")):
         lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
@@ -64,11 +64,11 @@ async def related(call: Call) -> web.StreamResponse:
     """Searches beside this one, out of its best results and of what was asked before."""
     asked = call.asked(RelatedParameters)
     # Not by way of the log: nobody asked this question just now.
-    page = await call.runtime.engine.search(
-        SearchQuery(text=asked.query, filters=asked.filters(), mode="keyword")
+    page = await call.runtime.pipeline.search(
+        SearchRequest(text=asked.query, filters=asked.filters(), mode="keyword")
     )
-    await call.runtime.front.log.flush()  # what was asked a moment ago counts
-    found = await call.runtime.front.suggestions.related(page, asked.limit)
+    await call.runtime.search_service.log.flush()  # what was asked a moment ago counts
+    found = await call.runtime.search_service.suggestions.related(page, asked.limit)
     return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})
 
 
@@ -90,12 +90,12 @@ async def slow(call: Call) -> web.StreamResponse:
 
 async def forget(call: Call) -> web.StreamResponse:
     """Empty the log."""
-    return json_reply({"deleted": await call.runtime.front.log.forget()})
+    return json_reply({"deleted": await call.runtime.search_service.log.forget()})
 
 
 async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]]) -> list[R]:
     asked = call.asked(LogParameters)
-    await call.runtime.front.log.flush()
+    await call.runtime.search_service.log.flush()
     return await call.runtime.database.read(part, asked.limit, asked.since)
 
 

@@ -15,7 +15,7 @@ from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import Format, Narrowed, also, budget
 from mem_search.http.core.replies import dumps, json_reply, page_reply, text_reply
 from mem_search.http.core.routing import Call
-from mem_search.model import Page, Record, SearchQuery, SearchReport
+from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import record_json, render_record, render_timeline
 from mem_search.renderers.full import RULE
 from mem_search.renderers.json import report_json
@@ -100,9 +100,9 @@ async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.S
     return await _around(call, asked, Anchor.of(page.results[0].record), page.report)
 
 
-async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> Page:
+async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> SearchPage:
     return await call.search(
-        SearchQuery(text=query, filters=asked.filters(asked.types), limit=limit)
+        SearchRequest(text=query, filters=asked.filters(asked.types), limit=limit)
     )
 
 

@@ -28,7 +28,7 @@ from mem_search.model.requests import (
     Mode,
     Not,
     Order,
-    SearchQuery,
+    SearchRequest,
     Term,
 )
 from mem_search.model.results import (
@@ -37,8 +37,8 @@ from mem_search.model.results import (
     FoundDate,
     Hit,
     LegReport,
-    Page,
     Result,
+    SearchPage,
     SearchReport,
     Snippet,
 )
@@ -67,13 +67,13 @@ __all__ = [
     "Mode",
     "Not",
     "Order",
-    "Page",
     "Passage",
     "Record",
     "Ref",
     "Result",
-    "SearchQuery",
+    "SearchPage",
     "SearchReport",
+    "SearchRequest",
     "Snippet",
     "Term",
 ]

@@ -105,7 +105,7 @@ Demand = Term | Condition | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchRequest:
     """One search: HTTP, CLI and MCP all hand over this.
 
     ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from mem_search.model.records import Record, Ref
-from mem_search.model.requests import DateRange, Mode, SearchQuery
+from mem_search.model.requests import DateRange, Mode, SearchRequest
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 
@@ -108,13 +108,13 @@ class SearchReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SearchPage:
     """Results in the asked order, the true total, and how it was done.
 
     ``folded`` of all that match have no place on any page: a near-duplicate names them.
     """
 
-    query: SearchQuery
+    request: SearchRequest
     results: tuple[Result, ...]
     total: int
     counts: Mapping[str, int]

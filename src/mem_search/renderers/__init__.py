@@ -1,7 +1,7 @@
 """Text and JSON of results: the same words over HTTP, on the command line and by MCP.
 
-Pure functions of a ``Page`` or of records, and a ``View``. To add a listing: a file here and a
-line in ``RENDERERS``.
+Pure functions of a ``SearchPage`` or of records, and a ``View``. To add a listing: a file here
+and a line in ``RENDERERS``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mem_search.errors import InputError
-from mem_search.model import Page, Result
+from mem_search.model import Result, SearchPage
 from mem_search.renderers.context import render_context
 from mem_search.renderers.full import Full, render_record
 from mem_search.renderers.index import Index
@@ -50,7 +50,7 @@ class Renderer(Protocol):
         """One result."""
         ...
 
-    def render(self, page: Page, view: View, *, title: str = "") -> str:
+    def render(self, page: SearchPage, view: View, *, title: str = "") -> str:
         """The listing; ``title`` replaces its first line."""
         ...
 
@@ -58,13 +58,13 @@ class Renderer(Protocol):
 RENDERERS: tuple[Renderer, ...] = (Index(), Full())
 
 
-def render(page: Page, format: str, view: View, *, title: str = "") -> str:  # noqa: A002
+def render(page: SearchPage, format: str, view: View, *, title: str = "") -> str:  # noqa: A002
     """``page`` as the listing called ``format``; raises InputError listing the formats."""
     return _by_name(format).render(page, view, title=title)
 
 
 def fitted(
-    page: Page,
+    page: SearchPage,
     format: str,  # noqa: A002 - the word callers write
     view: View,
     max_tokens: int | None,

@@ -11,7 +11,7 @@ import csv
 import io
 from typing import Any
 
-from mem_search.model import Page
+from mem_search.model import SearchPage
 from mem_search.renderers.json import to_json
 from mem_search.renderers.safe_text import one_line
 
@@ -24,7 +24,7 @@ COLUMNS = (
 _ACTING = tuple("=+-@\t\r＝＋－＠")
 
 
-def as_csv(page: Page) -> str:
+def as_csv(page: SearchPage) -> str:
     """The results of ``page`` in their order."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\r\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mem_search.model import Link, Page, Record, Ref, Result
+from mem_search.model import Link, Record, Ref, Result, SearchPage
 from mem_search.renderers.header import heading, notes, paging
 from mem_search.renderers.index import advice
 from mem_search.renderers.line import explanation, name_of, told
@@ -29,7 +29,7 @@ class Full:
         reasons = "\n".join((*similar, why, *explanation(result.scores)))
         return "\n\n".join([*_blocks(result.record, view), reasons])
 
-    def render(self, page: Page, view: View, *, title: str = "") -> str:
+    def render(self, page: SearchPage, view: View, *, title: str = "") -> str:
         top = title or heading(page, view)
         body = self.between.join(self.entry(result, view) for result in page.results)
         end = [line for line in (paging(page), *notes(page)) if line]

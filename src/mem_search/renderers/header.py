@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from mem_search.model import DateRange, Filters, Page
+from mem_search.model import DateRange, Filters, SearchPage
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.view import View
 
 _QUERY_LENGTH = 100
 
 
-def heading(page: Page, view: View) -> str:
+def heading(page: SearchPage, view: View) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
-    matching = f' matching "{cut(page.query.text, _QUERY_LENGTH)}"' if page.query.text else ""
-    filters = described(page.query.filters, view)
+    matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
+    filters = described(page.request.filters, view)
     held = f" with {filters}" if filters else ""
     if not page.total:
         return f"No results found{matching}{held}"
@@ -43,9 +43,9 @@ def described(filters: Filters, view: View) -> str:
     return ", ".join(f"{name}={'|'.join(values)}" for name, values in alternatives.items())
 
 
-def paging(page: Page) -> str:
+def paging(page: SearchPage) -> str:
     """Where these results lie among all, and how many are folded; empty when they are all."""
-    shown, offset, limit = len(page.results), page.query.offset, page.query.limit
+    shown, offset, limit = len(page.results), page.request.offset, page.request.limit
     places = page.total - page.folded
     if not shown and page.total:
         last = (places - 1) // limit * limit
@@ -60,7 +60,7 @@ def paging(page: Page) -> str:
     return "; ".join(said)
 
 
-def notes(page: Page) -> list[str]:
+def notes(page: SearchPage) -> list[str]:
     """What to ask instead, and ``Note: ...`` for all that is other than what was asked for."""
     report = page.report
     said = [cut(notice, 300) for notice in report.notices]

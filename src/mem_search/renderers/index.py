@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mem_search.model import Page, Result
+from mem_search.model import Result, SearchPage
 from mem_search.renderers.header import described, heading, notes, paging
 from mem_search.renderers.line import explanation, index_line
 from mem_search.renderers.view import View
@@ -20,7 +20,7 @@ class Index:
         line = index_line(result.record, view, result.similar)
         return "\n".join((line, *explanation(result.scores)))
 
-    def render(self, page: Page, view: View, *, title: str = "") -> str:
+    def render(self, page: SearchPage, view: View, *, title: str = "") -> str:
         blocks = [
             [title or heading(page, view)],
             [self.entry(result, view) for result in page.results],
@@ -30,7 +30,7 @@ class Index:
         return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def tips(page: Page) -> list[str]:
+def tips(page: SearchPage) -> list[str]:
     """How to go on without spending tokens on what is not needed."""
     ref = page.results[0].record.ref
     return [
@@ -40,13 +40,13 @@ def tips(page: Page) -> list[str]:
     ]
 
 
-def advice(page: Page, view: View) -> list[str]:
+def advice(page: SearchPage, view: View) -> list[str]:
     """What to try when nothing was found."""
     if page.total:
         return []
     lines = []
-    if page.query.text:
+    if page.request.text:
         lines.append("Try: fewer words, or other words for the same thing")
-    if filters := described(page.query.filters, view):
+    if filters := described(page.request.filters, view):
         lines.append(f"Try: drop a filter ({filters})")
     return [*lines, "Try: mem-search stats, to see what is stored at all"]

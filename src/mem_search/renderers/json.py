@@ -7,24 +7,24 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from mem_search.model import Analyzed, Link, Page, Record, Result, SearchReport, Snippet
+from mem_search.model import Analyzed, Link, Record, Result, SearchPage, SearchReport, Snippet
 from mem_search.renderers.safe_text import cut
 from mem_search.text import dates
 
 _TITLE_LENGTH = 100
 
 
-def to_json(page: Page) -> dict[str, Any]:
+def to_json(page: SearchPage) -> dict[str, Any]:
     """A page: its results in order, the true total, and how the search was done."""
     return {
-        "query": page.query.text,
+        "query": page.request.text,
         "results": [_result(result) for result in page.results],
         "total": page.total,
         "counts_by_type": dict(page.counts),
         "folded": page.folded,
-        "limit": page.query.limit,
-        "offset": page.query.offset,
-        "order": page.query.order,
+        "limit": page.request.limit,
+        "offset": page.request.offset,
+        "order": page.request.order,
         "search": report_json(page.report),
     }
 

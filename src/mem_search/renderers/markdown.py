@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from mem_search.model import Page, Record, Result
+from mem_search.model import Record, Result, SearchPage
 from mem_search.renderers.header import heading, notes, paging
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.universal import url_of
@@ -22,9 +22,9 @@ _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
 _IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
 
 
-def as_markdown(page: Page, view: View, base: str) -> str:
+def as_markdown(page: SearchPage, view: View, base: str) -> str:
     """The listing of ``page``; ``base`` is the address of the worker, ``http://127.0.0.1:37777``."""
-    first = page.query.offset + 1
+    first = page.request.offset + 1
     entries = [
         _entry(number, result, view, base) for number, result in enumerate(page.results, first)
     ]

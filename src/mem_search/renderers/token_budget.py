@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mem_search.model import Page, Result
+from mem_search.model import Result, SearchPage
 from mem_search.renderers.header import heading, notes
 from mem_search.renderers.view import View
 from mem_search.text import token_count
@@ -24,7 +24,7 @@ class Fitted:
     """``text`` costs ``tokens``; ``page`` has the results that are in it."""
 
     text: str
-    page: Page
+    page: SearchPage
     tokens: int
 
 
@@ -44,13 +44,13 @@ def most_that(holds: Callable[[int], bool], most: int) -> int:
     return low
 
 
-def shortened(page: Page, kept: int, limit: int, shown: int | None = None) -> Page:
+def shortened(page: SearchPage, kept: int, limit: int, shown: int | None = None) -> SearchPage:
     """The page with its ``kept`` foremost results, and a notice that says how to go on.
 
     ``shown`` counts a further one that is shown in part.
     """
     shown = kept if shown is None else shown
-    following = page.query.offset + shown
+    following = page.request.offset + shown
     if shown:
         said = f"{shown} of {page.total} shown to fit max_tokens={limit}; next: offset={following}"
     else:
@@ -64,7 +64,7 @@ def shortened(page: Page, kept: int, limit: int, shown: int | None = None) -> Pa
 
 
 def fitted_listing(
-    page: Page,
+    page: SearchPage,
     entry: Callable[[Result, View], str],
     between: str,
     view: View,
@@ -78,7 +78,7 @@ def fitted_listing(
     written = {id(result): entry(result, view) for result in ranked}
     top = title or heading(page, view)
 
-    def listing(kept: int, last: str = "") -> tuple[str, Page]:
+    def listing(kept: int, last: str = "") -> tuple[str, SearchPage]:
         shown = shortened(page, kept, limit, kept + bool(last))
         entries = [written[id(result)] for result in shown.results]
         body = between.join([*entries, last] if last else entries)
@@ -98,7 +98,7 @@ def fitted_listing(
     elif not kept and ranked:
         # Rather a result than the words around it: somebody who asks for little wants that.
         bare = shortened(page, 1, limit)
-        line = f"{written[id(ranked[0])]}\n\nNext: offset={page.query.offset + 1}"
+        line = f"{written[id(ranked[0])]}\n\nNext: offset={page.request.offset + 1}"
         text, shown = (line, bare) if fits(line, limit) else (text, shown)
     text = token_count.cut(text, limit)
     return Fitted(text, shown, token_count.count(text))
@@ -127,9 +127,9 @@ def _opened(result: Result) -> str:
     return f"mem-search get {ref} (HTTP: /api/records/{ref})"
 
 
-def _foremost(page: Page) -> Sequence[Result]:
+def _foremost(page: SearchPage) -> Sequence[Result]:
     """The results in the order in which pages are made, whatever order this one is shown in."""
-    if page.query.order == "relevance" or not page.query.text.strip():
+    if page.request.order == "relevance" or not page.request.text.strip():
         return page.results
     # What lies behind the fused hits has the score of the last of them, and its words' own.
     return sorted(

@@ -1,1 +1,1 @@
-"""The pipeline: question → rankings → fusion → context → page. ``engine`` shows it whole."""
+"""The pipeline: question → rankings → fusion → context → page. ``pipeline`` shows it whole."""

@@ -16,7 +16,7 @@ MOST_WAITED: Final = 0.005
 
 
 class SearchPriority:
-    """``with right_of_way:`` around a search, ``give`` between two pieces of other work.
+    """``with priority:`` around a search, ``give`` between two pieces of other work.
 
     Searches enter and leave in one thread, that of the loop.
     """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mem_search.contracts import Question
-from mem_search.model import AllOf, Analyzed, Demand, SearchQuery
+from mem_search.model import AllOf, Analyzed, Demand, SearchRequest
 from mem_search.search.scopes import named
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import vocabulary
@@ -20,7 +20,7 @@ from mem_search.text.query.fields import KindOf
 
 
 async def understand_query(
-    database: Database, asked: SearchQuery, kind_of: KindOf
+    database: Database, asked: SearchRequest, kind_of: KindOf
 ) -> tuple[Question, Analyzed]:
     """The question, and the account of how its text was read.
 

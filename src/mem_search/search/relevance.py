@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mem_search.contracts import Question
-from mem_search.model import KINDS, Hit, SearchQuery
+from mem_search.model import KINDS, Hit, SearchRequest
 from mem_search.model.rankings import Candidates, Ranking, Values
 from mem_search.search import boosts, candidates
 from mem_search.search.context import Places, add_context
@@ -37,7 +37,7 @@ FEW_WORDS = 3
 class Answered:
     """A question that the legs, asked for ``depth`` candidates each, have answered."""
 
-    query: SearchQuery
+    query: SearchRequest
     question: Question
     answers: Sequence[LegAnswer]
     columns: Columns
@@ -140,7 +140,7 @@ def _with_every_word(
     return frozenset(hit.number for hit in hits if hit.passage in having)
 
 
-def _moment(query: SearchQuery) -> int:
+def _moment(query: SearchRequest) -> int:
     """When the query was asked, in milliseconds."""
     at = query.asked_at
     return int((time.time() if at is None else at.timestamp()) * 1000)

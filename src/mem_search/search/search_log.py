@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mem_search.errors import StorageError
-from mem_search.model import Filters, Page
+from mem_search.model import Filters, SearchPage
 from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
@@ -44,9 +44,9 @@ class SearchLog:
         self._work = asyncio.Event()
         self._writing = asyncio.Lock()
 
-    def note(self, page: Page, surface: str) -> None:
+    def note(self, page: SearchPage, surface: str) -> None:
         """Remember a search by its answer. Not for later pages, nor without a question."""
-        query = page.query
+        query = page.request
         if not query.offset:
             self._note(
                 query.text, query.filters, query.mode, page.total, page.report.took_ms, surface

@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from typing import Literal
 
 from mem_search.errors import StorageError
-from mem_search.model import Page, Result
+from mem_search.model import Result, SearchPage
 from mem_search.storage.sqlite import search_log, vocabulary
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import spelling, words
@@ -65,7 +65,7 @@ class Suggestions:
         """How ``prefix`` may go on: its last word, or a name that begins with all of it."""
         return await self._database.read(_complete, _clean(prefix), limit)
 
-    async def spelled(self, page: Page) -> Page:
+    async def spelled(self, page: SearchPage) -> SearchPage:
         """The page with other spellings in its report, where little was found by its words.
 
         Costs nothing when enough was found.
@@ -76,16 +76,16 @@ class Suggestions:
         asked = [
             word
             for word in dict.fromkeys((*_asked(page), *quoted))
-            if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.query.text)
+            if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.request.text)
         ]
         try:
             found = await self._database.read(_spellings, asked[:MOST_CHECKED])
         except StorageError:
             return page  # the search itself has answered
-        texts = _respelled(unicodedata.normalize("NFC", page.query.text), found)
+        texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
         return replace(page, report=replace(page.report, suggestions=texts))
 
-    async def related(self, page: Page, limit: int) -> list[Related]:
+    async def related(self, page: SearchPage, limit: int) -> list[Related]:
         """Searches beside the one that found ``page``: what its results share, what was asked."""
         asked = _asked(page)
         before = await self._database.read(search_log.sharing, asked[:MOST_CHECKED], limit + 1)
@@ -129,11 +129,11 @@ def _clean(prefix: str) -> str:
     return composed.encode("utf-8", "replace").decode()
 
 
-def _asked(page: Page) -> tuple[str, ...]:
+def _asked(page: SearchPage) -> tuple[str, ...]:
     """The words of the question, without fields and operators where it was read for them."""
     analyzed = page.report.analyzed
     known = analyzed.words if analyzed.text or analyzed.demanded else None
-    return words.read(page.query.text).all if known is None else known
+    return words.read(page.request.text).all if known is None else known
 
 
 def _stands_for_others(word: str, text: str) -> bool:
@@ -141,8 +141,8 @@ def _stands_for_others(word: str, text: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(word)}[*~]", text, re.IGNORECASE) is not None
 
 
-def _found_little(page: Page) -> bool:
-    if page.query.offset or not page.query.text.strip():
+def _found_little(page: SearchPage) -> bool:
+    if page.request.offset or not page.request.text.strip():
         return False
     by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
     return page.total <= FEW or by_words == [0]
@@ -173,8 +173,8 @@ def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...
     return tuple(text for text in dict.fromkeys(texts))
 
 
-def _related(page: Page, before: Sequence[str]) -> Iterator[Related]:
-    text = " ".join(page.query.text.split())
+def _related(page: SearchPage, before: Sequence[str]) -> Iterator[Related]:
+    text = " ".join(page.request.text.split())
     seen = {text.lower(), *words.read(text).all}
     shared = (
         ("asked before", [query for query in before if query.lower() != text.lower()]),

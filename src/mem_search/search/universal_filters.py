@@ -21,7 +21,7 @@ from mem_search.model import (
     Kind,
     Mode,
     Not,
-    SearchQuery,
+    SearchRequest,
 )
 from mem_search.search.universal import SearchType, UniversalQuery
 
@@ -37,7 +37,7 @@ def search_query(
     scratchpad: tuple[int, ...] = (),
     asked_at: datetime | None = None,
     scope: Demand | None = None,
-) -> SearchQuery:
+) -> SearchRequest:
     """What the engine is asked; the notes of the ``scratchpad`` are hidden where they are to be.
 
     They are known by their numbers: mostly there are none, and then nothing is filtered.
@@ -57,7 +57,7 @@ def search_query(
         raise MissingField("give a query, or at least one filter", field="query")
     if scratchpad and not query.folder and _asks_for(query, "note"):
         filters = replace(filters, without=scratchpad)
-    return SearchQuery(
+    return SearchRequest(
         text=query.text,
         filters=filters,
         mode=_MODES[query.search_type],

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mem_search.contracts import RecordKind
-from mem_search.model import Citation, Demand, Page, Record, Result, SearchQuery
+from mem_search.model import Citation, Demand, Record, Result, SearchPage, SearchRequest
 from mem_search.records import kind_called
 from mem_search.search import annotation, scopes
 from mem_search.search.legs import ms
@@ -38,9 +38,9 @@ SPREAD = 2.0
 
 
 class Asked(Protocol):
-    """Who answers a plain search: ``search.front.Front``."""
+    """Who answers a plain search: ``search.search_service.Front``."""
 
-    async def search(self, query: SearchQuery, surface: str) -> Page: ...
+    async def search(self, query: SearchRequest, surface: str) -> SearchPage: ...
 
 
 class UniversalSearch:
@@ -93,7 +93,7 @@ class UniversalSearch:
         """Where ``record`` comes from, as its kind tells it."""
         return self._kinds(record.kind).citation(record)
 
-    async def _items(self, query: UniversalQuery, page: Page) -> tuple[UniversalItem, ...]:
+    async def _items(self, query: UniversalQuery, page: SearchPage) -> tuple[UniversalItem, ...]:
         words = annotation.words_of(page.report.analyzed)
         passages: Mapping[int, Sequence[PassageSpan]] = {}
         if query.mode == "deep_research":

@@ -17,7 +17,7 @@ import numpy as np
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, Unavailable
-from mem_search.model import Filters, Hit, LegReport, SearchQuery
+from mem_search.model import Filters, Hit, LegReport, SearchRequest
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import candidates, rrf
@@ -61,26 +61,26 @@ class WeightedSearch:
         graph: GraphExpansion,
         corpus: Callable[[], Awaitable[Corpus]],
         kind_of: KindOf = plain_kind,
-        right_of_way: SearchPriority | None = None,
+        priority: SearchPriority | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._graph = graph
         self._corpus = corpus
         self._kind_of = kind_of
-        self._right_of_way = right_of_way or SearchPriority()
+        self._priority = priority or SearchPriority()
 
     async def search(self, query: WeightedQuery) -> WeightedPage:
         """Answer one search. Raises Unavailable when none of its legs answers.
 
         A text that only filters (``type:bugfix``) is answered by the newest that pass, score 0.
         """
-        with self._right_of_way:
+        with self._priority:
             return await self._search(query)
 
     async def _search(self, query: WeightedQuery) -> WeightedPage:
         started = time.perf_counter()
-        asked = SearchQuery(query.text, query.filters, asked_at=query.asked_at)
+        asked = SearchRequest(query.text, query.filters, asked_at=query.asked_at)
         question, analyzed = await understand_query(self._database, asked, self._kind_of)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         corpus, graph, found = await asyncio.gather(

@@ -20,7 +20,7 @@ from mem_search.http.core.parameter_types import (
     Words,
     kind_of,
 )
-from mem_search.model import DateRange, Filters, Kind, Order, SearchQuery
+from mem_search.model import DateRange, Filters, Kind, Order, SearchRequest
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
@@ -190,12 +190,12 @@ class KindParameters(Narrowed):
             )
         return self
 
-    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchQuery:
+    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchRequest:
         """The search asked for, among ``kinds``; ``order`` unless another one is given."""
         return self.with_filters(self._filters(kinds), order)
 
-    def with_filters(self, filters: Filters, order: Order) -> SearchQuery:
-        return SearchQuery(
+    def with_filters(self, filters: Filters, order: Order) -> SearchRequest:
+        return SearchRequest(
             text=self.query,
             asked_at=datetime.now(self.tz) if self.tz else None,
             filters=filters,
@@ -229,7 +229,7 @@ class SearchParameters(KindParameters):
         json_schema_extra=also("kinds"),
     )
 
-    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchQuery:
+    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchRequest:
         named = tuple(kind for word in self.type if (kind := kind_of(word)))
         wanted = tuple(dict.fromkeys((*self.types, *named, *kinds)))
         types = tuple(word for word in self.type if not kind_of(word))

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from mem_search.http.core.parameters import BUDGET
-from mem_search.model import Page, Record
+from mem_search.model import Record, SearchPage
 from mem_search.renderers import View, fitted, to_json
 from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to, shortened
 from mem_search.text import token_count
@@ -37,7 +37,7 @@ def first_that_fit(items: Sequence[Any], limit: int | None) -> int:
     return most_that(lambda count: fits(_dumped(items[:count]), limit), len(items))
 
 
-def page_json(page: Page, limit: int | None) -> dict[str, Any]:
+def page_json(page: SearchPage, limit: int | None) -> dict[str, Any]:
     """``to_json`` with ``tokens_used``, the cost of its results, which is at most ``limit``."""
     said = to_json(page)
     if limit is not None and not fits(_dumped(said["results"]), limit):
@@ -139,7 +139,7 @@ def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
 
 def page_reply(
     request: web.Request,
-    page: Page,
+    page: SearchPage,
     format: str,  # noqa: A002 - the word callers write
     view: View,
     *,

@@ -15,7 +15,7 @@ from mem_search.access.callers import Caller, check_may_change
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
-from mem_search.model import Page, SearchQuery
+from mem_search.model import SearchPage, SearchRequest
 from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
@@ -82,11 +82,11 @@ class Call:
         assert isinstance(self.body, model)
         return self.body
 
-    async def search(self, query: SearchQuery) -> Page:
+    async def search(self, query: SearchRequest) -> SearchPage:
         """Ask as whoever called, the command line or another program."""
         if query.asked_at is None:
             query = replace(query, asked_at=self.now)
-        return await self.runtime.front.search(query, self.surface)
+        return await self.runtime.search_service.search(query, self.surface)
 
     @property
     def surface(self) -> str:

@@ -10,7 +10,7 @@ from mem_search.errors import InputError, MissingField, NotFound
 from mem_search.mcp.argument_types import STRING, Kinds, Text, described, listed
 from mem_search.mcp.token_budget import Budget, nearest
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
-from mem_search.model import Filters, Record, SearchQuery
+from mem_search.model import Filters, Record, SearchRequest
 from mem_search.renderers.universal import id_of
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 from mem_search.text import dates
@@ -60,8 +60,8 @@ async def _anchor(asker: Asker, given: TimelineArguments, filters: Filters) -> A
     runtime, view = asker.runtime, asker.view
     if named:
         return await find_anchor(runtime.database, named, now=view.now, tz=view.tz)
-    asked = SearchQuery(query, filters, limit=1, asked_at=view.now)
-    page = await runtime.front.search(asked, "mcp")
+    asked = SearchRequest(query, filters, limit=1, asked_at=view.now)
+    page = await runtime.search_service.search(asked, "mcp")
     if not page.results:
         raise NotFound("nothing matches; use fewer or other words, or fewer filters", field="query")
     return Anchor.of(page.results[0].record)

@@ -1,8 +1,7 @@
 """The search, on one screen: question → rankings → union → fusion → context → page.
 
-``Engine.search`` is what HTTP, the command line and MCP all call with the same SearchQuery. It
-knows the legs only by their contract and storage only to hydrate. Whatever goes wrong on the
-way is said in the page's report; only a search that no leg can answer raises.
+It knows the legs only by their contract. The page's report says what went wrong on the way; only
+a search that no leg can answer raises.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MissingField, Unavailable
-from mem_search.model import Hit, LegReport, Page, Result, SearchQuery, SearchReport
+from mem_search.model import Hit, LegReport, Result, SearchPage, SearchReport, SearchRequest
 from mem_search.model.rankings import Ranking
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
@@ -47,7 +46,7 @@ class _Found:
     realised: str = "filter"
 
 
-class Engine:
+class SearchPipeline:
     """Search over one store with a fixed set of legs."""
 
     def __init__(
@@ -57,21 +56,21 @@ class Engine:
         corpus: Callable[[], Awaitable[Corpus]],
         columns: RecordColumns,
         kind_of: KindOf = plain_kind,
-        right_of_way: SearchPriority | None = None,
+        priority: SearchPriority | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
         self._columns = columns
         self._kind_of = kind_of
-        self._right_of_way = right_of_way or SearchPriority()
+        self._priority = priority or SearchPriority()
 
-    async def search(self, query: SearchQuery) -> Page:
+    async def search(self, query: SearchRequest) -> SearchPage:
         """Answer one search. Raises MissingField when there is neither a question nor a filter."""
-        with self._right_of_way:
+        with self._priority:
             return await self._search(query)
 
-    async def _search(self, query: SearchQuery) -> Page:
+    async def _search(self, query: SearchRequest) -> SearchPage:
         started = time.perf_counter()
         if not query.text.strip() and not query.filters:
             raise MissingField("give a query, or at least one filter", field="query")
@@ -86,8 +85,8 @@ class Engine:
                 f"the vector index covers {coverage:.1%} of the store so far;"
                 " keyword search covers all of it"
             )
-        return Page(
-            query=query,
+        return SearchPage(
+            request=query,
             results=_in_order(found.results, query),
             total=sum(found.counts.values()),
             counts=found.counts,
@@ -104,11 +103,11 @@ class Engine:
             ),
         )
 
-    async def _browse(self, query: SearchQuery, question: Question) -> _Found:
+    async def _browse(self, query: SearchRequest, question: Question) -> _Found:
         """Nothing to look for: everything that passes the filters, by date."""
         return await self._database.read(_browsed, query, question)
 
-    async def _rank(self, query: SearchQuery, question: Question) -> _Found:
+    async def _rank(self, query: SearchRequest, question: Question) -> _Found:
         legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         answers = await run_legs(self._database, legs, question, depth)
@@ -147,7 +146,7 @@ class Engine:
         )
 
 
-def _browsed(connection: sqlite3.Connection, query: SearchQuery, question: Question) -> _Found:
+def _browsed(connection: sqlite3.Connection, query: SearchRequest, question: Question) -> _Found:
     numbers = records.browse(connection, question.filters, query.order, query.limit, query.offset)
     hits = [Hit(number, 0.0) for number in numbers]
     return _Found(
@@ -169,7 +168,7 @@ def _ranked(
     )
 
 
-def _in_order(results: tuple[Result, ...], query: SearchQuery) -> tuple[Result, ...]:
+def _in_order(results: tuple[Result, ...], query: SearchRequest) -> tuple[Result, ...]:
     """Relevance has decided which results make the page; then, and only then, the asked order."""
     if query.order == "relevance":
         return results

@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 import drafts
 from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
-from mem_search.model import Batch, DateRange, Draft, Filters, Kind, Mode, Order, Page, SearchQuery
+from mem_search.model import (
+    Batch,
+    DateRange,
+    Draft,
+    Filters,
+    Kind,
+    Mode,
+    Order,
+    SearchPage,
+    SearchRequest,
+)
 from mem_search.model.rankings import Numbers, Ranking, Values
-from mem_search.search.engine import Engine
+from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text import words
@@ -43,7 +53,7 @@ def mixed(count: int) -> list[Draft]:
     ]
 
 
-def numbers(page: Page) -> list[int]:
+def numbers(page: SearchPage) -> list[int]:
     return [result.record.number for result in page.results]
 
 
@@ -53,8 +63,8 @@ async def test_pages_put_together_are_the_whole_without_a_record_twice(
     runtime: Runtime, mode: Mode, limit: int
 ) -> None:
     await fill(runtime, *mixed(330))
-    query = SearchQuery("shared alpha gamma", mode=mode, limit=limit)
-    found = await pages(runtime.engine, query)
+    query = SearchRequest("shared alpha gamma", mode=mode, limit=limit)
+    found = await pages(runtime.pipeline, query)
     together = [number for page in found for number in numbers(page)]
     assert len(set(together)) == len(together)
     assert {page.total for page in found} == {len(together)}
@@ -71,7 +81,7 @@ async def test_pages_fit_together_beyond_the_rows_that_are_scored(runtime: Runti
         for n in range(1300)
     ]
     await fill(runtime, *turns)
-    found = await pages(runtime.engine, SearchQuery("deploy", limit=100))
+    found = await pages(runtime.pipeline, SearchRequest("deploy", limit=100))
     together = [number for page in found for number in numbers(page)]
     assert len(set(together)) == len(together) == 1300
     assert {page.total for page in found} == {1300}
@@ -82,7 +92,9 @@ async def test_long_records_do_not_hide_others(runtime: Runtime) -> None:
     long = " ".join(f"migration step {n} of the database." for n in range(700))
     await fill(runtime, *(drafts.draft(f"l{n}", f"{long} {n}") for n in range(110)))
     for mode in MODES:
-        found = await pages(runtime.engine, SearchQuery("migration database", mode=mode, limit=50))
+        found = await pages(
+            runtime.pipeline, SearchRequest("migration database", mode=mode, limit=50)
+        )
         assert len({n for page in found for n in numbers(page)}) == found[0].total == 110
 
 
@@ -92,10 +104,10 @@ async def test_relevance_decides_the_page_and_the_order_only_sorts_it(
 ) -> None:
     await fill(runtime, *mixed(120))
     for offset in (0, 10, 110):
-        by: dict[Order, Page] = {}
+        by: dict[Order, SearchPage] = {}
         for order in get_args(Order):
-            query = SearchQuery("shared beta", mode=mode, order=order, limit=10, offset=offset)
-            by[order] = await runtime.engine.search(query)
+            query = SearchRequest("shared beta", mode=mode, order=order, limit=10, offset=offset)
+            by[order] = await runtime.pipeline.search(query)
         assert set(numbers(by["relevance"])) == set(numbers(by["date_desc"]))
         dates = [(r.record.created_at, r.record.number) for r in by["date_desc"].results]
         assert dates == sorted(dates, reverse=True)
@@ -107,8 +119,8 @@ async def test_relevance_decides_the_page_and_the_order_only_sorts_it(
 async def test_equal_records_come_by_number(runtime: Runtime) -> None:
     await fill(runtime, *(drafts.draft(f"n{n}", "the very same words") for n in range(30)))
     for mode in MODES:
-        query = SearchQuery("same words", mode=mode, limit=30, fold=False)
-        page = await runtime.engine.search(query)
+        query = SearchRequest("same words", mode=mode, limit=30, fold=False)
+        page = await runtime.pipeline.search(query)
         assert numbers(page) == sorted(numbers(page))
         assert len(page.results) == 30
 
@@ -117,14 +129,14 @@ async def test_one_kind_is_searched_alone_and_all_at_once_without_mixing_them_up
     runtime: Runtime,
 ) -> None:
     await fill(runtime, *(drafts.draft(kind, "identical words", kind=kind) for kind in KINDS))
-    page = await runtime.engine.search(SearchQuery("identical words"))
+    page = await runtime.pipeline.search(SearchRequest("identical words"))
     assert page.counts == dict.fromkeys(sorted(KINDS), 1)
     for result in page.results:
         assert result.record.source_id == result.record.kind
     assert len({str(result.record.ref) for result in page.results}) == len(KINDS)
     for kind in KINDS:
-        query = SearchQuery("identical words", Filters(kinds=(kind,)))  # type: ignore[arg-type]
-        page = await runtime.engine.search(query)
+        query = SearchRequest("identical words", Filters(kinds=(kind,)))  # type: ignore[arg-type]
+        page = await runtime.pipeline.search(query)
         assert [result.record.kind for result in page.results] == [kind]
         assert page.counts == {kind: 1}
 
@@ -137,7 +149,7 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
     note = drafts.draft("note", "remember: the login form needs a captcha before the launch")
     await fill(runtime, *many, note)
     for mode in MODES:
-        page = await runtime.engine.search(SearchQuery("login form", mode=mode))
+        page = await runtime.pipeline.search(SearchRequest("login form", mode=mode))
         assert page.counts.get("note") == 1, mode
         found = {result.record.kind for result in page.results}
         assert found == {"observation", "note"} or mode == "vector", mode
@@ -163,7 +175,7 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
         lambda c: c.execute("delete from vectors where entry_id / 2 > ?", (embedded,))
     )
     for limit in (10, 20):
-        page = await runtime.engine.search(SearchQuery("falcon", limit=limit))
+        page = await runtime.pipeline.search(SearchRequest("falcon", limit=limit))
         assert page.total == 2003
         assert {r.record.kind for r in page.results} == {"observation", *rare}, limit
 
@@ -171,7 +183,7 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
 async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
     await fill(runtime, *mixed(50))
     for text, mode in itertools.product(("zzqqxx", "qwxzv bnmpl", "!!! ???"), MODES):
-        page = await runtime.engine.search(SearchQuery(text, mode=mode))
+        page = await runtime.pipeline.search(SearchRequest(text, mode=mode))
         assert (page.results, page.total, page.counts) == ((), 0, {}), (text, mode)
 
 
@@ -190,8 +202,8 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
 ) -> None:
     await fill(runtime, *mixed(150))
     passing = await runtime.database.read(records.browse, filters, "relevance", 999, 0)
-    everything = await runtime.engine.search(SearchQuery("shared delta", mode=mode, limit=150))
-    page = await runtime.engine.search(SearchQuery("shared delta", filters, mode, limit=150))
+    everything = await runtime.pipeline.search(SearchRequest("shared delta", mode=mode, limit=150))
+    page = await runtime.pipeline.search(SearchRequest("shared delta", filters, mode, limit=150))
     assert set(numbers(page)) == set(numbers(everything)) & set(passing)
     assert page.total == len(page.results)
 
@@ -199,7 +211,7 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
 async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
     await fill(runtime, *mixed(40))
     filters = Filters(kinds=("note",))
-    page = await runtime.engine.search(SearchQuery(filters=filters, limit=5, offset=2))
+    page = await runtime.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
     whole = await runtime.database.read(records.browse, filters, "date_desc", 99, 0)
     assert numbers(page) == whole[2:7]
     assert (page.total, page.report.realised) == (len(whole), "filter")
@@ -208,14 +220,14 @@ async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
 
 async def test_neither_question_nor_filter_names_the_field(runtime: Runtime) -> None:
     with pytest.raises(MissingField) as raised:
-        await runtime.engine.search(SearchQuery("  "))
+        await runtime.pipeline.search(SearchRequest("  "))
     assert raised.value.field == "query"
 
 
 async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
     text = "Ünïcode 検索 padding. " * 400 + "The needle lies here. " + "More padding. " * 300
     await fill(runtime, drafts.draft("long", text), *mixed(20))
-    page = await runtime.engine.search(SearchQuery("needle padding shared"))
+    page = await runtime.pipeline.search(SearchRequest("needle padding shared"))
     for result in page.results:
         snippet = result.snippet
         assert snippet.text == result.record.text[snippet.start : snippet.end]
@@ -225,7 +237,7 @@ async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
 
 async def test_where_an_index_is_not_wanted_the_scan_is_no_degradation(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
-    page = await runtime.engine.search(SearchQuery("shared alpha"))
+    page = await runtime.pipeline.search(SearchRequest("shared alpha"))
     said = {leg.name: (leg.state, leg.detail) for leg in page.report.legs}
     assert said == {"keyword": ("ok", ""), "vector": ("ok", "exact")}
 
@@ -263,9 +275,11 @@ class Leg:
         return None
 
 
-def with_vector_leg(runtime: Runtime, leg: Leg) -> Engine:
-    keyword = runtime.engine._legs[0]
-    return Engine(runtime.database, (keyword, leg), runtime.corpus, RecordColumns(runtime.database))
+def with_vector_leg(runtime: Runtime, leg: Leg) -> SearchPipeline:
+    keyword = runtime.pipeline._legs[0]
+    return SearchPipeline(
+        runtime.database, (keyword, leg), runtime.corpus, RecordColumns(runtime.database)
+    )
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("no model"), IndexUnavailable("no index")])
@@ -274,12 +288,12 @@ async def test_when_meaning_fails_words_answer_and_the_page_says_so(
 ) -> None:
     await fill(runtime, *mixed(20))
     engine = with_vector_leg(runtime, Leg("vector", error))
-    page = await engine.search(SearchQuery("shared alpha"))
+    page = await engine.search(SearchRequest("shared alpha"))
     assert page.total == 20
     assert (page.report.requested, page.report.realised) == ("hybrid", "keyword")
     assert any(str(error) in notice for notice in page.report.notices)
     with pytest.raises(Unavailable, match=str(error)):
-        await engine.search(SearchQuery("shared", mode="vector"))
+        await engine.search(SearchRequest("shared", mode="vector"))
 
 
 async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
@@ -287,9 +301,9 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
 ) -> None:
     legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
     with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
-        await Engine(
+        await SearchPipeline(
             runtime.database, legs, runtime.corpus, RecordColumns(runtime.database)
-        ).search(SearchQuery("words"))
+        ).search(SearchRequest("words"))
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:
@@ -300,20 +314,20 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
             await runtime.intake.forget([2, 3])
             return Ranking(self.name)
 
-    keyword = runtime.engine._legs[0]
+    keyword = runtime.pipeline._legs[0]
     ranking = await keyword.rank(Question("shared", words.read("shared"), Filters()), 200)
 
     class Stale(Leg):
         async def rank(self, question: Question, depth: int) -> Ranking:
             return ranking
 
-    engine = Engine(
+    engine = SearchPipeline(
         runtime.database,
         (Stale("keyword"), Deleting("vector")),
         runtime.corpus,
         RecordColumns(runtime.database),
     )
-    page = await engine.search(SearchQuery("shared"))
+    page = await engine.search(SearchRequest("shared"))
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}
 
 
@@ -323,11 +337,11 @@ async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtim
         lambda c: c.execute("insert into outbox select id, 'index' from passages limit 5")
     )
     runtime.corpus.changed()
-    page = await runtime.engine.search(SearchQuery("shared alpha"))
+    page = await runtime.pipeline.search(SearchRequest("shared alpha"))
     assert page.report.coverage == 0.75
     assert any("75.0%" in notice for notice in page.report.notices)
     assert page.total == 20
-    page = await runtime.engine.search(SearchQuery("shared", mode="keyword"))
+    page = await runtime.pipeline.search(SearchRequest("shared", mode="keyword"))
     assert page.report.notices == ()
     assert await runtime.intake.take(THERE, Batch()) is not None
 
@@ -338,18 +352,18 @@ async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime:
     commit = drafts.draft("c", text, kind="observation", metadata={"commit": sha.upper()})
     await fill(runtime, commit, *mixed(30))
     for asked in (sha, sha[:7], sha[:12].upper(), f"what did {sha[:8]} do"):
-        page = await runtime.engine.search(SearchQuery(asked, mode="keyword"))
+        page = await runtime.pipeline.search(SearchRequest(asked, mode="keyword"))
         assert [result.record.source_id for result in page.results] == ["c"], asked
         assert sha not in page.results[0].snippet.text.lower()
 
     async def found(asked: str) -> list[str]:
-        page = await runtime.engine.search(SearchQuery(asked, limit=100))
+        page = await runtime.pipeline.search(SearchRequest(asked, limit=100))
         return [result.record.source_id for result in page.results]
 
     wordy = [drafts.draft(f"w{n}", f"commit after commit, and one commit {n}") for n in range(60)]
     await fill(runtime, *wordy)
     for mode in MODES[:2]:
-        page = await runtime.engine.search(SearchQuery(f"commit {sha[:8]}", mode=mode))
+        page = await runtime.pipeline.search(SearchRequest(f"commit {sha[:8]}", mode=mode))
         assert page.results[0].record.source_id == "c", mode
         assert page.total > 50
 
