@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.sources import base
 from mem_search.sources.claude_code import ClaudeCode
-from mem_search.sources.claude_code import source as source_module
 
 Steps = list[tuple[str, str]]
 
@@ -123,7 +123,7 @@ def test_reading_a_file_while_it_grows_gives_what_reading_it_whole_gives(
         follower = Follower(Path(grown))
         at = 0
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(source_module, "_DRAFTS", size)
+            patch.setattr(base, "BATCH_SIZE", size)
             for cut in sorted(int(share * len(data)) for share in cuts):
                 with path.open("ab") as file:
                     file.write(data[at:cut])
@@ -139,7 +139,7 @@ def test_reading_a_file_while_it_grows_gives_what_reading_it_whole_gives(
 def test_a_read_that_was_abandoned_at_the_end_of_a_file_still_tells_what_is_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_module, "_DRAFTS", 1)
+    monkeypatch.setattr(base, "BATCH_SIZE", 1)
     steps = [("ask", "Chart the reefs"), ("hook", "x")]
     (tmp_path / "s1.jsonl").write_bytes(transcript(steps))
     follower = Follower(tmp_path).look(batches=1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, Location
-from mem_search.sources import git as git_source
+from mem_search.sources import base
 from mem_search.sources.git import Git
 from mem_search.sources.git.commits import Commit, draft_of, type_of
 from mem_search.sources.git.history import parse
@@ -164,7 +164,7 @@ def test_a_second_read_gives_only_what_is_new(repo: Repository) -> None:
 def test_reading_can_be_left_after_any_batch(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_source, "BATCH", 1)
+    monkeypatch.setattr(base, "BATCH_SIZE", 1)
     repo.commit("root", "a")
     for branch in ("left", "right"):
         repo.run("checkout", "-b", branch, "main")
@@ -353,7 +353,7 @@ def test_settings_of_the_repository_do_not_change_the_answer(repo: Repository) -
 def test_reading_abandoned_midway_leaves_no_git_behind(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_source, "BATCH", 1)
+    monkeypatch.setattr(base, "BATCH_SIZE", 1)
     repo.commit("one", "a")
     repo.commit("two", "a")
     reading = Git().read(Location("git", str(repo.path)), {})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mem_search.errors import SourceError
 from mem_search.model import KINDS, Batch, Draft, LedgerEntry, Link, Location, Record
 from mem_search.records import by_name
-from mem_search.sources import jsonl
+from mem_search.sources import base
 from mem_search.sources.jsonl import ExchangeRecord, Jsonl, export_line, lines, parse_line
 
 WORDS = st.text(max_size=30)
@@ -242,7 +242,7 @@ def test_a_line_without_an_id_gets_one_from_its_content_and_which_one_it_is(
 def test_reading_goes_on_after_the_batch_that_was_stored(
     tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonl, "BATCH", 3)
+    monkeypatch.setattr(base, "BATCH_SIZE", 3)
     path = write(tmp_path / "in", *({"kind": "note", "text": "same"} for _ in range(8)))
     if packed:
         path.write_bytes(gzip.compress(path.read_bytes()))

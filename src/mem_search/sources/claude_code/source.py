@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from mem_search.contracts import Machine
-from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model import Batch, Location
 from mem_search.projects import identify
+from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.claude_code.tailing import Place, transcripts
 from mem_search.sources.claude_code.transcript import NAME
 from mem_search.sources.claude_code.transcript_reader import Reading
@@ -88,12 +89,7 @@ class Cursor:
         }
 
 
-_DRAFTS = 200
-_BYTES = 32 * 1024 * 1024
-"""Read so much without a batch, and progress would seem to stand still."""
-
-
-class ClaudeCode:
+class ClaudeCode(BaseSource):
     """Transcripts of Claude Code, followed while they grow."""
 
     name = NAME
@@ -105,9 +101,6 @@ class ClaudeCode:
         root = (Path(configured) if configured else machine.home / ".claude") / "projects"
         if root.is_dir():
             yield Location(source=NAME, path=str(root), label="Claude Code transcripts")
-
-    def locate(self, path: str) -> Location:
-        return Location(self.name, path)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """New drafts of every transcript, in path order; progress is in bytes of them all.
@@ -125,22 +118,20 @@ class _Look:
         self._cursor = cursor
         # Asked once per directory and look: until the next one it may be another project.
         self._identify = lru_cache(maxsize=None)(identify)
-        self._drafts: list[Draft] = []
-        self._ledger: list[LedgerEntry] = []
-        self._outdated: list[str] = []
+        self._batch = BatchBuilder()
         self._moved = False
-        self._total = 0
 
     def batches(self) -> Iterator[Batch]:
-        found = self._found
+        found, batch = self._found, self._batch
         statuses = {name: _status(path) for name, path in found.files.items()}
-        self._total = sum(status.st_size for status in statuses.values() if status)
+        batch.total = sum(status.st_size for status in statuses.values() if status)
         for name, reason in found.left.items():
-            self._leave(name, "left", reason)
-        gone, self._outdated = self._cursor.forget_all_but([*found.files, *found.left])
+            if self._cursor.leaves(name, reason):
+                batch.leave(name, reason)
+        gone, no_longer_left = self._cursor.forget_all_but([*found.files, *found.left])
+        batch.outdate(*no_longer_left)
         for name in gone:
-            entry = LedgerEntry(name, "left", "the transcript is gone; its records stay")
-            self._ledger.append(entry)
+            batch.leave(name, "the transcript is gone; its records stay")
         done = 0
         for name, status in statuses.items():
             if status is None:
@@ -148,50 +139,39 @@ class _Look:
             if not self._cursor.place(name).is_current(status):
                 yield from self._file(name, found.files[name], done)
             done += status.st_size
-        if self._moved or self._drafts or self._ledger or self._outdated:
-            yield self._batch(done)
+        if self._moved or batch:
+            yield self._build(done)
 
     def _file(self, name: str, path: Path, before: int) -> Iterator[Batch]:
         cursor = self._cursor
         reading = Reading(name, path, self._identify, cursor.place(name), cursor.state(name))
-        saved = reading.place.offset
         try:
             for drafts in reading.steps():
-                self._drafts += drafts
+                for draft in drafts:
+                    self._batch.take(draft)
                 self._note(name, reading)
-                offset = reading.place.offset
-                if len(self._drafts) >= _DRAFTS or offset - saved >= _BYTES:
+                if self._batch.is_full:
                     cursor.reached(name, reading.place, reading.state)
-                    yield self._batch(before + offset)
-                    saved = offset
+                    yield self._build(before + reading.place.offset)
         except OSError as error:
-            self._leave(name, "failed", f"cannot be read: {error.strerror}")
+            reason = f"cannot be read: {error.strerror}"
+            if self._cursor.leaves(name, reason):
+                self._batch.fail(name, reason)
             return
         cursor.reached(name, reading.place, reading.state)
         self._moved = True
 
     def _note(self, name: str, reading: Reading) -> None:
         """Take over what a step had to say."""
-        self._outdated += [name] if reading.afresh else []
-        self._ledger += reading.ledger
+        if reading.afresh:
+            self._batch.outdate(name)
+        self._batch.note(*reading.ledger)
         reading.afresh, reading.ledger = False, []
 
-    def _leave(self, name: str, outcome: Literal["left", "failed"], reason: str) -> None:
-        if self._cursor.leaves(name, reason):
-            self._ledger.append(LedgerEntry(name, outcome, reason))
-
-    def _batch(self, done: int) -> Batch:
+    def _build(self, done: int) -> Batch:
+        self._moved = False
         # A file may have grown since the total was taken.
-        batch = Batch(
-            drafts=tuple(self._drafts),
-            ledger=tuple(self._ledger),
-            cursor=self._cursor.value,
-            done=min(done, self._total),
-            total=self._total,
-            outdated=tuple(self._outdated),
-        )
-        self._drafts, self._ledger, self._outdated, self._moved = [], [], [], False
-        return batch
+        return self._batch.build(self._cursor.value, min(done, self._batch.total))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import Machine
-from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.claude_mem.changes import NOTHING, Block, dump, fresh, load, remember
 from mem_search.sources.claude_mem.rows import OBSERVER_PROJECT, draft_of, is_observer
 from mem_search.sources.claude_mem.store import DATABASE, Store, located, opened, signature
@@ -33,7 +34,7 @@ _EMPTIED: Final = "has no text any more"
 _WATCHED: Final = "is claude-mem's talk with its own observer now"
 
 
-class ClaudeMem:
+class ClaudeMem(BaseSource):
     """Reads one store per location; ``path`` is ``claude-mem.db`` or its directory.
 
     ``source_id`` is ``observation:12`` for the store in ``~/.claude-mem``. A store anywhere
@@ -54,9 +55,6 @@ class ClaudeMem:
         path = _data_directory(machine) / DATABASE
         if os.access(path, os.F_OK):
             yield Location(self.name, str(path), "claude-mem")
-
-    def locate(self, path: str) -> Location:
-        return Location(self.name, path)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Rows that are new or changed, and the ids of those that are gone.
@@ -79,7 +77,7 @@ class _Reading:
         self.prefix = prefix
         self.known = {table.name: load(cursor.get(table.name)) for table in store.tables}
         self.seen = cursor.get("seen")
-        self.total = sum(store.count(table) for table in store.tables)
+        self.batch = BatchBuilder(total=sum(store.count(table) for table in store.tables))
         self.done = 0
         self.left: dict[tuple[str, str], int] = {}
 
@@ -89,84 +87,58 @@ class _Reading:
         for table in self.store.tables:
             known = self.known[table.name]
             for number in sorted({*self.store.blocks(table), *known}):
-                batch = self._block(table, known, number)
-                if batch is not None:
+                self._block(table, known, number)
+                if self.batch:
                     changed = True
-                    yield batch
+                    yield self._build()
         if changed or (state is not None and state != self.seen):
-            yield self._batch(ledger=self._ledger(), outdated=self._filled(), seen=state)
+            self._sum_up()
+            yield self._build(seen=state)
 
-    def _block(self, table: Table, known: dict[int, Block], number: int) -> Batch | None:
-        """Read one block; None when nothing in it changed."""
+    def _block(self, table: Table, known: dict[int, Block], number: int) -> None:
+        """Read one block; what changed in it is in the next batch."""
         before = known.get(number, NOTHING)
         rows = self.store.rows(table, number)
         self.done += len(rows)
         ours = [row for row in rows if not is_observer(table, row)]
         self._leave(table, OBSERVER_PROJECT, len(rows) - len(ours))
-        drafts: list[Draft] = []
         silent: set[int] = set()
         for row in fresh(before, ours):
             draft = draft_of(table, row, prefix=self.prefix)
             if draft is None:
                 silent.add(row[0])
             else:
-                drafts.append(draft)
+                self.batch.take(draft)
         self._leave(table, "empty", len(silent))
         taken = [row for row in ours if row[0] not in silent]
         gone = sorted(before.ids - {row[0] for row in taken})
-        if not drafts and not gone:
-            return None
-        if taken:
-            known[number] = remember(taken)
-        else:
-            del known[number]
         there = {row[0] for row in rows}
-        ledger = [
-            LedgerEntry(
-                f"{self.prefix}{table.kind}:{row_id}",
-                "deleted",
-                _EMPTIED if row_id in silent else _WATCHED if row_id in there else _GONE,
-            )
-            for row_id in gone
-        ]
-        return self._batch(
-            drafts=tuple(drafts),
-            deletions=tuple(entry.item for entry in ledger),
-            ledger=tuple(ledger),
-        )
+        for row_id in gone:
+            why = _EMPTIED if row_id in silent else _WATCHED if row_id in there else _GONE
+            self.batch.delete(f"{self.prefix}{table.kind}:{row_id}", why)
+        if self.batch and taken:
+            known[number] = remember(taken)
+        elif self.batch:
+            del known[number]
 
     def _leave(self, table: Table, why: str, count: int) -> None:
         key = (table.name, why)
         self.left[key] = self.left.get(key, 0) + count
 
-    def _ledger(self) -> tuple[LedgerEntry, ...]:
+    def _sum_up(self) -> None:
         """One entry per table for what is taken, and one per reason for what is left."""
-        entries = []
         for table in self.store.tables:
             taken = sum(len(block.ids) for block in self.known[table.name].values())
-            entries.append(LedgerEntry(table.name, "taken", records=taken))
+            self.batch.note(LedgerEntry(table.name, "taken", records=taken))
         for (name, why), count in self.left.items():
             if count:
-                reason = f"{count} {_REASONS[why]}"
-                entries.append(LedgerEntry(_item(name, why), "left", reason))
-        return tuple(entries)
+                self.batch.leave(_item(name, why), f"{count} {_REASONS[why]}")
+            else:  # rows were left for this reason once; none is now
+                self.batch.outdate(_item(name, why))
 
-    def _filled(self) -> tuple[str, ...]:
-        """What once was left for a reason that holds for no row any more."""
-        return tuple(_item(name, why) for (name, why), count in self.left.items() if not count)
-
-    def _batch(
-        self,
-        *,
-        drafts: tuple[Draft, ...] = (),
-        deletions: tuple[str, ...] = (),
-        ledger: tuple[LedgerEntry, ...] = (),
-        outdated: tuple[str, ...] = (),
-        seen: list[int] | None = None,
-    ) -> Batch:
+    def _build(self, *, seen: list[int] | None = None) -> Batch:
         cursor: dict[str, Any] = {name: dump(blocks) for name, blocks in self.known.items()}
-        cursor["seen"] = seen
-        return Batch(drafts, deletions, ledger, cursor, self.done, self.total, outdated)
+        return self.batch.build({**cursor, "seen": seen}, self.done)
 
 
 def _item(table: str, why: str) -> str:

@@ -14,19 +14,18 @@ clones: a commit stays with the one it was first read in for as long as that is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
-from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.projects import identify, repository
+from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.git.commits import Commit, draft_of
 from mem_search.sources.git.history import History
 
-BATCH: Final = 200
 
-
-class Git:
+class Git(BaseSource):
     """Reads one repository per location; ``path`` is its main worktree or bare directory.
 
     ``source_id`` is the commit's hash: every clone of a repository gives the same records. The
@@ -64,39 +63,39 @@ class Git:
             tips = []  # rewritten and pruned: read it all again, source ids make that harmless
         if not heads or heads == set(tips):
             return
-        total = history.count(heads, tips)
+        found = BatchBuilder(total=history.count(heads, tips), shared=True)
         project = identify(location.path).name
         span = _span(heads, tips)
-        outdated = (str(cursor["failed"]),) if cursor.get("failed") else ()
 
         # Parents come before children, so what was seen is always "everything below the
         # frontier": exact to resume from after any batch.
         frontier = set(tips)
-        drafts: list[Draft] = []
-        taken = left = done = 0
+        done = left = 0
         try:
-            for branch, commit in _each(history, branches, tips):
-                done += 1
+            for done, (branch, commit) in enumerate(_each(history, branches, tips), 1):
                 frontier.difference_update(commit.parents)
                 frontier.add(commit.sha)
                 draft = draft_of(commit, project=project, branch=branch)
                 if draft is None:
                     left += 1
                     continue
-                taken += 1
-                drafts.append(draft)
-                if len(drafts) == BATCH:
-                    state = {**cursor, "tips": sorted(frontier)}
-                    yield Batch(tuple(drafts), cursor=state, done=done, total=total, shared=True)
-                    drafts = []
+                found.take(draft)
+                if found.is_full:
+                    yield found.build({**cursor, "tips": sorted(frontier)}, done)
         except SourceError as error:
-            torn = (LedgerEntry(span, "failed", error.message, taken),)
-            state = {"tips": sorted(frontier), "failed": span}
-            yield Batch(tuple(drafts), (), torn, state, done, total, outdated, shared=True)
+            _mend(found, cursor)
+            found.note(LedgerEntry(span, "failed", error.message, found.taken))
+            yield found.build({"tips": sorted(frontier), "failed": span}, done)
             raise
-        state = {"tips": sorted(heads)}
-        told = _ledger(span, taken, left)
-        yield Batch(tuple(drafts), (), told, state, done, total, outdated, shared=True)
+        _mend(found, cursor)
+        if found.taken:
+            found.note(LedgerEntry(span, "taken", records=found.taken))
+        if left:
+            found.leave(
+                f"{span} without words",
+                f"{left} merges or empty commits that say nothing of their own",
+            )
+        yield found.build({"tips": sorted(heads)}, done)
 
 
 def _each(
@@ -112,14 +111,10 @@ def _each(
             below.add(head)
 
 
-def _ledger(span: str, taken: int, left: int) -> tuple[LedgerEntry, ...]:
-    entries = []
-    if taken:
-        entries.append(LedgerEntry(span, "taken", records=taken))
-    if left:
-        reason = f"{left} merges or empty commits that say nothing of their own"
-        entries.append(LedgerEntry(f"{span} without words", "left", reason))
-    return tuple(entries)
+def _mend(found: BatchBuilder, cursor: Mapping[str, Any]) -> None:
+    """An earlier failure no longer holds: the history that broke off was read again."""
+    if failed := cursor.get("failed"):
+        found.outdate(str(failed))
 
 
 def _span(heads: Iterable[str], tips: Iterable[str]) -> str:

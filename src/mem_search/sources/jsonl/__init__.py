@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from mem_search import records
-from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
-from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model import Batch, Draft, Location
+from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
 
 __all__ = ["ExchangeRecord", "Jsonl", "export_line", "parse_line"]
 
-BATCH = 200
 
-
-class Jsonl:
+class Jsonl(BaseSource):
     """Reads what ``export_line`` writes. Location: the path of a file, gzipped or not.
 
     The cursor is that of ``lines.LineReader``. Progress is in bytes of the file. Nothing new
@@ -31,14 +29,6 @@ class Jsonl:
     """
 
     name = NAME
-    follows = False
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        """Nothing: a file of records lies wherever somebody put it."""
-        return ()
-
-    def locate(self, path: str) -> Location:
-        return Location(self.name, path)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         path = Path(location.path).expanduser()
@@ -56,47 +46,35 @@ class Jsonl:
 def _batches(
     reader: LineReader, seen: Counter[str], repeated: Mapping[int, int], path: Path
 ) -> Iterator[Batch]:
-    size = path.stat().st_size
-    drafts: dict[int, Draft] = {}
-    left: list[LedgerEntry] = []
+    found = BatchBuilder(total=path.stat().st_size)
     first = reader.number + 1
     start = cursor = reader.cursor()
 
     def batch() -> Batch:
-        done = reader.done()
-        return Batch(
-            drafts=tuple(drafts.values()),
-            ledger=tuple(left),
-            cursor=cursor,
-            done=done,
-            total=max(done, size),
-            # The last line of an earlier reading may have been incomplete, and failed.
-            outdated=("",) if first == 1 else (_item(first),),
-            places=tuple(map(_item, drafts)),
-            item=f"lines {first}-{cursor['line']}",
-        )
+        # The last line of an earlier reading may have been incomplete, and failed.
+        found.outdate("" if first == 1 else _item(first))
+        return found.build(cursor, reader.done(), item=f"lines {first}-{cursor['line']}")
 
     for line in reader:
+        item = _item(reader.number)
         try:
             if line is None:
                 raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
             if later := repeated.get(reader.number):
-                said = f"{_item(later)} says it anew, under the same source_id"
-                left.append(LedgerEntry(_item(reader.number), "left", said))
+                found.leave(item, f"{_item(later)} says it anew, under the same source_id")
             elif line.strip():
-                drafts[reader.number] = _identified(parse_line(line), seen)
+                found.take(_identified(parse_line(line), seen), item)
         except ValueError as error:
-            left.append(LedgerEntry(_item(reader.number), "failed", str(error)))
+            found.fail(item, str(error))
             if line is not None and not line.endswith(b"\n"):
                 break  # still being written, perhaps: the next reading takes it up here
         cursor = reader.cursor()
-        if len(drafts) + len(left) >= BATCH:
+        if found.is_full:
             yield batch()
-            drafts, left, first = {}, [], reader.number + 1
-            start = cursor
+            first, start = reader.number + 1, cursor
     if reader.broken:
-        left.append(LedgerEntry(_item(reader.number + 1), "failed", reader.broken))
-    if left or cursor != start:
+        found.fail(_item(reader.number + 1), reader.broken)
+    if found or cursor != start:
         yield batch()
     if reader.broken:
         stored = f"; the {reader.number} lines before are read" if reader.number else ""

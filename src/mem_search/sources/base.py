@@ -1,0 +1,125 @@
+"""What sources share: defaults for a source, and the builder of its batches.
+
+A source derives from ``BaseSource`` and writes ``read``. In ``read`` it gives everything it sees
+to a ``BatchBuilder``, which knows the rules of the ledger:
+
+* ``taken``: the item gave records; the entry says how many.
+* ``left``: the source saw the item and does not want it; the reason says why.
+* ``failed``: the item should have given a record and could not; the reason says what is wrong.
+* ``deleted``: the location no longer has the item; its record is deleted, too.
+
+The newest entry of an item replaces the older one, and a batch is stored in one transaction with
+its entries and its cursor. ``docs/extending.md`` has a complete source as an example.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mem_search.contracts import Machine
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+
+BATCH_SIZE: Final = 200
+"""Drafts and ledger entries of one batch: few enough that a search never waits long for it."""
+
+BATCH_SECONDS: Final = 5.0
+"""A reading that finds little still reports its progress and stores its cursor this often."""
+
+
+class BaseSource:
+    """A source that finds nothing by itself, is not followed, and takes a path as it is."""
+
+    name: str
+    follows: bool = False
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        return ()
+
+    def locate(self, path: str) -> Location:
+        return Location(self.name, path)
+
+
+class BatchBuilder:
+    """Collects what a source finds and builds the next batch from it.
+
+    ``total`` is the size of the whole reading in the source's own unit (bytes, rows, commits).
+    ``shared`` is that of ``Batch``. ``taken`` counts the drafts of all batches.
+    """
+
+    def __init__(self, *, total: int = 0, shared: bool = False) -> None:
+        self.total = total
+        self.taken = 0
+        self._shared = shared
+        self._started: float | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._drafts: list[Draft] = []
+        self._places: list[str] = []
+        self._deletions: list[str] = []
+        self._ledger: list[LedgerEntry] = []
+        self._outdated: list[str] = []
+
+    def take(self, draft: Draft, item: str = "") -> None:
+        """Store ``draft``. ``item`` is what the ledger calls it, else its source id."""
+        self._drafts.append(draft)
+        self._places.append(item or draft.source_id)
+        self.taken += 1
+
+    def leave(self, item: str, reason: str) -> None:
+        """The source does not want ``item``."""
+        self.note(LedgerEntry(item, "left", reason))
+
+    def fail(self, item: str, reason: str) -> None:
+        """``item`` should have given a record and could not."""
+        self.note(LedgerEntry(item, "failed", reason))
+
+    def delete(self, source_id: str, reason: str) -> None:
+        """Delete the record ``source_id``, which the location no longer has."""
+        self._deletions.append(source_id)
+        self.note(LedgerEntry(source_id, "deleted", reason))
+
+    def note(self, *entries: LedgerEntry) -> None:
+        """Add entries to the ledger."""
+        self._ledger += entries
+
+    def outdate(self, *items: str) -> None:
+        """Remove what the ledger says of ``items`` so far; an empty one is the whole location."""
+        self._outdated += items
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to store."""
+        return bool(self._drafts or self._deletions or self._ledger or self._outdated)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time for a batch: enough was found, or the last one is long ago."""
+        now = time.monotonic()
+        if self._started is None:  # the time in which the last batch was stored does not count
+            self._started = now
+        found = len(self._drafts) + len(self._ledger)
+        return found >= BATCH_SIZE or now - self._started >= BATCH_SECONDS
+
+    def build(self, cursor: Mapping[str, Any], done: int, *, item: str = "") -> Batch:
+        """The batch of everything since the last one; the next reading starts at ``cursor``.
+
+        ``done`` is the progress, in the unit of ``total``. With ``item`` the ledger gets one
+        ``taken`` entry of that name, which counts the records that were really stored.
+        """
+        batch = Batch(
+            drafts=tuple(self._drafts),
+            deletions=tuple(self._deletions),
+            ledger=tuple(self._ledger),
+            cursor=cursor,
+            done=done,
+            total=max(done, self.total),
+            outdated=tuple(self._outdated),
+            places=tuple(self._places),
+            item=item,
+            shared=self._shared,
+        )
+        self._clear()
+        self._started = None
+        return batch
