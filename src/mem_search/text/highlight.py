@@ -60,11 +60,13 @@ class WordMatcher:
         for root in self._stems:
             at = low.find(root, len(before))
             while at >= 0:
-                word = WORD.match(low, at)
-                if word is None:  # a stem of signs is no word
-                    break
-                if not (at and low[at - 1].isalnum()) and stem(word[0]) == root:
-                    yield at + shift, root
+                # Only the start of a word is read on: a long word may hold the stem at each place.
+                if not (at and low[at - 1].isalnum()):
+                    word = WORD.match(low, at)
+                    if word is None:  # a stem of signs is no word
+                        break
+                    if stem(word[0]) == root:
+                        yield at + shift, root
                 at = low.find(root, at + 1)
 
     def stands_in(self, text: str) -> bool:

@@ -41,6 +41,8 @@ _LETTERS_A_TOKEN: Final = np.array(
 _BASIC: Final = 0x10000
 """Letters up to here have their kind in a table; few texts have any beyond."""
 _ELLIPSIS: Final = "…"
+_MOST_LETTERS: Final = 16
+"""Letters that one token can cost at most: those of a long run of spaces."""
 
 
 def count(text: str) -> int:
@@ -97,7 +99,8 @@ def cut(text: str, limit: int) -> str:
 def _fitting(text: str, limit: int) -> int:
     """How many letters of ``text`` cost at most ``limit`` together."""
     left = limit
-    for kind, start, end in _runs(text):
+    # What lies beyond cannot fit: the time depends on the limit, not on the text.
+    for kind, start, end in _runs(text[: _MOST_LETTERS * (limit + 1) + 2]):
         cost = _cost(kind, end - start)
         if cost > left:
             return start + _length(kind, left, end - start)

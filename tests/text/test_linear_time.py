@@ -1,0 +1,203 @@
+"""Every function that reads stored or typed text takes time in proportion to its length.
+
+One quadratic expression froze the worker for hours over a single record, holding the
+interpreter's lock. So each function is run over texts that make backtracking expressions slow, and
+its time must grow with the text. Sizes grow step by step: a quadratic function fails early.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import pkgutil
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+import mem_search.text
+from mem_search.errors import MemSearchError
+from mem_search.ingest import prepare
+from mem_search.model import Draft
+from mem_search.renderers import safe_text
+from mem_search.sources.claude_code import prose
+from mem_search.sources.claude_mem import rows
+from mem_search.text import (
+    dates,
+    highlight,
+    mentions,
+    passages,
+    query,
+    redaction,
+    secret_values,
+    sketch,
+    snippets,
+    spelling,
+    token_count,
+    urls,
+    wordpieces,
+    words,
+)
+
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+SIZES = (1_000, 10_000, 100_000)
+GROWTH = 30.0
+"""Ten times the text takes at most so many times as long; a quadratic function takes 100 times."""
+
+NOTICEABLE = 0.03
+"""Seconds of processor time; what is quicker is not told apart from noise."""
+
+
+def _draft(text: str) -> Draft:
+    return Draft("note", "test", "1", text, title=text[:200])
+
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "dates.find_dates": lambda text: dates.find_dates(text, NOW, UTC),
+    "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
+    "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
+    "mentions.find": mentions.find,
+    "mentions.folded_title": mentions.folded_title,
+    "mentions.normal_path": mentions.normal_path,
+    "passages.cut": passages.cut,
+    "passages.embedded_texts": lambda text: passages.embedded_texts(text[:200], text),
+    "prepare.prepare": lambda text: prepare.prepare(_draft(text)),
+    "prose.without_injected": prose.without_injected,
+    "query.read": lambda text: query.read(text, now=NOW),
+    "redaction.redact": redaction.redact,
+    "rows.without_injected": rows.without_injected,
+    "safe_text.one_line": safe_text.one_line,
+    "secret_values.is_credential": secret_values.is_credential,
+    "secret_values.is_placeholder": secret_values.is_placeholder,
+    "sketch.sketch": lambda text: sketch.sketch("", text),
+    "snippets.snippet": lambda text: snippets.snippet(text, 0, len(text), ["auth", "a"]),
+    "spelling.edits_allowed": spelling.edits_allowed,
+    "token_count.count": token_count.count,
+    "token_count.cut": lambda text: token_count.cut(text, 500),
+    "urls.normal_url": lambda text: urls.normal_url(f"https://{text}"),
+    "urls.without_trailing_marks": urls.without_trailing_marks,
+    "wordpieces.count": wordpieces.count,
+    "wordpieces.spans": wordpieces.spans,
+    "words.hashes_alone": words.hashes_alone,
+    "words.mostly_foreign": words.mostly_foreign,
+    "words.parts": words.parts,
+    "words.read": words.read,
+}
+
+BOUNDED = {
+    "dates.from_iso": "a date in a parameter of at most 4000 characters",
+    "dates.parse_bound": "a date in a parameter of at most 4000 characters",
+    "dates.parse_range": "a date in a parameter of at most 4000 characters",
+    "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
+    "highlight.stem": "one word that was found by a linear scan",
+    "secret_values.is_secret": "run by redact",
+    "spelling.distance": "two words of the vocabulary, of bounded length",
+    "spelling.nearest": "a word of the question, compared with words of bounded length",
+    "spelling.other_beginnings": "its first letters only",
+    "spelling.edits_allowed": "a word",
+    "urls.commit_of": "run by mentions.find",
+    "urls.issue_of": "run by mentions.find",
+    "wordpieces.encode": "texts of passages, of bounded length",
+    "words.near_expression": "one word",
+    "words.unmarked": "one word",
+    "words.is_cjk": "one character or run",
+    "words.is_hash": "one word",
+    "words.is_phrase": "one word",
+    "words.pairs": "one run, read by words.read",
+    "words.runs_of": "run by words.read",
+    "words.unquoted": "run by words.read",
+}
+"""Functions of a text that are not run here, with the reason."""
+
+RUNS = {
+    "one letter": "a",
+    "one digit": "1",
+    "letters and digits": "a1",
+    "underscores": "_a",
+    "ACGT": "ACGT",
+    "base64": "aGVsbG8gd29ybGQ",
+    "full stops": ".",
+    "hyphens": "-",
+    "slashes": "a/",
+    "colons": "a:",
+    "quotes": '"',
+    "backslashes": "\\",
+    "backticks": "`",
+    "opening brackets": "(",
+    "braces": '{"a":',
+    "combining marks": "e\u0301",
+    "ideographs": "漢",
+    "spaces": " ",
+    "lines": "\n",
+    "percent signs": "%41",
+    "addresses": "http://",
+    "mail addresses": "a@",
+    "issues": "#1 ",
+    "private blocks": "<private>",
+    "assigned passwords": "password=",
+    "keys": "-----BEGIN ",
+    "tokens": "eyJ",
+    "fields": "tag:",
+    "words": "word ",
+}
+
+
+def _of_length(run: str, length: int) -> str:
+    return (run * (length // len(run) + 1))[:length]
+
+
+def _nested(length: int) -> str:
+    return "[" * (length // 2) + "]" * (length // 2)
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    **{name: lambda length, run=run: _of_length(run, length) for name, run in RUNS.items()},  # type: ignore[misc]
+    "nested brackets": _nested,
+}
+
+
+def _seconds(function: Callable[[str], object], text: str) -> float:
+    started = time.thread_time()
+    with contextlib.suppress(ValueError, MemSearchError):  # a refusal is an answer: time it too
+        function(text)
+    return time.thread_time() - started
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_its_time_grows_with_the_text(name: str) -> None:
+    function = FUNCTIONS[name]
+    for kind, text_of in TEXTS.items():
+        before = _seconds(function, text_of(SIZES[0]))
+        for size in SIZES[1:]:
+            text = text_of(size)
+            took = _seconds(function, text)
+            if took > max(NOTICEABLE, GROWTH * before):
+                # Once more: another process may have had the processor's caches meanwhile.
+                smaller = text_of(size // 10)
+                before = max(before, _seconds(function, smaller), _seconds(function, smaller))
+                took = min(took, _seconds(function, text))
+            assert took <= max(NOTICEABLE, GROWTH * before), (
+                f"{name} over {size} characters of {kind}: {before:.3f} s became {took:.3f} s"
+            )
+            before = took
+
+
+def test_every_function_of_a_text_is_run_or_explained() -> None:
+    known = {*FUNCTIONS, *BOUNDED}
+    unknown = []
+    for module in pkgutil.iter_modules(mem_search.text.__path__):
+        if module.ispkg or module.name == "date_words":
+            continue  # the query language is run whole; dates reads words by date_words
+        for name, function in vars(
+            importlib.import_module(f"mem_search.text.{module.name}")
+        ).items():
+            if name.startswith("_") or not inspect.isroutine(function):
+                continue
+            if function.__module__ != f"mem_search.text.{module.name}":
+                continue
+            parameters = [*inspect.signature(function).parameters.values()]
+            if parameters and parameters[0].annotation == "str":
+                unknown.append(f"{module.name}.{name}")
+    assert sorted(set(unknown) - known) == []
