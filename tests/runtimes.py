@@ -25,7 +25,7 @@ def small(home: Path, **values: Any) -> Settings:
 
 async def fill(runtime: Runtime, *drafts: Draft) -> IngestCounts:
     """Take the drafts in and wait until they are indexed."""
-    taken = await runtime.intake.take(THERE, Batch(drafts=drafts))
+    taken = await runtime.ingest.writer.take(THERE, Batch(drafts=drafts))
     await settled(runtime)
     return taken
 

@@ -43,7 +43,7 @@ async def main():
         await runtime.index.ready(30)
         print("ready", flush=True)
         for batch in Jsonl().read(location, {}):
-            taken = await runtime.intake.take(location, batch)
+            taken = await runtime.ingest.writer.take(location, batch)
             for draft in batch.drafts:
                 print(draft.source_id)
             print("stored", flush=True)
@@ -98,15 +98,15 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
 async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path) -> None:
     async with open_runtime(small(tmp_path / "home", chroma_url="")) as runtime:
         await runtime.index.ready(30)
-        job = await runtime.jobs.submit("import", {"source": "jsonl", "path": str(file)})
+        job = await runtime.ingest.jobs.submit("import", {"source": "jsonl", "path": str(file)})
         for pause in (0.3, 0.5):
             await asyncio.sleep(pause)
             kill_chroma(runtime)
-            page = await runtime.pipeline.search(SearchRequest("record topic7"))
+            page = await runtime.search.pipeline.search(SearchRequest("record topic7"))
             assert page.total
             await runtime.index.ready(30)
         async with asyncio.timeout(60):
-            while (await runtime.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
+            while (await runtime.ingest.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)
         kill_chroma(runtime)
         await runtime.index.ready(30)
@@ -129,7 +129,9 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
     )
     assert acknowledged <= stored
     if acknowledged:
-        page = await runtime.pipeline.search(SearchRequest(f"number {min(acknowledged)[2:]}"))
+        page = await runtime.search.pipeline.search(
+            SearchRequest(f"number {min(acknowledged)[2:]}")
+        )
         assert page.total
     await runtime.index.ready(30)
     await settled(runtime, 60)

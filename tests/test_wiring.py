@@ -51,11 +51,11 @@ async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(tmp_pat
 async def test_what_waited_when_it_closed_is_done_after_it_opens(tmp_path: Path) -> None:
     settings = small(tmp_path / "home")
     async with open_runtime(settings, background=False) as runtime:
-        await runtime.intake.take(THERE, Batch(drafts=(drafts.draft("a", "hello there"),)))
-        page = await runtime.search_service.search(SearchRequest("hello"), "")
+        await runtime.ingest.writer.take(THERE, Batch(drafts=(drafts.draft("a", "hello there"),)))
+        page = await runtime.search.service.search(SearchRequest("hello"), "")
         assert (page.total, page.report.coverage) == (1, 0)
         assert 0 < page.report.index_age_s < 3600
     async with open_runtime(settings) as runtime:
         await settled(runtime)
-        page = await runtime.search_service.search(SearchRequest("hello", mode="vector"), "")
+        page = await runtime.search.service.search(SearchRequest("hello", mode="vector"), "")
         assert (page.total, page.report.coverage, page.report.index_age_s) == (1, 1, 0)

@@ -61,13 +61,13 @@ async def _added(settings: Settings, asked: list[str]) -> tuple[dict[int, float]
 async def _both(runtime: Runtime, text: str, limit: int, *, first: bool) -> tuple[float, float]:
     """Milliseconds of the engine and of the universal search, for a question known to both."""
     query = UniversalQuery(text, search_type="hybrid", limit=limit)
-    await runtime.pipeline.search(search_query(query))
+    await runtime.search.pipeline.search(search_query(query))
 
     async def engine() -> object:
-        return await runtime.pipeline.search(search_query(query))
+        return await runtime.search.pipeline.search(search_query(query))
 
     async def universal() -> object:
-        return await runtime.universal.search(query, SURFACE)
+        return await runtime.search.universal.search(query, SURFACE)
 
     if first:
         return await _timed(engine), await _timed(universal)

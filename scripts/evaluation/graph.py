@@ -103,7 +103,7 @@ async def load(runtime: Runtime, documents: list[dict[str, Any]], edges: Edges, 
                 "metadata": {"files_modified": (document.get("meta") or {}).get("files") or []},
             }
             lines.write(json.dumps(line, ensure_ascii=False) + "\n")
-    await runtime.reader.read(Location("jsonl", str(file)))
+    await runtime.ingest.reader.read(Location("jsonl", str(file)))
     (stored,) = await runtime.database.read(
         lambda connection: connection.execute(
             "select count(*) from edges where origin = 'given'"
@@ -176,7 +176,7 @@ async def by_text(runtime: Runtime, document: dict[str, Any], name: str) -> dict
     # Words only, in lower case: nothing in a record is meant as query syntax.
     words = re.findall(r"\w+", f"{document.get('title') or ''} {document['text']}".lower())
     question = " ".join(words)[:QUESTION]
-    page = await runtime.pipeline.search(SearchRequest(text=question, limit=TEXT_DEPTH))
+    page = await runtime.search.pipeline.search(SearchRequest(text=question, limit=TEXT_DEPTH))
     return {r.record.source_id: r.score for r in page.results if r.record.source_id != name}
 
 

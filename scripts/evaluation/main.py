@@ -107,7 +107,7 @@ async def main() -> int:
         async with open_runtime(settings) as runtime:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
-            with opened(args.modes, data, runtime.pipeline, embedder, args.extra) as systems:
+            with opened(args.modes, data, runtime.search.pipeline, embedder, args.extra) as systems:
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
     report = as_report(data, scopes, compared)
@@ -132,7 +132,7 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
             line = {key: value for key, value in document.items() if value not in ("", None)}
             file.write(json.dumps(line | {"text": document["text"]}, ensure_ascii=False) + "\n")
     started = time.perf_counter()
-    taken = await runtime.reader.read(Location("jsonl", str(exchange)))
+    taken = await runtime.ingest.reader.read(Location("jsonl", str(exchange)))
     if taken.failed:
         print(f"{taken.failed} documents could not be imported", file=sys.stderr)
     while depth := sum((await runtime.database.read(outbox.depth)).values()):

@@ -131,7 +131,7 @@ async def _trace(home: Path, path: str, tracer: Tracer) -> Calls:
     app = build_app(settings)
     async with TestClient(TestServer(app)) as client:
         runtime = await app[LIFECYCLE].ready()
-        await runtime.reader.read(Location("jsonl", str(file)))
+        await runtime.ingest.reader.read(Location("jsonl", str(file)))
         await _indexed(runtime)
         await _get(client, _WARM_UP)
         with tracer.recording():

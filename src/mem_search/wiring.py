@@ -1,8 +1,8 @@
 """The composition root: Settings → Runtime. The only place that knows every part by name.
 
-Opening is quick: the store is opened and migrated, everything heavy (the model, the vector
-index) gets ready in the background, and a search meanwhile answers with what there is and says
-so. ``Runtime.close`` stops in the reverse order and leaves nothing running.
+Opening is quick: the store is opened and migrated; the model and the vector index get ready in
+the background. A search meanwhile answers with what there is and says so. Every part registers
+how it is closed when it is opened, so an ``AsyncExitStack`` closes in the reverse order.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,189 +60,216 @@ FEW = 25_000
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class EmbeddingModel:
     """The embedding model with the threads it runs in; all stores of a worker share one."""
 
     embedder: Embedder
-    embedding: ThreadPoolExecutor
-    asking: ThreadPoolExecutor
+    passage_thread: ThreadPoolExecutor
+    query_thread: ThreadPoolExecutor
 
-    async def close(self) -> None:
-        for executor in (self.embedding, self.asking):
-            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+
+@dataclass(frozen=True, slots=True)
+class SearchRuntime:
+    """Everything that answers a search."""
+
+    service: SearchService
+    pipeline: SearchPipeline
+    universal: UniversalSearch
+    weighted: WeightedSearch
+    corpus: CorpusNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRuntime:
+    """Everything that brings records into the store and the index."""
+
+    writer: IngestWriter
+    reader: LocationReader
+    indexer: Indexer
+    jobs: JobQueue
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchRuntime:
+    """What remembers searches and repeats them: operations, jobs, saved searches, webhooks."""
+
+    operations: Research
+    replays: Replays
+    search_jobs: SearchJobs
+    saved_searches: SavedSearches
+    deliveries: Deliveries
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Everything a surface needs, ready to use."""
+    """Everything a surface needs for one home, ready to use. ``started_at`` is in ms."""
 
     settings: Settings
     database: Database
-    corpus: CorpusNumbers
-    pipeline: SearchPipeline
-    search_service: SearchService
-    weighted: WeightedSearch
-    universal: UniversalSearch
-    research: Research
-    replays: Replays
-    search_jobs: SearchJobs
-    saved: SavedSearches
-    deliveries: Deliveries
-    intake: IngestWriter
-    reader: LocationReader
-    indexer: Indexer
+    model: EmbeddingModel
     index: Index
-    embedder: Embedder
-    jobs: JobQueue
+    search: SearchRuntime
+    ingest: IngestRuntime
+    research: ResearchRuntime
     started_at: int
-    model: Model
 
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings, *, background: bool = True, shared: Model | None = None
+    settings: Settings, *, background: bool = True, shared: EmbeddingModel | None = None
 ) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
-    ``background=False`` opens the store and the search without indexing, jobs or following.
-    ``shared`` is the model of another runtime, which has to stay open longer: for the home of
-    a user, whose vectors are scanned as long as there are few (ADR 0011).
+    ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
+    model of another runtime, which has to stay open longer: for the home of a user, whose
+    vectors are scanned as long as there are few (ADR 0011).
     Raises StorageError, or InputError naming the setting at fault.
     """
-    database = await Database.open(settings.database)
-    space: Model | None = None
-    tasks: list[asyncio.Task[None]] = []
-    index: Index | None = None
-    jobs: JobQueue | None = None
-    searches: SearchLog | None = None
-    rows: VectorRows | None = None
-    deliveries: Deliveries | None = None
-    reset = asyncio.Event()
-    try:
-        space = shared or await _open_model(settings)
-        embedder, embedding, asking = space.embedder, space.embedding, space.asking
-        model = await database.write(
+    async with AsyncExitStack() as stack:
+        # Threads of the database read these until it is closed, so they close after it.
+        caches = stack.enter_context(ExitStack())
+        database = await Database.open(settings.database)
+        stack.push_async_callback(database.close)
+        model = await stack.enter_async_context(_open_model(settings, shared))
+        embedder = model.embedder
+        space = await database.write(
             vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
         )
+        rows = VectorRows(settings.home, space, embedder.dimensions)
+        caches.callback(rows.close)
+        reset = asyncio.Event()
         few = shared is not None and (await database.read(stats.corpus)).size <= FEW
-        index = open_index(
-            "off" if few else settings.chroma_url,
-            chroma_dir=settings.chroma_dir,
-            logs_dir=settings.logs_dir,
-            fingerprint=embedder.fingerprint,
-            dimensions=embedder.dimensions,
-            token=settings.chroma_token,
-            on_reset=reset.set,
-        )
-        corpus = CorpusNumbers(database)
-        owners, columns = PassageMapCache(database), RecordColumns(database)
-        rows = VectorRows(settings.home, model, embedder.dimensions)
-        indexer = Indexer(database, index, embedder, model, embedding, corpus.changed)
+        index = _open_index(settings, embedder, reset.set, off=few)
+        stack.push_async_callback(index.close)
 
-        def stored() -> None:
-            corpus.changed()
-            indexer.wake()
+        corpus, priority = CorpusNumbers(database), SearchPriority()
+        search = _search_runtime(settings, database, model, index, rows, corpus, priority)
+        stack.push_async_callback(search.service.log.flush)
+        research = _research_runtime(settings, database, model, search)
+        stack.push_async_callback(research.deliveries.close)
+        indexer = Indexer(database, index, embedder, space, model.passage_thread, corpus.changed)
+        ingest = _ingest_runtime(settings, database, indexer, corpus, priority)
+        tasks = await stack.enter_async_context(_background_tasks())
+        stack.push_async_callback(ingest.jobs.close)
 
-        priority = SearchPriority()
-        intake = IngestWriter(database, stored, priority.give)
-        reader = LocationReader(database, intake)
-        jobs = JobQueue(
-            database,
-            (
-                SyncJob(reader),
-                ImportJob(reader, settings.spool_dir),
-                AuditJob(indexer),
-                RebuildJob(indexer),
-            ),
-        )
-        legs: tuple[Retriever, ...] = (
-            KeywordRetriever(database, corpus, owners, columns),
-            VectorRetriever(
-                database,
-                index,
-                embedder,
-                rows,
-                asking,
-                corpus,
-                owners,
-                columns,
-                scans=index.state == "off",
-            ),
-        )
-        pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority)
-        searches = SearchLog(database, on=settings.search_log)
-        search_service = SearchService(pipeline, Suggestions(database), searches)
-        universal = UniversalSearch(search_service, database, by_name, columns)
-        research = Research(database, universal, corpus, embedder.fingerprint)
-        sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
-        deliveries = Deliveries(database, sender)
-        runtime = Runtime(
-            settings=settings,
-            database=database,
-            corpus=corpus,
-            pipeline=pipeline,
-            search_service=search_service,
-            weighted=WeightedSearch(
-                database, legs, GraphExpansion(database), corpus, kind_called, priority
-            ),
-            universal=universal,
-            research=research,
-            replays=Replays(database, research),
-            search_jobs=SearchJobs(database, research, deliveries, most=settings.limit_jobs),
-            saved=SavedSearches(database, universal, deliveries),
-            deliveries=deliveries,
-            intake=intake,
-            reader=reader,
-            indexer=indexer,
-            index=index,
-            embedder=embedder,
-            jobs=jobs,
-            started_at=int(time.time() * 1000),
-            model=space,
-        )
         index.start()
         if background:
-            await jobs.start()
-            background_work = (
-                _run("index", indexer.run()),
-                _run("vectors", rows.fill(database)),
-                _run("audit", _audit_after(reset, indexer)),
-                _run("follow", follow(database, reader, settings.follow)),
-                _run("search log", searches.run()),
-                _run("search jobs", runtime.search_jobs.run()),
-                _run("saved searches", runtime.saved.run()),
-                _run("webhooks", deliveries.run()),
-                *(() if shared else (_run("warm up", _warm_up(embedder, asking)),)),
-            )
-            tasks += [asyncio.create_task(work) for work in background_work]
-        yield runtime
-    finally:
-        if jobs is not None:
-            await jobs.close()
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
-        if deliveries is not None:
-            await deliveries.close()
-        if searches is not None:
-            await searches.flush()
-        if space is not None and shared is None:
-            await space.close()
-        if index is not None:
-            await index.close()
-        await database.close()
-        if rows is not None:
-            rows.close()
+            await ingest.jobs.start()
+            tasks.start("index", indexer.run())
+            tasks.start("vectors", rows.fill(database))
+            tasks.start("audit", _audit_after(reset, indexer))
+            tasks.start("follow", follow(database, ingest.reader, settings.follow))
+            tasks.start("search log", search.service.log.run())
+            tasks.start("search jobs", research.search_jobs.run())
+            tasks.start("saved searches", research.saved_searches.run())
+            tasks.start("webhooks", research.deliveries.run())
+            if not shared:
+                tasks.start("warm up", _warm_up(model))
+        yield Runtime(
+            settings=settings,
+            database=database,
+            model=model,
+            index=index,
+            search=search,
+            ingest=ingest,
+            research=research,
+            started_at=int(time.time() * 1000),
+        )
 
 
-async def _open_model(settings: Settings) -> Model:
-    return Model(
-        embedder=await asyncio.to_thread(_embedder, settings),
-        embedding=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
-        asking=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+def _search_runtime(
+    settings: Settings,
+    database: Database,
+    model: EmbeddingModel,
+    index: Index,
+    rows: VectorRows,
+    corpus: CorpusNumbers,
+    priority: SearchPriority,
+) -> SearchRuntime:
+    owners, columns = PassageMapCache(database), RecordColumns(database)
+    legs: tuple[Retriever, ...] = (
+        KeywordRetriever(database, corpus, owners, columns),
+        VectorRetriever(
+            database,
+            index,
+            model.embedder,
+            rows,
+            model.query_thread,
+            corpus,
+            owners,
+            columns,
+            scans=index.state == "off",
+        ),
     )
+    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority)
+    service = SearchService(
+        pipeline, Suggestions(database), SearchLog(database, on=settings.search_log)
+    )
+    return SearchRuntime(
+        service=service,
+        pipeline=pipeline,
+        universal=UniversalSearch(service, database, by_name, columns),
+        weighted=WeightedSearch(
+            database, legs, GraphExpansion(database), corpus, kind_called, priority
+        ),
+        corpus=corpus,
+    )
+
+
+def _ingest_runtime(
+    settings: Settings,
+    database: Database,
+    indexer: Indexer,
+    corpus: CorpusNumbers,
+    priority: SearchPriority,
+) -> IngestRuntime:
+    def stored() -> None:
+        corpus.changed()
+        indexer.wake()
+
+    writer = IngestWriter(database, stored, priority.give)
+    reader = LocationReader(database, writer)
+    tasks = (
+        SyncJob(reader),
+        ImportJob(reader, settings.spool_dir),
+        AuditJob(indexer),
+        RebuildJob(indexer),
+    )
+    return IngestRuntime(writer, reader, indexer, JobQueue(database, tasks))
+
+
+def _research_runtime(
+    settings: Settings, database: Database, model: EmbeddingModel, search: SearchRuntime
+) -> ResearchRuntime:
+    operations = Research(database, search.universal, search.corpus, model.embedder.fingerprint)
+    sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
+    deliveries = Deliveries(database, sender)
+    return ResearchRuntime(
+        operations=operations,
+        replays=Replays(database, operations),
+        search_jobs=SearchJobs(database, operations, deliveries, most=settings.limit_jobs),
+        saved_searches=SavedSearches(database, search.universal, deliveries),
+        deliveries=deliveries,
+    )
+
+
+@asynccontextmanager
+async def _open_model(
+    settings: Settings, shared: EmbeddingModel | None
+) -> AsyncIterator[EmbeddingModel]:
+    if shared is not None:  # its owner closes it
+        yield shared
+        return
+    model = EmbeddingModel(
+        embedder=await asyncio.to_thread(_embedder, settings),
+        passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
+        query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+    )
+    try:
+        yield model
+    finally:
+        for executor in (model.passage_thread, model.query_thread):
+            await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 
 
 def _embedder(settings: Settings) -> Embedder:
@@ -253,16 +280,50 @@ def _embedder(settings: Settings) -> Embedder:
         return MissingEmbedder(settings.embedder, error.message)
 
 
-async def _run(name: str, work: Coroutine[Any, Any, None]) -> None:
-    """Background work that must not end the worker: its failure is logged and told by stats."""
+def _open_index(
+    settings: Settings, embedder: Embedder, on_reset: Callable[[], None], *, off: bool
+) -> Index:
+    return open_index(
+        "off" if off else settings.chroma_url,
+        chroma_dir=settings.chroma_dir,
+        logs_dir=settings.logs_dir,
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        token=settings.chroma_token,
+        on_reset=on_reset,
+    )
+
+
+class _Tasks:
+    """Background work that must not end the worker: a failure is logged and told by stats."""
+
+    def __init__(self) -> None:
+        self.running: list[asyncio.Task[None]] = []
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self.running.append(asyncio.create_task(self._run(name, work), name=name))
+
+    @staticmethod
+    async def _run(name: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("%s stopped; restart the worker with `mem-search worker restart`", name)
+
+
+@asynccontextmanager
+async def _background_tasks() -> AsyncIterator[_Tasks]:
+    tasks = _Tasks()
     try:
-        await work
-    except Exception:
-        log.exception("%s stopped; restart the worker with `mem-search worker restart`", name)
+        yield tasks
+    finally:
+        for task in tasks.running:
+            task.cancel()
+        await asyncio.gather(*tasks.running, return_exceptions=True)
 
 
 async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
-    """Whenever the index may have lost something, compare it with the store and mend it."""
+    """Whenever the index may have lost something, compare it with the store and repair it."""
     while True:
         await reset.wait()
         reset.clear()
@@ -281,9 +342,10 @@ async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
             log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
 
 
-async def _warm_up(embedder: Embedder, executor: ThreadPoolExecutor) -> None:
+async def _warm_up(model: EmbeddingModel) -> None:
     """Load the model before the first question; a model that cannot load says so when asked."""
+    loop = asyncio.get_running_loop()
     try:
-        await asyncio.get_running_loop().run_in_executor(executor, embedder.embed, ["warm up"])
+        await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])
     except MemSearchError as error:
         log.warning("the embedding model is not ready: %s", error)

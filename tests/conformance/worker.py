@@ -34,7 +34,7 @@ async def serve(home: Path) -> None:
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         runtime = await app[LIFECYCLE].ready()
-        await runtime.reader.read(Location("jsonl", str(HERE / "note.jsonl")))
+        await runtime.ingest.reader.read(Location("jsonl", str(HERE / "note.jsonl")))
         print(runner.addresses[0][1], flush=True)
         await stop.wait()
     finally:

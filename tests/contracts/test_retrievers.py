@@ -34,7 +34,7 @@ async def leg(request: pytest.FixtureRequest, runtime: Runtime) -> Retriever:
         drafts.draft("same 2", "shared words"),
         drafts.draft("long", "shared words " * 900),
     )
-    (leg,) = [leg for leg in runtime.pipeline._legs if leg.name == request.param]
+    (leg,) = [leg for leg in runtime.search.pipeline._legs if leg.name == request.param]
     return leg
 
 

@@ -36,9 +36,9 @@ async def systems(runtime: Runtime, data: dataset.Dataset) -> Mapping[str, Syste
         )
         for each in data.documents
     ]
-    await runtime.intake.take(THERE, Batch(drafts=tuple(drafts)))
+    await runtime.ingest.writer.take(THERE, Batch(drafts=tuple(drafts)))
     await settled(runtime)
-    with opened(NAMES, data, runtime.pipeline, HashingEmbedder()) as systems:
+    with opened(NAMES, data, runtime.search.pipeline, HashingEmbedder()) as systems:
         yield systems
 
 

@@ -45,7 +45,7 @@ async def client(empty: Client, tmp_path: Path) -> Client:
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
     runtime = opening_of(empty).runtime
-    taken = await runtime.reader.read(Location("jsonl", str(file)))
+    taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
     return empty

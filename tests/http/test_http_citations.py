@@ -31,7 +31,7 @@ async def cited(client: Client, tmp_path: Any) -> Client:
     file = tmp_path / "more.jsonl"
     file.write_text(json.dumps(line) + "\n", "utf-8")
     runtime = opening_of(client).runtime
-    await runtime.reader.read(Location("jsonl", str(file)))
+    await runtime.ingest.reader.read(Location("jsonl", str(file)))
     await settled(runtime)  # until then one search may know more vectors than the one before
     return client
 

@@ -35,7 +35,7 @@ async def plan(client: Client, tmp_path: Path) -> str:
     file = tmp_path / "linked.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in LINKED), "utf-8")
     runtime = opening_of(client).runtime
-    await runtime.reader.read(Location("jsonl", str(file)))
+    await runtime.ingest.reader.read(Location("jsonl", str(file)))
     rows = await runtime.database.read(
         lambda connection: connection.execute(
             "select id from records where source_id = 'plan'"

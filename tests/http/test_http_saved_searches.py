@@ -150,7 +150,7 @@ async def test_by_the_clock_it_runs_without_being_told(client: Client) -> None:
     await store(client, new="Something on auth.")
     runtime = opening_of(client).runtime
     await runtime.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
-    runtime.saved.wake()
+    runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
         while not await inbox(client):  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
@@ -168,7 +168,7 @@ async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client:
     await store(client, new="Something on auth.")
     runtime = opening_of(client).runtime
     await runtime.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
-    runtime.saved.wake()
+    runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
         while True:
             saved = await call(client, "GET", f"{SAVED}/auth")

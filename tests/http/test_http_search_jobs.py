@@ -186,7 +186,9 @@ async def test_a_search_that_fails_says_why_and_tells_it(
 ) -> None:
     runtime = opening_of(client).runtime
     await runtime.database.write(scopes.put, Scope("work", "kind:note", 0))
-    later = SearchJobs(runtime.database, runtime.research, runtime.deliveries, most=10)
+    later = SearchJobs(
+        runtime.database, runtime.research.operations, runtime.research.deliveries, most=10
+    )
     asked = Asked(UniversalQuery("auth", scope="work"), datetime.now(UTC))
     job = await later.submit(asked, "http", base="", webhook_url=receiver.url)
     await runtime.database.write(scopes.remove, "work")
@@ -219,7 +221,7 @@ async def test_an_unreachable_webhook_fails_its_notification_and_not_the_result(
     await database.write(
         lambda c: c.execute("update webhook_deliveries set attempts = 7, next_at = 0")
     )
-    opening_of(client).runtime.deliveries.wake()
+    opening_of(client).runtime.research.deliveries.wake()
     told = await notified(client, job, attempts=8)
     assert told["state"] == "failed"
     assert told["error"] == "given up after 8: answered 500"

@@ -216,7 +216,7 @@ async def test_who_asked_is_noted_with_what_was_asked(post: Post, filled: Client
     await post(query="lantern one")
     await post(MCP_SEARCH, query="lantern two")
     database = opening_of(filled).runtime.database
-    await opening_of(filled).runtime.search_service.log.flush()
+    await opening_of(filled).runtime.search.service.log.flush()
     rows = await database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )

@@ -41,7 +41,7 @@ async def users(runtime: Runtime, clock: Clock) -> AsyncIterator[UserRuntimes]:
 
 
 async def total(runtime: Runtime, text: str) -> int:
-    return (await runtime.pipeline.search(SearchRequest(text))).total
+    return (await runtime.search.pipeline.search(SearchRequest(text))).total
 
 
 async def test_a_runtime_is_opened_once_and_keeps_what_it_has(users: UserRuntimes) -> None:
@@ -128,7 +128,7 @@ async def test_what_a_former_worker_left_goes_on(
         async with users.lent(user) as theirs:
             await fill(theirs, draft("s1", "a note about tides"))
             if user == "ada":
-                await theirs.jobs.close()
+                await theirs.ingest.jobs.close()
                 params = {"source": "jsonl", "path": str(file)}
                 await theirs.database.write(jobs.create, "j1", "import", params)
     await users.close()
@@ -141,7 +141,7 @@ async def test_what_a_former_worker_left_goes_on(
         async with asyncio.timeout(20):
             while await theirs.database.read(jobs.unfinished):  # noqa: ASYNC110  it asks the store
                 await asyncio.sleep(0.02)
-        assert (await theirs.jobs.get("j1")).state == "done"
+        assert (await theirs.ingest.jobs.get("j1")).state == "done"
 
 
 async def test_a_home_that_cannot_be_opened_is_said_and_tried_again(
@@ -190,7 +190,7 @@ async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
 ) -> None:
     async with users.lent("ada") as theirs:
         await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
-        page = await theirs.pipeline.search(SearchRequest("tides", mode="vector"))
+        page = await theirs.search.pipeline.search(SearchRequest("tides", mode="vector"))
         (leg,) = page.report.legs
         assert (page.total, leg.state, leg.detail, page.report.coverage) == (4, "ok", "exact", 1.0)
         assert theirs.index.state == "off"
@@ -214,7 +214,7 @@ async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
                 async with asyncio.timeout(20):
                     while len(await theirs.index.entries()) < 4:  # noqa: ASYNC110  it asks Chroma
                         await asyncio.sleep(0.05)
-                page = await theirs.pipeline.search(SearchRequest("tides", mode="vector"))
+                page = await theirs.search.pipeline.search(SearchRequest("tides", mode="vector"))
                 assert page.report.legs[0].state == "ok"
                 assert page.total == 4
             assert await owner.index.entries() == set()

@@ -54,5 +54,5 @@ async def _start(directory: Path) -> TestServer:
     runtime = await app[LIFECYCLE].ready()
     file = directory / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
-    await runtime.reader.read(Location("jsonl", str(file)))
+    await runtime.ingest.reader.read(Location("jsonl", str(file)))
     return server

@@ -255,7 +255,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         await fill(runtime, *made, drafts.draft("long", LONG))
         first = await runtime.database.read(vectors.entries, 1)
         assert await runtime.index.entries() == first
-        page = await runtime.pipeline.search(SearchRequest("text number"))
+        page = await runtime.search.pipeline.search(SearchRequest("text number"))
         assert {leg.state for leg in page.report.legs} == {"ok"}
 
         # an audit mends both ways
@@ -263,13 +263,13 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         extra[0, 0] = 1
         await runtime.index.upsert([VectorEntry(99_999, 1, "note", "", 1)], extra)
         await runtime.index.delete(sorted(first)[:5])
-        found = await runtime.indexer.audit()
+        found = await runtime.ingest.indexer.audit()
         assert (found.missing, found.extra) == (5, 1)
         await settled(runtime)
         assert await runtime.index.entries() == first
 
         # a rebuild carries what is stored
-        assert await runtime.indexer.rebuild() == len({entry >> 1 for entry in first})
+        assert await runtime.ingest.indexer.rebuild() == len({entry >> 1 for entry in first})
         await settled(runtime)
         assert await runtime.index.entries() == first
 
@@ -281,7 +281,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
             assert isinstance(runtime.index, ChromaIndex)
             assert await runtime.database.read(vectors.entries, 2) == first
             assert await runtime.index.entries() == first
-            await runtime.intake.take(THERE, Batch(deletions=("3", "4")))
+            await runtime.ingest.writer.take(THERE, Batch(deletions=("3", "4")))
             await fill(runtime, drafts.draft("new", "only in the second space at first"))
 
     async with open_runtime(replace(settings)) as runtime:

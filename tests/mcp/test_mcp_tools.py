@@ -249,7 +249,7 @@ async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: 
 
 async def test_who_searches_is_in_the_log(asker: Asker) -> None:
     await ask(asker, "search", query="token")
-    await asker.runtime.search_service.log.flush()
+    await asker.runtime.search.service.log.flush()
     rows = await asker.runtime.database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )

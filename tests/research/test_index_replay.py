@@ -22,10 +22,12 @@ async def test_a_step_is_identical_when_the_index_is_away(tmp_path: Path) -> Non
         await settled(runtime)
         for search_type in TYPES:
             query = UniversalQuery("login form", mode="deep_research", search_type=search_type)
-            page = await runtime.research.search(query, "http", asked_at=datetime.now(UTC))
+            page = await runtime.research.operations.search(
+                query, "http", asked_at=datetime.now(UTC)
+            )
             steps.append(page.beside["operations"][0]["id"])
     async with open_runtime(small(tmp_path, chroma_url="off")) as runtime:
         for step in steps:
-            replay = await runtime.replays.replay(await runtime.replays.get(step))
+            replay = await runtime.research.replays.replay(await runtime.research.replays.get(step))
             assert replay.is_same_index
             assert replay.is_identical, replay.drift

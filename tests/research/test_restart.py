@@ -38,7 +38,7 @@ async def main():
         for n in range(int(sys.argv[4])):
             query = UniversalQuery("auth", mode="deep_research", session_id=f"s{n}")
             asked = Asked(query, datetime.now(UTC))
-            job = await runtime.search_jobs.submit(
+            job = await runtime.research.search_jobs.submit(
                 asked, "http", base="http://x", webhook_url=sys.argv[2])
             print(job, flush=True)
         await asyncio.sleep(float(sys.argv[5]))
@@ -86,7 +86,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
 async def delivered(runtime: Runtime, job: str) -> Told:
     async with asyncio.timeout(30):
         while True:
-            told = await runtime.search_jobs.get(job)
+            told = await runtime.research.search_jobs.get(job)
             if told.delivery is not None and told.delivery.state == "delivered":
                 return told
             await asyncio.sleep(0.02)

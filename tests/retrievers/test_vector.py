@@ -40,7 +40,7 @@ async def rank(
     *,
     exact: bool = False,
 ) -> Ranking:
-    leg = runtime.pipeline._legs[1]
+    leg = runtime.search.pipeline._legs[1]
     return await leg.rank(Question("login form", words.read("login form"), filters, exact), depth)
 
 
@@ -73,12 +73,12 @@ async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
     wait = "insert into outbox values(?, 'index')"
     await full.index.delete([2 * passage, 2 * passage + 1])
     await full.database.write(lambda c: c.execute(wait, (passage,)))
-    full.corpus.changed()
+    full.search.corpus.changed()
     ranking = await rank(full, 50)
     assert ranking.state == "ok"
     assert passage in {candidate.passage for candidate in ranking.candidates}
     await full.database.write(lambda c: c.execute("delete from outbox"))
-    full.corpus.changed()
+    full.search.corpus.changed()
 
 
 async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
@@ -86,7 +86,7 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
 ) -> None:
     monkeypatch.setattr(vector, "MOST_UNINDEXED", 0)
     await full.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
-    full.corpus.changed()
+    full.search.corpus.changed()
     monkeypatch.setattr(vector, "FEW", 10)
     for filters in (Filters(), Filters(project="p")):
         ranking = await rank(full, 50, filters)
@@ -95,13 +95,13 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
             "the index is away or filling: exact scan",
         )
     await full.database.write(lambda c: c.execute("delete from outbox"))
-    full.corpus.changed()
+    full.search.corpus.changed()
     assert (await rank(full, 50)).state == "ok"
 
 
 async def test_pages_over_a_real_index_fit_together(full: Runtime) -> None:
     for mode in ("hybrid", "vector"):
-        found = await pages(full.pipeline, SearchRequest("login form", mode=mode, limit=100))
+        found = await pages(full.search.pipeline, SearchRequest("login form", mode=mode, limit=100))
         together = [result.record.number for page in found for result in page.results]
         assert len(set(together)) == len(together) == found[0].total
         assert {page.total for page in found} == {found[0].total}

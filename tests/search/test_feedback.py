@@ -23,7 +23,7 @@ OTHERS = "kappa lambda sigma omega rho tau phi chi psi upsilon".split()
 
 async def gains(runtime: Runtime, mode: Mode = "hybrid") -> dict[str, float]:
     """source_id → what feedback added."""
-    page = await runtime.pipeline.search(SearchRequest("login", mode=mode))
+    page = await runtime.search.pipeline.search(SearchRequest("login", mode=mode))
     return {r.record.source_id: r.scores.get("feedback", 0.0) for r in page.results}
 
 
@@ -47,7 +47,7 @@ async def test_what_is_like_the_best_answers_gains_more_than_what_is_not(filled:
 
 
 async def test_it_is_part_of_the_score(filled: Runtime) -> None:
-    page = await filled.pipeline.search(SearchRequest("login", explain=True))
+    page = await filled.search.pipeline.search(SearchRequest("login", explain=True))
     for result in page.results:
         said = result.scores
         parts = [said.get(name, 0.0) for name in ("fused", "feedback", "session", "neighbours")]
@@ -66,7 +66,7 @@ async def test_only_answers_that_both_legs_have_among_their_best_are_followed(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch, agreed: int
 ) -> None:
     monkeypatch.setattr(feedback, "AGREED", agreed)
-    page = await filled.pipeline.search(SearchRequest("login cookie", explain=True))
+    page = await filled.search.pipeline.search(SearchRequest("login cookie", explain=True))
     so_far = sorted(page.results, key=lambda r: r.scores.get("feedback", 0.0) - r.score)
     ranks = [r.scores.get(f"{leg}.rank", 0) for r in so_far[:2] for leg in ("keyword", "vector")]
     assert any("feedback" in r.scores for r in page.results) == all(0 < n <= agreed for n in ranks)
@@ -85,7 +85,7 @@ async def test_it_can_be_left_out(filled: Runtime, monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_question_is_moved_only_to_what_has_a_vector(filled: Runtime) -> None:
-    _, leg = filled.pipeline._legs
+    _, leg = filled.search.pipeline._legs
     question = Question("login", words.read("login"), Filters())
     passages = np.array([1, 2, 3, 4])
 

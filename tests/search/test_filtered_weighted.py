@@ -87,20 +87,22 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
         names, left = await passing(filled, query)
         async with open_runtime(small(tmp_path / f"{place}")) as other:
             await fill(other, *(each for each in made(90) if each.source_id in names))
-            alone = await other.weighted.search(replace(query, text=left, filters=Filters()))
-        assert ranked(await filled.weighted.search(query)) == pytest.approx(ranked(alone)), text
+            alone = await other.search.weighted.search(replace(query, text=left, filters=Filters()))
+        assert ranked(await filled.search.weighted.search(query)) == pytest.approx(ranked(alone)), (
+            text
+        )
 
 
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
-    legs = tuple(Restricted(leg, filled.database) for leg in filled.pipeline._legs)
+    legs = tuple(Restricted(leg, filled.database) for leg in filled.search.pipeline._legs)
     restricted = WeightedSearch(
-        filled.database, legs, GraphExpansion(filled.database), filled.corpus
+        filled.database, legs, GraphExpansion(filled.database), filled.search.corpus
     )
     for text in TEXTS:
         query = WeightedQuery(
             text, Filters(), {"keyword": 0.4, "vector": 0.4, "graph": 0.2}, limit=100, walk=Walk()
         )
-        page, after = await filled.weighted.search(query), await restricted.search(query)
+        page, after = await filled.search.weighted.search(query), await restricted.search(query)
         # Two of one similarity may change places: the last digits of a sum depend on its order.
         assert ranked(page) == pytest.approx(ranked(after), abs=0.01), text
         assert page.found, text

@@ -64,7 +64,7 @@ async def test_pages_put_together_are_the_whole_without_a_record_twice(
 ) -> None:
     await fill(runtime, *mixed(330))
     query = SearchRequest("shared alpha gamma", mode=mode, limit=limit)
-    found = await pages(runtime.pipeline, query)
+    found = await pages(runtime.search.pipeline, query)
     together = [number for page in found for number in numbers(page)]
     assert len(set(together)) == len(together)
     assert {page.total for page in found} == {len(together)}
@@ -81,7 +81,7 @@ async def test_pages_fit_together_beyond_the_rows_that_are_scored(runtime: Runti
         for n in range(1300)
     ]
     await fill(runtime, *turns)
-    found = await pages(runtime.pipeline, SearchRequest("deploy", limit=100))
+    found = await pages(runtime.search.pipeline, SearchRequest("deploy", limit=100))
     together = [number for page in found for number in numbers(page)]
     assert len(set(together)) == len(together) == 1300
     assert {page.total for page in found} == {1300}
@@ -93,7 +93,7 @@ async def test_long_records_do_not_hide_others(runtime: Runtime) -> None:
     await fill(runtime, *(drafts.draft(f"l{n}", f"{long} {n}") for n in range(110)))
     for mode in MODES:
         found = await pages(
-            runtime.pipeline, SearchRequest("migration database", mode=mode, limit=50)
+            runtime.search.pipeline, SearchRequest("migration database", mode=mode, limit=50)
         )
         assert len({n for page in found for n in numbers(page)}) == found[0].total == 110
 
@@ -107,7 +107,7 @@ async def test_relevance_decides_the_page_and_the_order_only_sorts_it(
         by: dict[Order, SearchPage] = {}
         for order in get_args(Order):
             query = SearchRequest("shared beta", mode=mode, order=order, limit=10, offset=offset)
-            by[order] = await runtime.pipeline.search(query)
+            by[order] = await runtime.search.pipeline.search(query)
         assert set(numbers(by["relevance"])) == set(numbers(by["date_desc"]))
         dates = [(r.record.created_at, r.record.number) for r in by["date_desc"].results]
         assert dates == sorted(dates, reverse=True)
@@ -120,7 +120,7 @@ async def test_equal_records_come_by_number(runtime: Runtime) -> None:
     await fill(runtime, *(drafts.draft(f"n{n}", "the very same words") for n in range(30)))
     for mode in MODES:
         query = SearchRequest("same words", mode=mode, limit=30, fold=False)
-        page = await runtime.pipeline.search(query)
+        page = await runtime.search.pipeline.search(query)
         assert numbers(page) == sorted(numbers(page))
         assert len(page.results) == 30
 
@@ -129,14 +129,14 @@ async def test_one_kind_is_searched_alone_and_all_at_once_without_mixing_them_up
     runtime: Runtime,
 ) -> None:
     await fill(runtime, *(drafts.draft(kind, "identical words", kind=kind) for kind in KINDS))
-    page = await runtime.pipeline.search(SearchRequest("identical words"))
+    page = await runtime.search.pipeline.search(SearchRequest("identical words"))
     assert page.counts == dict.fromkeys(sorted(KINDS), 1)
     for result in page.results:
         assert result.record.source_id == result.record.kind
     assert len({str(result.record.ref) for result in page.results}) == len(KINDS)
     for kind in KINDS:
         query = SearchRequest("identical words", Filters(kinds=(kind,)))  # type: ignore[arg-type]
-        page = await runtime.pipeline.search(query)
+        page = await runtime.search.pipeline.search(query)
         assert [result.record.kind for result in page.results] == [kind]
         assert page.counts == {kind: 1}
 
@@ -149,7 +149,7 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
     note = drafts.draft("note", "remember: the login form needs a captcha before the launch")
     await fill(runtime, *many, note)
     for mode in MODES:
-        page = await runtime.pipeline.search(SearchRequest("login form", mode=mode))
+        page = await runtime.search.pipeline.search(SearchRequest("login form", mode=mode))
         assert page.counts.get("note") == 1, mode
         found = {result.record.kind for result in page.results}
         assert found == {"observation", "note"} or mode == "vector", mode
@@ -175,7 +175,7 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
         lambda c: c.execute("delete from vectors where entry_id / 2 > ?", (embedded,))
     )
     for limit in (10, 20):
-        page = await runtime.pipeline.search(SearchRequest("falcon", limit=limit))
+        page = await runtime.search.pipeline.search(SearchRequest("falcon", limit=limit))
         assert page.total == 2003
         assert {r.record.kind for r in page.results} == {"observation", *rare}, limit
 
@@ -183,7 +183,7 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
 async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
     await fill(runtime, *mixed(50))
     for text, mode in itertools.product(("zzqqxx", "qwxzv bnmpl", "!!! ???"), MODES):
-        page = await runtime.pipeline.search(SearchRequest(text, mode=mode))
+        page = await runtime.search.pipeline.search(SearchRequest(text, mode=mode))
         assert (page.results, page.total, page.counts) == ((), 0, {}), (text, mode)
 
 
@@ -202,8 +202,12 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
 ) -> None:
     await fill(runtime, *mixed(150))
     passing = await runtime.database.read(records.browse, filters, "relevance", 999, 0)
-    everything = await runtime.pipeline.search(SearchRequest("shared delta", mode=mode, limit=150))
-    page = await runtime.pipeline.search(SearchRequest("shared delta", filters, mode, limit=150))
+    everything = await runtime.search.pipeline.search(
+        SearchRequest("shared delta", mode=mode, limit=150)
+    )
+    page = await runtime.search.pipeline.search(
+        SearchRequest("shared delta", filters, mode, limit=150)
+    )
     assert set(numbers(page)) == set(numbers(everything)) & set(passing)
     assert page.total == len(page.results)
 
@@ -211,7 +215,7 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
 async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
     await fill(runtime, *mixed(40))
     filters = Filters(kinds=("note",))
-    page = await runtime.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
+    page = await runtime.search.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
     whole = await runtime.database.read(records.browse, filters, "date_desc", 99, 0)
     assert numbers(page) == whole[2:7]
     assert (page.total, page.report.realised) == (len(whole), "filter")
@@ -220,14 +224,14 @@ async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
 
 async def test_neither_question_nor_filter_names_the_field(runtime: Runtime) -> None:
     with pytest.raises(MissingField) as raised:
-        await runtime.pipeline.search(SearchRequest("  "))
+        await runtime.search.pipeline.search(SearchRequest("  "))
     assert raised.value.field == "query"
 
 
 async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
     text = "Ünïcode 検索 padding. " * 400 + "The needle lies here. " + "More padding. " * 300
     await fill(runtime, drafts.draft("long", text), *mixed(20))
-    page = await runtime.pipeline.search(SearchRequest("needle padding shared"))
+    page = await runtime.search.pipeline.search(SearchRequest("needle padding shared"))
     for result in page.results:
         snippet = result.snippet
         assert snippet.text == result.record.text[snippet.start : snippet.end]
@@ -237,7 +241,7 @@ async def test_every_snippet_is_a_span_of_its_record(runtime: Runtime) -> None:
 
 async def test_where_an_index_is_not_wanted_the_scan_is_no_degradation(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
-    page = await runtime.pipeline.search(SearchRequest("shared alpha"))
+    page = await runtime.search.pipeline.search(SearchRequest("shared alpha"))
     said = {leg.name: (leg.state, leg.detail) for leg in page.report.legs}
     assert said == {"keyword": ("ok", ""), "vector": ("ok", "exact")}
 
@@ -276,9 +280,9 @@ class Leg:
 
 
 def with_vector_leg(runtime: Runtime, leg: Leg) -> SearchPipeline:
-    keyword = runtime.pipeline._legs[0]
+    keyword = runtime.search.pipeline._legs[0]
     return SearchPipeline(
-        runtime.database, (keyword, leg), runtime.corpus, RecordColumns(runtime.database)
+        runtime.database, (keyword, leg), runtime.search.corpus, RecordColumns(runtime.database)
     )
 
 
@@ -302,7 +306,7 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
     legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
     with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
         await SearchPipeline(
-            runtime.database, legs, runtime.corpus, RecordColumns(runtime.database)
+            runtime.database, legs, runtime.search.corpus, RecordColumns(runtime.database)
         ).search(SearchRequest("words"))
 
 
@@ -311,10 +315,10 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
 
     class Deleting(Leg):
         async def rank(self, question: Question, depth: int) -> Ranking:
-            await runtime.intake.forget([2, 3])
+            await runtime.ingest.writer.forget([2, 3])
             return Ranking(self.name)
 
-    keyword = runtime.pipeline._legs[0]
+    keyword = runtime.search.pipeline._legs[0]
     ranking = await keyword.rank(Question("shared", words.read("shared"), Filters()), 200)
 
     class Stale(Leg):
@@ -324,7 +328,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
     engine = SearchPipeline(
         runtime.database,
         (Stale("keyword"), Deleting("vector")),
-        runtime.corpus,
+        runtime.search.corpus,
         RecordColumns(runtime.database),
     )
     page = await engine.search(SearchRequest("shared"))
@@ -336,14 +340,14 @@ async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtim
     await runtime.database.write(
         lambda c: c.execute("insert into outbox select id, 'index' from passages limit 5")
     )
-    runtime.corpus.changed()
-    page = await runtime.pipeline.search(SearchRequest("shared alpha"))
+    runtime.search.corpus.changed()
+    page = await runtime.search.pipeline.search(SearchRequest("shared alpha"))
     assert page.report.coverage == 0.75
     assert any("75.0%" in notice for notice in page.report.notices)
     assert page.total == 20
-    page = await runtime.pipeline.search(SearchRequest("shared", mode="keyword"))
+    page = await runtime.search.pipeline.search(SearchRequest("shared", mode="keyword"))
     assert page.report.notices == ()
-    assert await runtime.intake.take(THERE, Batch()) is not None
+    assert await runtime.ingest.writer.take(THERE, Batch()) is not None
 
 
 async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime: Runtime) -> None:
@@ -352,18 +356,18 @@ async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime:
     commit = drafts.draft("c", text, kind="observation", metadata={"commit": sha.upper()})
     await fill(runtime, commit, *mixed(30))
     for asked in (sha, sha[:7], sha[:12].upper(), f"what did {sha[:8]} do"):
-        page = await runtime.pipeline.search(SearchRequest(asked, mode="keyword"))
+        page = await runtime.search.pipeline.search(SearchRequest(asked, mode="keyword"))
         assert [result.record.source_id for result in page.results] == ["c"], asked
         assert sha not in page.results[0].snippet.text.lower()
 
     async def found(asked: str) -> list[str]:
-        page = await runtime.pipeline.search(SearchRequest(asked, limit=100))
+        page = await runtime.search.pipeline.search(SearchRequest(asked, limit=100))
         return [result.record.source_id for result in page.results]
 
     wordy = [drafts.draft(f"w{n}", f"commit after commit, and one commit {n}") for n in range(60)]
     await fill(runtime, *wordy)
     for mode in MODES[:2]:
-        page = await runtime.pipeline.search(SearchRequest(f"commit {sha[:8]}", mode=mode))
+        page = await runtime.search.pipeline.search(SearchRequest(f"commit {sha[:8]}", mode=mode))
         assert page.results[0].record.source_id == "c", mode
         assert page.total > 50
 

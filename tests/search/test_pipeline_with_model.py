@@ -72,7 +72,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
     "text", ["zzqqxx", "qwxzv bnmpl", "asdf jkl qwer", "xyzzy", "ŋŋŋ ßßß", "!!! ???"]
 )
 async def test_nonsense_finds_nothing(full: Runtime, text: str) -> None:
-    page = await full.pipeline.search(SearchRequest(text))
+    page = await full.search.pipeline.search(SearchRequest(text))
     assert [result.record.source_id for result in page.results] == []
     assert page.total == 0
 
@@ -90,5 +90,5 @@ async def test_nonsense_finds_nothing(full: Runtime, text: str) -> None:
 async def test_a_question_in_other_words_finds_what_it_means(
     full: Runtime, question: str, expected: str
 ) -> None:
-    page = await full.pipeline.search(SearchRequest(question, limit=5))
+    page = await full.search.pipeline.search(SearchRequest(question, limit=5))
     assert expected in [result.record.source_id for result in page.results]

@@ -125,13 +125,13 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
     runtime: Runtime, mode: Mode
 ) -> None:
     await fill(runtime, *mixed(120))
-    legs = tuple(Restricted(leg, runtime.database) for leg in runtime.pipeline._legs)
+    legs = tuple(Restricted(leg, runtime.database) for leg in runtime.search.pipeline._legs)
     restricted = SearchPipeline(
-        runtime.database, legs, runtime.corpus, RecordColumns(runtime.database)
+        runtime.database, legs, runtime.search.corpus, RecordColumns(runtime.database)
     )
     for text in QUERIES:
         query = SearchRequest(text, mode=mode, limit=100, asked_at=NOW)
-        page = await runtime.pipeline.search(query)
+        page = await runtime.search.pipeline.search(query)
         after = await restricted.search(query)
         assert ranked(page) == pytest.approx(ranked(after)), text
         assert page.total == after.total
@@ -143,7 +143,9 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
 @pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
 async def test_every_result_is_what_the_query_demands(runtime: Runtime, mode: Mode) -> None:
     await fill(runtime, *mixed(60))
-    page = await runtime.pipeline.search(SearchRequest("gamma AND NOT beta", mode=mode, limit=100))
+    page = await runtime.search.pipeline.search(
+        SearchRequest("gamma AND NOT beta", mode=mode, limit=100)
+    )
     assert page.results
     for result in page.results:
         words = f"{result.record.title} {result.record.text}".split()
@@ -175,7 +177,7 @@ async def test_what_passes_by_the_other_side_of_an_or_is_found_without_the_words
     expected = await passing(runtime.database, read(text, now=NOW).demand)
     assert len(expected) > 4
     pages = [
-        await runtime.pipeline.search(
+        await runtime.search.pipeline.search(
             SearchRequest(text, mode=mode, limit=3, offset=offset, fold=False)
         )
         for offset in range(0, len(expected) + 1, 3)
@@ -187,13 +189,15 @@ async def test_what_passes_by_the_other_side_of_an_or_is_found_without_the_words
 
 async def test_a_word_beside_an_or_still_has_its_say(runtime: Runtime) -> None:
     await fill(runtime, draft("a", "login", tags=("sea",)), draft("b", "else", tags=("sea",)))
-    page = await runtime.pipeline.search(SearchRequest("login (tag:sea OR canary)", mode="keyword"))
+    page = await runtime.search.pipeline.search(
+        SearchRequest("login (tag:sea OR canary)", mode="keyword")
+    )
     assert [result.record.source_id for result in page.results] == ["a"]
 
 
 async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
     await fill(runtime, *mixed(60))
-    page = await runtime.pipeline.search(SearchRequest("kind:note -alpha", limit=100))
+    page = await runtime.search.pipeline.search(SearchRequest("kind:note -alpha", limit=100))
     expected = await passing(runtime.database, read("kind:note -alpha", now=NOW).demand)
     assert {result.record.number for result in page.results} == expected
     assert page.total == len(expected)
@@ -203,7 +207,7 @@ async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
 
 async def test_a_misspelling_says_what_it_was_taken_for(runtime: Runtime) -> None:
     await fill(runtime, draft("a", "the authentication of users"), draft("b", "nothing"))
-    page = await runtime.pipeline.search(SearchRequest("+authentcation~"))
+    page = await runtime.search.pipeline.search(SearchRequest("+authentcation~"))
     assert [result.record.source_id for result in page.results] == ["a"]
     assert page.report.analyzed.near == (("authentcation~", ("authentication",)),)
 
@@ -214,13 +218,15 @@ async def test_a_quoted_phrase_that_stands_nowhere_becomes_its_words_and_says_so
     await fill(runtime, draft("a", "a book about the possible", project="web"))
     await fill(runtime, draft("b", "nothing is impossible", project="api"))
     query = SearchRequest('book "nothing is impossible"', Filters(project="web"), mode="keyword")
-    page = await runtime.pipeline.search(query)
+    page = await runtime.search.pipeline.search(query)
     assert [result.record.source_id for result in page.results] == ["a"]
     assert "nothing is impossible" in page.report.analyzed.warnings[0]
     assert "within the filters" in page.report.analyzed.warnings[0]
-    alone = await runtime.pipeline.search(SearchRequest('"book impossible"', mode="keyword"))
+    alone = await runtime.search.pipeline.search(SearchRequest('"book impossible"', mode="keyword"))
     assert {result.record.source_id for result in alone.results} == {"a", "b"}
-    strict = await runtime.pipeline.search(replace(query, text='book AND "nothing is impossible"'))
+    strict = await runtime.search.pipeline.search(
+        replace(query, text='book AND "nothing is impossible"')
+    )
     assert not strict.results
 
 
@@ -229,5 +235,5 @@ async def test_a_quoted_phrase_that_stands_nowhere_becomes_its_words_and_says_so
 )
 async def test_bad_syntax_answers(runtime: Runtime, text: str) -> None:
     await fill(runtime, draft("a", "say alpha"))
-    page = await runtime.pipeline.search(SearchRequest(text))
+    page = await runtime.search.pipeline.search(SearchRequest(text))
     assert len(page.results) == ("alpha" in text)

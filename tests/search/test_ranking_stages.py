@@ -37,7 +37,7 @@ async def test_what_supersedes_stands_above_what_it_supersedes_and_both_say_so(
     runtime: Runtime, mode: Mode
 ) -> None:
     await versions(runtime)
-    page = await runtime.pipeline.search(SearchRequest("deploy plan", mode=mode))
+    page = await runtime.search.pipeline.search(SearchRequest("deploy plan", mode=mode))
     found = sources(page)
     assert [source for source in found if source.startswith("v")] == ["v3", "v2", "v1"]
     by = {result.record.source_id: result for result in page.results}
@@ -51,7 +51,9 @@ async def test_what_supersedes_stands_above_what_it_supersedes_and_both_say_so(
 
 async def test_what_a_record_gained_by_supersession_is_among_its_scores(runtime: Runtime) -> None:
     await versions(runtime)
-    page = await runtime.pipeline.search(SearchRequest("deploy plan", mode="keyword", explain=True))
+    page = await runtime.search.pipeline.search(
+        SearchRequest("deploy plan", mode="keyword", explain=True)
+    )
     best = page.results[0]
     assert best.record.source_id == "v3"
     said = best.scores
@@ -65,7 +67,7 @@ async def test_a_successor_that_does_not_match_is_named_and_not_counted(runtime:
         draft("old", "install with the setup script"),
         draft("new", "qqq www eee", links=(Link("old", "supersedes"),)),
     )
-    page = await runtime.pipeline.search(SearchRequest("setup script"))
+    page = await runtime.search.pipeline.search(SearchRequest("setup script"))
     assert (sources(page), page.total) == (["old"], 1)
     assert page.results[0].record.superseded_by == Ref("note", 2)
 
@@ -78,10 +80,10 @@ async def test_is_superseded_is_a_filter_like_others(runtime: Runtime, mode: Mod
         ("deploy -is:superseded", {"v3", "x"}),
         ("deploy is:current", {"v3", "x"}),
     ):
-        page = await runtime.pipeline.search(SearchRequest(text, mode=mode))
+        page = await runtime.search.pipeline.search(SearchRequest(text, mode=mode))
         assert set(sources(page)) == expected
         assert page.total == len(expected)
-    browsed = await runtime.pipeline.search(SearchRequest("is:superseded"))
+    browsed = await runtime.search.pipeline.search(SearchRequest("is:superseded"))
     assert set(sources(browsed)) == {"v1", "v2"}
 
 
@@ -94,12 +96,12 @@ async def test_near_duplicates_stand_under_the_best_and_still_count(runtime: Run
     )
     query = SearchRequest("token refreshed")
     for mode in MODES:
-        page = await runtime.pipeline.search(replace(query, mode=mode))
+        page = await runtime.search.pipeline.search(replace(query, mode=mode))
         assert set(sources(page)) >= {"same0", "mail"}
         assert page.results[0].similar == tuple(Ref("note", number) for number in (2, 3, 4))
         assert page.folded == 3
         assert page.total == sum(page.counts.values()) == len(page.results) + 3
-        unfolded = await runtime.pipeline.search(replace(query, mode=mode, fold=False))
+        unfolded = await runtime.search.pipeline.search(replace(query, mode=mode, fold=False))
         assert (unfolded.total, unfolded.folded) == (page.total, 0)
         assert len(unfolded.results) == unfolded.total
 
@@ -119,7 +121,7 @@ async def test_pages_fold_alike_and_together_name_every_match_once(
     ]
     await fill(runtime, *made)
     found = await pages(
-        runtime.pipeline, SearchRequest("shared alpha gamma", mode=mode, limit=limit)
+        runtime.search.pipeline, SearchRequest("shared alpha gamma", mode=mode, limit=limit)
     )
     named = [
         number
@@ -141,7 +143,7 @@ async def test_pages_behind_the_fused_hits_are_full_though_many_are_folded(
     made = [draft(f"n{n}", f"deploy {WORDS[n % 10]} " * (1 + n % 3)) for n in range(700)]
     made += [draft(f"o{n}", f"deploy once in a while, for the {n}th time") for n in range(300)]
     await fill(runtime, *made)
-    found = await pages(runtime.pipeline, SearchRequest("deploy", limit=50, mode="keyword"))
+    found = await pages(runtime.search.pipeline, SearchRequest("deploy", limit=50, mode="keyword"))
     assert all(len(page.results) == 50 for page in found[:-2])
     named = [
         number
@@ -160,12 +162,12 @@ async def test_a_session_makes_room_when_that_is_asked_for(runtime: Runtime) -> 
         draft("c", "login is a word among very many others that stand here for no reason"),
     )
     query = SearchRequest("login", mode="keyword")
-    plain = await runtime.pipeline.search(query)
-    spread = await runtime.pipeline.search(replace(query, per_session=2))
+    plain = await runtime.search.pipeline.search(query)
+    spread = await runtime.search.pipeline.search(replace(query, per_session=2))
     assert {source[0] for source in sources(plain)[:6]} == {"a"}
     assert [source[0] for source in sources(spread)] == ["a", "a", "b", "b", "c", *"aaaa"]
     assert spread.total == plain.total
-    split = await pages(runtime.pipeline, replace(query, per_session=2, limit=4))
+    split = await pages(runtime.search.pipeline, replace(query, per_session=2, limit=4))
     assert list(itertools.chain.from_iterable(map(sources, split))) == sources(spread)
 
 
@@ -179,10 +181,10 @@ async def test_boosts_count_only_when_they_are_asked_for_and_say_how_much(
         draft("new", "login works here, too", created_at=400 * day, importance=1.0),
         *(draft(f"x{n}", f"nothing {n}", created_at=day) for n in range(5)),
     )
-    plain = await runtime.pipeline.search(SearchRequest("login works"))
+    plain = await runtime.search.pipeline.search(SearchRequest("login works"))
     assert not {"recency", "importance"} & {name for r in plain.results for name in r.scores}
     query = SearchRequest("login works", boosts=("recency", "importance"))
-    boosted = await runtime.pipeline.search(query)
+    boosted = await runtime.search.pipeline.search(query)
     by = {result.record.source_id: result for result in boosted.results}
     assert by["new"].scores["recency"] > by["old"].scores["recency"]
     assert by["new"].scores["importance"] == -by["old"].scores["importance"] == 0.5
@@ -200,6 +202,6 @@ async def test_a_current_record_does_not_hide_under_a_superseded_one(runtime: Ru
         draft("copy", text),
         draft("new", "staging has no tunnel", links=(Link("old", "supersedes"),)),
     )
-    page = await runtime.pipeline.search(SearchRequest("staging machine tunnel", Filters()))
+    page = await runtime.search.pipeline.search(SearchRequest("staging machine tunnel", Filters()))
     assert sorted(sources(page)) == ["copy", "new", "old"]
     assert sources(page).index("new") < sources(page).index("old")

@@ -26,7 +26,7 @@ DRAFTS = (
 
 
 async def asked(runtime: Runtime, text: str, **values: object) -> tuple[str, ...]:
-    page = await runtime.search_service.search(SearchRequest(text, **values), "test")  # type: ignore[arg-type]
+    page = await runtime.search.service.search(SearchRequest(text, **values), "test")  # type: ignore[arg-type]
     return page.report.suggestions
 
 
@@ -57,7 +57,7 @@ async def test_known_words_and_strange_ones_get_no_suggestion(runtime: Runtime, 
 
 async def test_a_misspelling_in_quotes_is_found_out_too(runtime: Runtime) -> None:
     await fill(runtime, draft("a", "the kestrel module"))
-    page = await runtime.search_service.search(SearchRequest('"kestrl module" xyzzy'), "")
+    page = await runtime.search.service.search(SearchRequest('"kestrl module" xyzzy'), "")
     assert page.report.suggestions[0].startswith('"kestrel module"')
 
 
@@ -66,7 +66,7 @@ async def test_what_stands_for_words_of_the_store_is_no_misspelling(
     runtime: Runtime, text: str
 ) -> None:
     await fill(runtime, draft("a", "the kestrel module"), draft("b", "best test mood"))
-    page = await runtime.search_service.search(SearchRequest(text), "")
+    page = await runtime.search.service.search(SearchRequest(text), "")
     assert page.total == 1
     assert page.report.suggestions == ()
 
@@ -76,7 +76,7 @@ async def test_a_path_goes_on_as_paths_of_the_store_do(runtime: Runtime) -> None
     await fill(runtime, draft("a", "author", kind="observation", metadata=touched))
 
     async def completed(prefix: str) -> list[str]:
-        return [each.text for each in await runtime.search_service.suggestions.complete(prefix, 10)]
+        return [each.text for each in await runtime.search.service.suggestions.complete(prefix, 10)]
 
     assert await completed("src/a") == ["src/app.py", "src/auth/login.py"]
     assert await completed("src/auth") == ["src/auth/login.py"]
@@ -85,7 +85,7 @@ async def test_a_path_goes_on_as_paths_of_the_store_do(runtime: Runtime) -> None
 
 async def test_an_empty_store_suggests_nothing(runtime: Runtime) -> None:
     assert await asked(runtime, "authentcation") == ()
-    assert await runtime.search_service.suggestions.complete("au", 5) == []
+    assert await runtime.search.service.suggestions.complete("au", 5) == []
 
 
 async def test_later_pages_are_not_spelled_again(runtime: Runtime) -> None:
@@ -95,13 +95,13 @@ async def test_later_pages_are_not_spelled_again(runtime: Runtime) -> None:
 
 async def test_what_is_typed_is_completed_from_every_sort_of_name(runtime: Runtime) -> None:
     await fill(runtime, *DRAFTS)
-    found = await runtime.search_service.suggestions.complete("au", 10)
+    found = await runtime.search.service.suggestions.complete("au", 10)
     assert {(each.what, each.text) for each in found} == {
         ("word", "authentication"),
         ("tag", "auth"),
         ("title", "Authentication by token"),
     }
-    found = await runtime.search_service.suggestions.complete("we", 10)
+    found = await runtime.search.service.suggestions.complete("we", 10)
     assert {(each.what, each.text) for each in found} == {
         ("project", "web"),
         ("project", "webhooks"),
@@ -110,7 +110,7 @@ async def test_what_is_typed_is_completed_from_every_sort_of_name(runtime: Runti
 
 async def test_the_last_word_is_completed_and_the_others_stay(runtime: Runtime) -> None:
     await fill(runtime, *DRAFTS)
-    (first, *_) = await runtime.search_service.suggestions.complete("jwt Auth", 10)
+    (first, *_) = await runtime.search.service.suggestions.complete("jwt Auth", 10)
     assert (first.text, first.records) == ("jwt authentication", 2)
 
 
@@ -119,7 +119,7 @@ async def test_the_last_word_is_completed_and_the_others_stay(runtime: Runtime) 
 )
 async def test_any_text_can_be_completed_and_spelled(runtime: Runtime, text: str) -> None:
     await fill(runtime, *DRAFTS)
-    assert len(await runtime.search_service.suggestions.complete(text, 5)) <= 5
+    assert len(await runtime.search.service.suggestions.complete(text, 5)) <= 5
     assert len(await asked(runtime, f"{text} harbor")) <= 3
 
 
@@ -127,20 +127,20 @@ async def test_related_searches_are_what_the_results_share_and_what_was_asked(
     runtime: Runtime,
 ) -> None:
     await fill(runtime, *DRAFTS)
-    await runtime.search_service.search(SearchRequest("token lifetime"), "test")
-    await runtime.search_service.log.flush()
-    page = await runtime.pipeline.search(SearchRequest("token", mode="keyword"))
-    related = await runtime.search_service.suggestions.related(page, 10)
+    await runtime.search.service.search(SearchRequest("token lifetime"), "test")
+    await runtime.search.service.log.flush()
+    page = await runtime.search.pipeline.search(SearchRequest("token", mode="keyword"))
+    related = await runtime.search.service.suggestions.related(page, 10)
     assert ("token lifetime", "asked before") in {(each.text, each.what) for each in related}
     assert ("token auth", "tag") in {(each.text, each.what) for each in related}
     assert "token" not in {each.text for each in related}
-    assert len(await runtime.search_service.suggestions.related(page, 1)) == 1
+    assert len(await runtime.search.service.suggestions.related(page, 1)) == 1
 
 
 async def test_a_search_is_noted_with_its_secrets_masked(runtime: Runtime) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    await runtime.search_service.search(SearchRequest(f"why is {secret}\n refused"), "cli")
-    await runtime.search_service.log.flush()
+    await runtime.search.service.search(SearchRequest(f"why is {secret}\n refused"), "cli")
+    await runtime.search.service.log.flush()
     (noted,) = await runtime.database.read(search_log.slow, 5)
     assert secret not in noted.query
     assert noted.query.startswith("why is ")
@@ -151,9 +151,9 @@ async def test_a_search_is_noted_with_its_secrets_masked(runtime: Runtime) -> No
 async def test_filters_without_a_question_and_later_pages_are_not_noted(
     runtime: Runtime,
 ) -> None:
-    await runtime.search_service.search(SearchRequest(filters=Filters(project="web")), "test")
-    await runtime.search_service.search(SearchRequest("auth", offset=20), "test")
-    await runtime.search_service.log.flush()
+    await runtime.search.service.search(SearchRequest(filters=Filters(project="web")), "test")
+    await runtime.search.service.search(SearchRequest("auth", offset=20), "test")
+    await runtime.search.service.log.flush()
     assert await runtime.database.read(search_log.slow, 5) == []
 
 
@@ -165,32 +165,32 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
 
     holding = asyncio.create_task(runtime.database.write(hold))
     try:
-        page = await runtime.pipeline.search(SearchRequest("auth"))
+        page = await runtime.search.pipeline.search(SearchRequest("auth"))
         for _ in range(search_logs.MOST_WAITING + 5):
-            runtime.search_service.log.note(page, "test")
+            runtime.search.service.log.note(page, "test")
         async with asyncio.timeout(10):
-            await runtime.search_service.search(SearchRequest("auth"), "test")
+            await runtime.search.service.search(SearchRequest("auth"), "test")
     finally:
         release.set()
         await holding
-    await runtime.search_service.log.flush()
+    await runtime.search.service.log.flush()
     popular = await runtime.database.read(search_log.popular, 1)
     assert popular[0].times <= search_logs.MOST_WAITING + 1
 
 
 async def test_a_log_that_is_off_notes_nothing(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home", search_log=False)) as runtime:
-        await runtime.search_service.search(SearchRequest("auth"), "test")
-        await runtime.search_service.log.flush()
+        await runtime.search.service.search(SearchRequest("auth"), "test")
+        await runtime.search.service.log.flush()
         assert await runtime.database.read(search_log.slow, 5) == []
 
 
 async def test_what_was_noted_last_is_stored_when_the_worker_ends(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
-        await runtime.search_service.search(SearchRequest("auth"), "test")
+        await runtime.search.service.search(SearchRequest("auth"), "test")
     async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
         assert [each.query for each in await runtime.database.read(search_log.slow, 5)] == ["auth"]
-        assert await runtime.search_service.log.forget() == 1
+        assert await runtime.search.service.log.forget() == 1
 
 
 def test_equal_filters_have_equal_digests() -> None:

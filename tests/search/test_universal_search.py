@@ -48,7 +48,7 @@ async def filled(runtime: Runtime) -> Runtime:
 
 
 async def ask(runtime: Runtime, text: str = "lantern", **fields: Any) -> UniversalPage:
-    return await runtime.universal.search(UniversalQuery(text, **fields), "test")
+    return await runtime.search.universal.search(UniversalQuery(text, **fields), "test")
 
 
 def found(page: UniversalPage) -> set[str]:
@@ -214,9 +214,13 @@ class Plain:
 
 
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
-    legs = (filled.pipeline._legs[0], Away())
+    legs = (filled.search.pipeline._legs[0], Away())
     universal = UniversalSearch(
-        Plain(SearchPipeline(filled.database, legs, filled.corpus, RecordColumns(filled.database))),
+        Plain(
+            SearchPipeline(
+                filled.database, legs, filled.search.corpus, RecordColumns(filled.database)
+            )
+        ),
         filled.database,
         by_name,
         RecordColumns(filled.database),
@@ -243,7 +247,7 @@ async def test_a_question_that_only_filters_is_answered_without_relevance(filled
 
 async def test_that_the_scratchpad_is_hidden_is_no_filter_of_the_question(filled: Runtime) -> None:
     await ask(filled, "lantern")
-    await filled.search_service.log.flush()
+    await filled.search.service.log.flush()
     rows = await filled.database.read(
         lambda connection: connection.execute("select query, filters from search_log").fetchall()
     )

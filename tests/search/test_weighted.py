@@ -65,13 +65,13 @@ def search(
     runtime: Runtime, *legs: Retriever, graph: GraphExpansion | None = None
 ) -> WeightedSearch:
     graph = graph or GraphExpansion(runtime.database)
-    return WeightedSearch(runtime.database, legs, graph, runtime.corpus)
+    return WeightedSearch(runtime.database, legs, graph, runtime.search.corpus)
 
 
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.corpus, PassageMapCache(database), RecordColumns(database)
+        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database)
     )
     page = await search(runtime, words, Away("vector")).search(QUERY)
     assert [(leg.name, leg.state) for leg in page.legs] == [
@@ -87,7 +87,7 @@ async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.corpus, PassageMapCache(database), RecordColumns(database)
+        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database)
     )
     page = await search(runtime, words, graph=GraphAway(runtime.database)).search(QUERY)
     assert {found.result.record.source_id for found in page.found} == {"a", "b"}
@@ -105,7 +105,7 @@ async def test_a_filtered_walk_does_not_pass_through_what_is_filtered_out(
 ) -> None:
     async def found(filters: Filters) -> set[str]:
         query = WeightedQuery("trees", filters, WEIGHTS, walk=Walk(depth=3))
-        page = await runtime.weighted.search(query)
+        page = await runtime.search.weighted.search(query)
         return {item.result.record.source_id for item in page.found}
 
     assert await found(Filters()) >= {"b", "c", "d"}
@@ -114,7 +114,7 @@ async def test_a_filtered_walk_does_not_pass_through_what_is_filtered_out(
 
 async def test_a_page_of_filters_alone_respects_the_least_score(runtime: Runtime) -> None:
     query = WeightedQuery("tag:fruit", Filters(), WEIGHTS, least=0.1)
-    assert (await runtime.weighted.search(query)).found == ()
+    assert (await runtime.search.weighted.search(query)).found == ()
 
 
 @pytest.mark.parametrize("legs", [{"keyword": 1.0}, {"vector": 1.0}, WEIGHTS])
@@ -123,5 +123,5 @@ async def test_the_other_side_of_an_or_needs_no_words(
 ) -> None:
     await fill(runtime, *DRAFTS)
     query = WeightedQuery("tag:other OR pears", Filters(), legs)
-    page = await runtime.weighted.search(query)
+    page = await runtime.search.weighted.search(query)
     assert {found.result.record.source_id for found in page.found} == {"a", "c"}

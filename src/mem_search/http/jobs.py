@@ -89,7 +89,7 @@ async def unfollow(call: Call) -> web.StreamResponse:
     """Look at a place no more, because it is gone; what was read there stays."""
     asked = call.sent(UnfollowBody)
     _known(asked.source)
-    await call.runtime.reader.unfollow(Location(asked.source, asked.path))
+    await call.runtime.ingest.reader.unfollow(Location(asked.source, asked.path))
     return json_reply({"unfollowed": {"source": asked.source, "path": asked.path}})
 
 
@@ -114,18 +114,18 @@ async def import_upload(call: Call) -> web.StreamResponse:
 
 async def newest(call: Call) -> web.StreamResponse:
     """The jobs that came last, first."""
-    found = await call.runtime.jobs.newest(call.asked(Newest).limit)
+    found = await call.runtime.ingest.jobs.newest(call.asked(Newest).limit)
     return json_reply({"jobs": [_state(job) for job in found]})
 
 
 async def one(call: Call) -> web.StreamResponse:
     """How far a job is, and what came of it."""
-    return json_reply(_state(await call.runtime.jobs.get(call.request.match_info["id"])))
+    return json_reply(_state(await call.runtime.ingest.jobs.get(call.request.match_info["id"])))
 
 
 async def cancel(call: Call) -> web.StreamResponse:
     """Stop a job at its next step; what it stored stays."""
-    return json_reply(_state(await call.runtime.jobs.cancel(call.request.match_info["id"])))
+    return json_reply(_state(await call.runtime.ingest.jobs.cancel(call.request.match_info["id"])))
 
 
 def submit(name: str) -> Handler:
@@ -139,7 +139,7 @@ def submit(name: str) -> Handler:
 
 async def _submit(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
     await check_jobs(call.request, call.runtime)
-    job = await call.runtime.jobs.submit(name, params)
+    job = await call.runtime.ingest.jobs.submit(name, params)
     reply = json_reply({"job": job}, status=202)
     reply.headers["Location"] = f"/api/jobs/{job}"
     return reply

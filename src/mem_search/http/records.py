@@ -185,6 +185,6 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
 
 async def _forgotten(call: Call, ref: Ref) -> web.StreamResponse:
     record, _ = await find(call, ref)
-    if not await call.runtime.intake.forget([record.number]):
+    if not await call.runtime.ingest.writer.forget([record.number]):
         raise NotFound(f"no record has the number {ref.number}", field="ref")
     return json_reply({"deleted": str(record.ref)})

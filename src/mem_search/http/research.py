@@ -45,12 +45,12 @@ async def listed(call: Call) -> web.StreamResponse:
 
 async def one(call: Call) -> web.StreamResponse:
     """One operation with its filters, its results and the index it met."""
-    return json_reply(whole_operation_json(await call.runtime.replays.get(_id(call))))
+    return json_reply(whole_operation_json(await call.runtime.research.replays.get(_id(call))))
 
 
 async def replay(call: Call) -> web.StreamResponse:
     """Do an operation again: the same result, or what has changed."""
-    replays = call.runtime.replays
+    replays = call.runtime.research.replays
     done = await replays.replay(await replays.get(_id(call)))
     return json_reply(_replay(call, done, results=call.asked(ReplayParameters).results))
 
@@ -67,13 +67,13 @@ async def sessions(call: Call) -> web.StreamResponse:
 
 async def session(call: Call) -> web.StreamResponse:
     """The chains of one session as trees."""
-    return json_reply(tree_json(_id(call), await call.runtime.replays.session(_id(call))))
+    return json_reply(tree_json(_id(call), await call.runtime.research.replays.session(_id(call))))
 
 
 async def replay_session(call: Call) -> web.StreamResponse:
     """Do every operation of a session again, in their order."""
     results = call.asked(SessionReplayParameters).results
-    replays = call.runtime.replays
+    replays = call.runtime.research.replays
     steps = await replays.session(_id(call))
     again = [step for step in steps if not step.redacted]
     admit(call.request, "", research=True, count=max(1, len(again)))
@@ -92,11 +92,11 @@ async def replay_session(call: Call) -> web.StreamResponse:
 async def export(call: Call) -> web.StreamResponse:
     """A session with all it found and cites, as JSON or as Markdown."""
     runtime = call.runtime
-    steps = await runtime.replays.session(_id(call))
+    steps = await runtime.research.replays.session(_id(call))
     asked = call.asked(ExportParameters)
     whole = await exported(
         runtime.database,
-        runtime.universal.citation,
+        runtime.search.universal.citation,
         _id(call),
         steps,
         style=asked.style,
@@ -141,7 +141,7 @@ def _result(call: Call, done: Replay) -> dict[str, Any] | None:
         return {**universal_json(done.page, call.base), **told(done.operation)}
     if done.record is None:
         return None
-    citation = call.runtime.universal.citation(done.record)
+    citation = call.runtime.search.universal.citation(done.record)
     return {**document_json(done.record, citation, call.base), **told(done.operation)}
 
 

@@ -94,7 +94,9 @@ async def create(call: Call) -> web.StreamResponse:
     plan = asked.plan()
     await check_schedule(call.request, call.runtime, asked.name, plan.every)
     with _faults_in_search():
-        saved = await call.runtime.saved.create(asked.name, plan, Asked(plan.query, call.now))
+        saved = await call.runtime.research.saved_searches.create(
+            asked.name, plan, Asked(plan.query, call.now)
+        )
     reply = json_reply(_saved(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
     return reply
@@ -103,13 +105,17 @@ async def create(call: Call) -> web.StreamResponse:
 async def listed(call: Call) -> web.StreamResponse:
     """All saved searches by name."""
     return json_reply(
-        {"saved_searches": [_saved(each) for each in await call.runtime.saved.listed()]}
+        {
+            "saved_searches": [
+                _saved(each) for each in await call.runtime.research.saved_searches.listed()
+            ]
+        }
     )
 
 
 async def one(call: Call) -> web.StreamResponse:
     """One saved search."""
-    return json_reply(_saved(await call.runtime.saved.get(_name(call))))
+    return json_reply(_saved(await call.runtime.research.saved_searches.get(_name(call))))
 
 
 async def change(call: Call) -> web.StreamResponse:
@@ -117,22 +123,24 @@ async def change(call: Call) -> web.StreamResponse:
     plan = call.sent(SavedSearchPlan).plan()
     await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
-        saved = await call.runtime.saved.change(_name(call), plan, Asked(plan.query, call.now))
+        saved = await call.runtime.research.saved_searches.change(
+            _name(call), plan, Asked(plan.query, call.now)
+        )
     return json_reply(_saved(saved))
 
 
 async def remove(call: Call) -> web.StreamResponse:
     """Forget a saved search and what it told."""
-    await call.runtime.saved.remove(_name(call))
+    await call.runtime.research.saved_searches.remove(_name(call))
     return json_reply({"deleted": _name(call)})
 
 
 async def run(call: Call) -> web.StreamResponse:
     """Ask it now: all that it finds, and what of it is new and told from now on."""
-    saved = await call.runtime.saved.get(_name(call))
+    saved = await call.runtime.research.saved_searches.get(_name(call))
     admit(call.request, str(saved.request["search"]["query"]))
-    run = await call.runtime.saved.look(saved.name)
-    page = await call.runtime.saved.ask(run.saved, call.surface)
+    run = await call.runtime.research.saved_searches.look(saved.name)
+    page = await call.runtime.research.saved_searches.ask(run.saved, call.surface)
     told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
     return json_reply(
         {
@@ -242,7 +250,7 @@ def _matches(
         {
             "id": id_of(record),
             "content_type": record.kind,
-            "title": call.runtime.universal.citation(record).source_title,
+            "title": call.runtime.search.universal.citation(record).source_title,
             "url": url_of(record, call.base),
             "created_at": dates.iso(record.created_at),
             "changed": match.changed,

@@ -27,7 +27,7 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
     if asked.webhook_url is not None:
         call.check_may_change()
     query = asked.universal()
-    job = await call.runtime.search_jobs.submit(
+    job = await call.runtime.research.search_jobs.submit(
         Asked(query, call.now),
         call.surface,
         base=call.base,
@@ -57,7 +57,7 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
 async def newest(call: Call) -> web.StreamResponse:
     """Background searches without their results, the newest first."""
     asked = call.asked(JobsListing)
-    found, total = await call.runtime.search_jobs.newest(
+    found, total = await call.runtime.research.search_jobs.newest(
         asked.status or "", asked.limit, asked.offset
     )
     jobs = [_job(told) for told in found]
@@ -66,17 +66,17 @@ async def newest(call: Call) -> web.StreamResponse:
 
 async def one(call: Call) -> web.StreamResponse:
     """How far a background search is, and its result once it has one."""
-    return json_reply(_whole(await call.runtime.search_jobs.get(_id(call))))
+    return json_reply(_whole(await call.runtime.research.search_jobs.get(_id(call))))
 
 
 async def cancel(call: Call) -> web.StreamResponse:
     """End a background search that is not finished."""
-    return json_reply(_whole(await call.runtime.search_jobs.cancel(_id(call))))
+    return json_reply(_whole(await call.runtime.research.search_jobs.cancel(_id(call))))
 
 
 async def delete(call: Call) -> web.StreamResponse:
     """End a background search that is not finished, or forget one that is."""
-    jobs = call.runtime.search_jobs
+    jobs = call.runtime.research.search_jobs
     told = await jobs.get(_id(call))
     if told.is_unfinished:
         return json_reply(_whole(await jobs.cancel(_id(call))))

@@ -47,7 +47,7 @@ async def projects(call: Call) -> web.StreamResponse:
 async def totals(call: Call) -> web.StreamResponse:
     """What is stored, how much of it is indexed, what was read, and by which worker."""
     runtime = call.runtime
-    database, embedder = runtime.database, runtime.embedder
+    database, embedder = runtime.database, runtime.model.embedder
     found = await database.read(stats.totals)
     waiting = await database.read(outbox.depth)
     # Where homes lie is no business of users.
@@ -65,7 +65,7 @@ async def totals(call: Call) -> web.StreamResponse:
                 "name": embedder.name,
                 "fingerprint": embedder.fingerprint,
                 "dimensions": embedder.dimensions,
-                "error": runtime.indexer.errors["embed"],
+                "error": runtime.ingest.indexer.errors["embed"],
             },
             "sources": await _sources(runtime),
             "ledger": await _ledger_counts(runtime),
@@ -95,12 +95,12 @@ async def ledger(call: Call) -> web.StreamResponse:
 
 def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
     if runtime.index.state == "off":
-        exact = runtime.embedder.dimensions > 0
+        exact = runtime.model.embedder.dimensions > 0
         said = "exact search over the stored vectors" if exact else runtime.index.detail
         return {"state": "off", "detail": said}
     if runtime.index.state == "starting":
         return {"state": "starting", "detail": runtime.index.detail}
-    if error := runtime.indexer.errors["index"]:
+    if error := runtime.ingest.indexer.errors["index"]:
         return {"state": "degraded", "detail": error}
     if waiting:
         return {"state": "filling", "detail": f"{waiting} passages wait"}

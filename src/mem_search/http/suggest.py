@@ -47,7 +47,7 @@ class LogParameters(Seen):
 async def suggest(call: Call) -> web.StreamResponse:
     """How what is being typed may go on; in text, one a line."""
     asked = call.asked(SuggestParameters)
-    found = await call.runtime.search_service.suggestions.complete(asked.prefix, asked.limit)
+    found = await call.runtime.search.service.suggestions.complete(asked.prefix, asked.limit)
     if prefers_text(call.request.headers.get("Accept", "")):
         lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
@@ -64,11 +64,11 @@ async def related(call: Call) -> web.StreamResponse:
     """Searches beside this one, out of its best results and of what was asked before."""
     asked = call.asked(RelatedParameters)
     # Not by way of the log: nobody asked this question just now.
-    page = await call.runtime.pipeline.search(
+    page = await call.runtime.search.pipeline.search(
         SearchRequest(text=asked.query, filters=asked.filters(), mode="keyword")
     )
-    await call.runtime.search_service.log.flush()  # what was asked a moment ago counts
-    found = await call.runtime.search_service.suggestions.related(page, asked.limit)
+    await call.runtime.search.service.log.flush()  # what was asked a moment ago counts
+    found = await call.runtime.search.service.suggestions.related(page, asked.limit)
     return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})
 
 
@@ -90,12 +90,12 @@ async def slow(call: Call) -> web.StreamResponse:
 
 async def forget(call: Call) -> web.StreamResponse:
     """Empty the log."""
-    return json_reply({"deleted": await call.runtime.search_service.log.forget()})
+    return json_reply({"deleted": await call.runtime.search.service.log.forget()})
 
 
 async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]]) -> list[R]:
     asked = call.asked(LogParameters)
-    await call.runtime.search_service.log.flush()
+    await call.runtime.search.service.log.flush()
     return await call.runtime.database.read(part, asked.limit, asked.since)
 
 

@@ -35,7 +35,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 async def answer(call: Call, query: UniversalQuery) -> dict[str, Any]:
     """The reply to one query as plain values; a step of a research chain is kept."""
-    page = await call.runtime.research.search(query, call.surface, asked_at=call.now)
+    page = await call.runtime.research.operations.search(query, call.surface, asked_at=call.now)
     return universal_json(page, call.base)
 
 
@@ -45,7 +45,7 @@ SURFACE = "mcp"
 async def agent_search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
     query = call.sent(McpSearchRequest).universal()
-    page = await call.runtime.universal.search(query, SURFACE, asked_at=call.now)
+    page = await call.runtime.search.universal.search(query, SURFACE, asked_at=call.now)
     return json_reply(call.flagged(found_json(page, call.base)))
 
 
@@ -56,11 +56,11 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
     """
     asked, started = call.sent(McpFetchRequest), time.perf_counter()
     record, _ = await find(call, Ref.parse(asked.id), "id")
-    said = document_json(record, call.runtime.universal.citation(record), call.base)
+    said = document_json(record, call.runtime.search.universal.citation(record), call.base)
     beside: dict[str, Any] = {"operations": None, "session_id": None}
     if asked.session_id or asked.parent_operation_id:
         beside = told(
-            await call.runtime.research.fetched(
+            await call.runtime.research.operations.fetched(
                 record,
                 session_id=asked.session_id or "",
                 parent_id=asked.parent_operation_id or "",

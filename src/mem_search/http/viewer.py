@@ -43,7 +43,7 @@ async def view(call: Call) -> web.StreamResponse:
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
     if prefers(call.request.headers.get("Accept", ""), JSON, html.TYPE):
         return json_reply(record_json(record, links))
-    citation = call.runtime.universal.citation(record)
+    citation = call.runtime.search.universal.citation(record)
     return web.Response(
         text=render(record, citation, call.view()),
         content_type=html.TYPE,

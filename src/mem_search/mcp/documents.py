@@ -26,7 +26,7 @@ def hits(page: UniversalPage, base: str) -> Json:
 
 def document(record: Record, asker: Asker) -> Json:
     """A whole record; passages that other tools cite are spans of its ``text``."""
-    said = document_json(record, asker.runtime.universal.citation(record), asker.base)
+    said = document_json(record, asker.runtime.search.universal.citation(record), asker.base)
     whole = {name: said[name] for name in ("id", "title", "text", "url")}
     return {**whole, "metadata": _metadata(record, said["citation"], asker)}
 

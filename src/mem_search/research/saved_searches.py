@@ -22,9 +22,9 @@ from mem_search.model import DateRange, Record
 from mem_search.renderers.universal import id_of
 from mem_search.research.replay import NOBODY
 from mem_search.research.requests import Asked, dump, load
+from mem_search.scheduler import Scheduler
 from mem_search.search.universal import UniversalPage, UniversalQuery
 from mem_search.search.universal_search import UniversalSearch
-from mem_search.storage.scheduler import Scheduler
 from mem_search.storage.sqlite import (
     notifications,
     operations,

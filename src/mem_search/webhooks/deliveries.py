@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mem_search.errors import StorageError
-from mem_search.storage.scheduler import Scheduler
+from mem_search.scheduler import Scheduler
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.webhook_deliveries import Delivery

@@ -129,7 +129,7 @@ async def check_schedule(
         return
     others = [
         each.every_seconds
-        for each in await runtime.saved.listed()
+        for each in await runtime.research.saved_searches.listed()
         if each.every_seconds and each.name.lower() != name.lower()
     ]
     runs = sum(HOUR / seconds for seconds in (every, *others) if seconds)

@@ -86,7 +86,7 @@ class Call:
         """Ask as whoever called, the command line or another program."""
         if query.asked_at is None:
             query = replace(query, asked_at=self.now)
-        return await self.runtime.search_service.search(query, self.surface)
+        return await self.runtime.search.service.search(query, self.surface)
 
     @property
     def surface(self) -> str:

@@ -24,7 +24,7 @@ from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
 from mem_search.storage.sqlite.saved_searches import has_due_work
-from mem_search.wiring import Model, Runtime, open_runtime
+from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,9 @@ _REMOVED: Final = ".removed-"
 class _Held:
     """One runtime in the task that opens, holds and closes it."""
 
-    def __init__(self, settings: Settings, model: Model, after: asyncio.Task[None] | None) -> None:
+    def __init__(
+        self, settings: Settings, model: EmbeddingModel, after: asyncio.Task[None] | None
+    ) -> None:
         self._leave = asyncio.Event()
         self._opened: asyncio.Future[Runtime] = asyncio.get_running_loop().create_future()
         self._leases = 0
@@ -77,7 +79,7 @@ class _Held:
         self._leave.set()
 
     async def _hold(
-        self, settings: Settings, model: Model, after: asyncio.Task[None] | None
+        self, settings: Settings, model: EmbeddingModel, after: asyncio.Task[None] | None
     ) -> None:
         try:
             if after is not None:  # the same home is still being closed
@@ -107,7 +109,7 @@ class UserRuntimes:
     """Lends runtimes by user. Call ``close_idle`` now and then, and ``close`` at the end."""
 
     def __init__(
-        self, settings: Settings, model: Model, clock: Callable[[], float] = time.monotonic
+        self, settings: Settings, model: EmbeddingModel, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._settings = settings
         self._model = model
@@ -256,7 +258,7 @@ async def _has_work(runtime: Runtime) -> bool:
         waiting = await runtime.database.read(outbox.depth)
     except StorageError:
         return False  # a store that cannot be read is not kept open for its sake
-    return bool(sum(waiting.values())) and not runtime.indexer.error
+    return bool(sum(waiting.values())) and not runtime.ingest.indexer.error
 
 
 def _make(home: Path) -> None:

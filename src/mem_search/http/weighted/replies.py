@@ -34,8 +34,8 @@ def success(data: dict[str, Any]) -> web.Response:
 
 async def ask(call: Call, query: WeightedQuery) -> WeightedPage:
     """As ``WeightedSearch.search``; the log of searches has it afterwards."""
-    page = await call.runtime.weighted.search(replace(query, asked_at=call.now))
-    call.runtime.search_service.log.note_weighted(query, page, call.surface)
+    page = await call.runtime.search.weighted.search(replace(query, asked_at=call.now))
+    call.runtime.search.service.log.note_weighted(query, page, call.surface)
     return page
 
 

@@ -25,7 +25,7 @@ class SearchArguments(Arguments):
 async def search(asker: Asker, given: SearchArguments) -> Json:
     """The best matches of all kinds, by words and meaning."""
     query = UniversalQuery(given.query, search_type="hybrid", limit=MOST, snippet_length=None)
-    page = await asker.runtime.universal.search(query, "mcp", asked_at=asker.view.now)
+    page = await asker.runtime.search.universal.search(query, "mcp", asked_at=asker.view.now)
     return hits(page, asker.base)
 
 

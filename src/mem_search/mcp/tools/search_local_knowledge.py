@@ -71,7 +71,9 @@ class KnowledgeArguments(Arguments):
 
 async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Json:
     """The matches with their texts, as many and as much as there is room for."""
-    page = await asker.runtime.research.search(given.asked(), "mcp", asked_at=asker.view.now)
+    page = await asker.runtime.research.operations.search(
+        given.asked(), "mcp", asked_at=asker.view.now
+    )
     said = [_result(item, asker.base) for item in page.items]
     fitted = fit_texts(said, "content", given.max_tokens)
     reply: Json = {

@@ -61,7 +61,7 @@ async def _anchor(asker: Asker, given: TimelineArguments, filters: Filters) -> A
     if named:
         return await find_anchor(runtime.database, named, now=view.now, tz=view.tz)
     asked = SearchRequest(query, filters, limit=1, asked_at=view.now)
-    page = await runtime.search_service.search(asked, "mcp")
+    page = await runtime.search.service.search(asked, "mcp")
     if not page.results:
         raise NotFound("nothing matches; use fewer or other words, or fewer filters", field="query")
     return Anchor.of(page.results[0].record)

@@ -1,6 +1,7 @@
-"""Work that waits in the store for its time: done when it is due, slept between.
+"""Runs work when it is due and sleeps in between.
 
-What the work is, and when the next of it is due, its owner says. Here is only the waiting.
+The owner says what the work is and when the next of it is due; this module only waits. Saved
+searches and webhook deliveries run this way.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from mem_search.errors import StorageError
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which it is looked again, should the clock have been set."""
+"""Seconds after which a scheduler looks again, in case the clock was set."""
 
 
 class Scheduler:
-    """Runs one kind of work. ``wake`` after adding to it; ``run`` until cancelled.
+    """Runs one kind of work. Call ``wake`` after adding work; ``run`` until cancelled.
 
-    ``do_due`` does, or begins, all that is due and returns when the next of it is (milliseconds
-    since 1970), None when there is none. While the store cannot be used it is tried again after
-    ``retry`` seconds.
+    ``do_due`` does, or begins, everything that is due. It returns when the next work is due
+    (milliseconds since 1970), or None when there is none. While the store cannot be used,
+    ``do_due`` is tried again after ``retry`` seconds.
     """
 
     def __init__(
@@ -35,11 +36,11 @@ class Scheduler:
         self._added = asyncio.Event()
 
     def wake(self) -> None:
-        """There is something new in it."""
+        """Look again now: work was added."""
         self._added.set()
 
     async def run(self) -> None:
-        """Do what is due, then wait for what comes due or is added."""
+        """Do what is due, then wait until more is due or added."""
         while True:
             self._added.clear()
             try:

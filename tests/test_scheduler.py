@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 from mem_search.errors import StorageError
-from mem_search.storage.scheduler import Scheduler
+from mem_search.scheduler import Scheduler
 
 
 class Work:
