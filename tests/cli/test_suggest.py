@@ -19,7 +19,7 @@ def test_words_are_completed_and_listings_keep_to_their_size(mem: Home) -> None:
     assert mem.run("suggest", "zzz").returncode == 1
 
     within = mem.ok("search", "tokens", "--max-tokens", "200")
-    assert "shown to fit max_tokens=200; next: offset=" in within
+    assert "shown to fit --max-tokens 200; next: --offset " in within
     assert len(within) < len(mem.ok("search", "tokens"))
     assert "Did you mean: tokens?" in mem.run("search", "tokenns", "--mode", "keyword").stdout
 

@@ -55,7 +55,7 @@ async def test_a_listing_says_what_is_superseded_and_what_is_similar(worker: Cli
     assert "Note #2 - Pipeline" in lines[place - 1]
     assert lines[place - 1].endswith("[supersedes #1]")
     assert any(line.endswith("[1 similar: #4]") for line in lines)
-    assert "1 near-duplicate(s) folded: fold=false (--no-fold) lists them" in lines
+    assert "1 near-duplicate(s) folded: fold=false lists them" in lines
 
 
 async def test_json_has_the_refs_and_folding_can_be_turned_off(worker: Client) -> None:

@@ -24,8 +24,8 @@ from mem_search.model import (
     Snippet,
 )
 from mem_search.records import KINDS, by_name
-from mem_search.renderers import View, render, render_record
-from mem_search.renderers.line import index_line
+from mem_search.renderers import View, fitted, render, render_record
+from mem_search.renderers.record_line import index_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 MINUTE = 60_000
@@ -93,6 +93,18 @@ def test_the_last_page_has_no_next_one() -> None:
     assert "\nShowing 3-3 of 3\n" in text
 
 
+def test_the_command_line_reads_its_own_options() -> None:
+    view = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC), command_line=True)
+    query = SearchRequest("auth", limit=2, offset=4)
+    found = replace(page(SESSION, OBSERVATION, total=143, request=query), folded=3)
+    text = render(found, "index", view)
+    assert "\nShowing 5-6 of 140; next: --offset 6; 3 near-duplicate(s) folded: --no-fold" in text
+    assert "Tip: --format full prints every result whole" in text
+    text = fitted(found, "index", view, 60).text
+    assert "1 of 143 shown to fit --max-tokens 60; next: --offset 5" in text
+    assert "offset=" not in text
+
+
 @pytest.mark.parametrize("listing", ["index", "full"])
 def test_a_page_behind_the_last_one_says_where_that_is(listing: str) -> None:
     query = SearchRequest("auth", limit=20, offset=200)
@@ -136,8 +148,8 @@ def test_an_empty_answer_says_what_to_try(listing: str) -> None:
         "\n"
         "Note: vector search is starting\n"
         "Note: 20% of the passages have vectors yet; the others are found by their words only\n"
-        + ("\n" if listing == "index" else "")
-        + "Try: fewer words, or other words for the same thing\n"
+        "\n"
+        "Try: fewer words, or other words for the same thing\n"
         "Try: drop a filter (project=web)\n"
         "Try: mem-search stats, to see what is stored at all"
     )
@@ -216,7 +228,7 @@ def test_the_index_marks_what_is_superseded_and_what_is_folded() -> None:
         "📝 Note #9 - Deploy by hand (Nov 17, 5:45 PM) [superseded by #14; 1 similar: #7]",
         "🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM) [2 similar: #5679, …]",
         "",
-        "3 near-duplicate(s) folded: fold=false (--no-fold) lists them",
+        "3 near-duplicate(s) folded: fold=false lists them",
     ]
 
 
@@ -262,7 +274,7 @@ def test_the_full_listing_names_them_all() -> None:
         "Similar: observation:5679, observation:5680\n"
         "Score: 0.831 (keyword 12.5)\n"
         "\n"
-        "3 near-duplicate(s) folded: fold=false (--no-fold) lists them"
+        "3 near-duplicate(s) folded: fold=false lists them"
     )
 
 
@@ -271,8 +283,7 @@ def test_pages_count_places_and_what_is_folded_has_none() -> None:
     found = replace(page(SESSION, OBSERVATION, total=9, request=query), folded=3)
     text = render(found, "index", VIEW)
     assert (
-        "\nShowing 3-4 of 6; next: offset=4;"
-        " 3 near-duplicate(s) folded: fold=false (--no-fold) lists them\n"
+        "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded: fold=false lists them\n"
     ) in text
     last = replace(found, request=replace(query, offset=4))
     assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mem_search.model import Record, Result, SearchPage, SearchReport, SearchRequest, Snippet
 from mem_search.records import by_name
 from mem_search.renderers import View, fitted, render
-from mem_search.renderers.line import index_line
+from mem_search.renderers.record_line import index_line
 from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to
 from mem_search.text import token_count
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mem_search.renderers.line import explanation, told
+from mem_search.renderers.record_line import explanation, total_scores
 
 SCORES = {
     "keyword": 4.21, "vector": 0.612, "fused": 4.6, "neighbours": 0.3,
@@ -24,4 +24,9 @@ def test_scores_that_were_not_taken_apart_say_nothing() -> None:
 
 
 def test_the_parts_of_scores_are_not_scores() -> None:
-    assert [name for name, _ in told(SCORES)] == ["keyword", "vector", "fused", "neighbours"]
+    assert [name for name, _ in total_scores(SCORES)] == [
+        "keyword",
+        "vector",
+        "fused",
+        "neighbours",
+    ]

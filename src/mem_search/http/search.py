@@ -13,7 +13,7 @@ from mem_search.http.core.parameters import KindParameters, SearchParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.model import Kind, SearchRequest
-from mem_search.renderers.header import heading
+from mem_search.renderers.listing import heading
 
 
 async def unified(call: Call) -> web.StreamResponse:

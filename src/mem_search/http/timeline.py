@@ -17,8 +17,8 @@ from mem_search.http.core.replies import dumps, json_reply, page_reply, text_rep
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import record_json, render_record, render_timeline
-from mem_search.renderers.full import RULE
 from mem_search.renderers.json import report_json
+from mem_search.renderers.listing import RULE
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 
@@ -126,7 +126,7 @@ async def _around(
             return RULE.join(render_record(record, view) for record in some)
         return render_timeline(some, anchor.record, view)
 
-    seen = replies.around(found.records, found.place, written, asked.max_tokens)
+    seen = replies.around(found.records, found.place, written, asked.max_tokens, view)
     beside: dict[str, Any] = {"anchor": str(anchor), "total": len(found.records)} | (
         {"note": seen.note} if seen.note else {}
     )

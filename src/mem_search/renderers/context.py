@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mem_search.model import Record
-from mem_search.renderers.line import index_line
+from mem_search.renderers.record_line import View, index_line
 from mem_search.renderers.safe_text import cut, one_line
-from mem_search.renderers.view import View
 
 _TAG = "recalled-memory"
 _TAG_LIKE = re.compile(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)

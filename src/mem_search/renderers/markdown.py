@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.header import heading, notes, paging
+from mem_search.renderers.listing import heading, notes, paging
+from mem_search.renderers.record_line import View
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.universal import url_of
-from mem_search.renderers.view import View
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
@@ -28,7 +28,7 @@ def as_markdown(page: SearchPage, view: View, base: str) -> str:
     entries = [
         _entry(number, result, view, base) for number, result in enumerate(page.results, first)
     ]
-    said = [escaped(line) for line in (paging(page), *notes(page)) if line]
+    said = [escaped(line) for line in (paging(page, view), *notes(page)) if line]
     blocks = [f"# {escaped(heading(page, view).rstrip(':'))}", "\n".join(entries), *said]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mem_search.model import Record, Ref
-from mem_search.renderers.line import index_line, name_of
+from mem_search.renderers.record_line import View, index_line, name_of
 from mem_search.renderers.safe_text import cut
-from mem_search.renderers.view import View
 
 _RELATIONS_SHOWN = 2
 _RELATION_LENGTH = 40

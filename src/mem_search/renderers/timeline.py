@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from mem_search.model import Record
-from mem_search.renderers.line import marks, name_of
-from mem_search.renderers.view import View
+from mem_search.renderers.record_line import View, marks, name_of
 
 _NOTHING = "No records in this stretch of time"
 

@@ -84,6 +84,7 @@ def around(
     place: int,
     written: Callable[[Sequence[Record]], str],
     limit: int | None,
+    view: View,
 ) -> Around:
     """As many ``records`` around the one at ``place`` as ``written`` fits; the far ones go."""
     text = written(records)
@@ -93,7 +94,9 @@ def around(
     def shown(count: int) -> Around:
         some = records[nearest_to(place, len(records), count)]
         left = len(records) - count
-        note = f"{left} record(s) far from the anchor left out to fit {BUDGET}={limit}"
+        note = (
+            f"{left} record(s) far from the anchor left out to fit {view.parameter(BUDGET, limit)}"
+        )
         return Around(some, f"{written(some)}\n\nNote: {note}", note)
 
     best = shown(most_that(lambda count: fits(shown(count).text, limit), len(records)))

@@ -107,7 +107,9 @@ class Call:
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""
         seen_from = tz or zone(self.opening.settings.timezone)
-        return View(kinds=records.by_name, tz=seen_from, now=datetime.now(seen_from))
+        return View(
+            records.by_name, seen_from, datetime.now(seen_from), command_line=self.surface == "cli"
+        )
 
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]

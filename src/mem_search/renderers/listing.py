@@ -1,0 +1,301 @@
+"""The listings of a page of results: ``index``, a line a record, and ``full``, every record whole.
+
+Both have a heading, the results, what the search has to say of itself, and how to go on. To add
+a listing, add a line to ``LISTINGS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from mem_search.errors import InputError
+from mem_search.model import DateRange, Filters, Link, Record, Ref, Result, SearchPage
+from mem_search.renderers.record_line import (
+    View,
+    explanation,
+    index_line,
+    name_of,
+    total_scores,
+)
+from mem_search.renderers.safe_text import cut, harmless, one_line
+from mem_search.renderers.token_budget import (
+    cut_text,
+    fits,
+    foremost,
+    most_that,
+    open_command,
+    shortened,
+)
+from mem_search.text import token_count
+
+RULE = "\n\n---\n\n"
+_QUERY_LENGTH = 100
+_WORTH_CUTTING_FOR = 60
+"""Tokens; a smaller part of a record is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page as text. ``name`` is the word in ``format=``; ``between`` separates two entries.
+
+    ``may_cut``: a part of an entry is of use. ``tips``: it ends with how to go on.
+    """
+
+    name: str
+    entry: Callable[[Result, View], str]
+    between: str
+    may_cut: bool = False
+    tips: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """``text`` costs ``tokens``; ``page`` has the results that are in it."""
+
+    text: str
+    page: SearchPage
+    tokens: int
+
+
+def render(page: SearchPage, format: str, view: View, *, title: str = "") -> str:  # noqa: A002
+    """``page`` as the listing called ``format``; ``title`` replaces its first line.
+
+    Raises InputError listing the formats.
+    """
+    listing = _by_name(format)
+    blocks = [
+        title or heading(page, view),
+        listing.between.join(listing.entry(result, view) for result in page.results),
+        "\n".join(line for line in (paging(page, view), *notes(page)) if line),
+        "\n".join(_tips(page, view, listing.tips) if page.results else _advice(page, view)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def fitted(
+    page: SearchPage,
+    format: str,  # noqa: A002 - the word callers write
+    view: View,
+    max_tokens: int | None,
+    *,
+    title: str = "",
+) -> Fitted:
+    """As ``render``, within ``max_tokens``: where needed with fewer results."""
+    text = render(page, format, view, title=title)
+    if max_tokens is None or fits(text, max_tokens) or not page.results:
+        text = text if max_tokens is None else token_count.cut(text, max_tokens)
+        return Fitted(text, page, token_count.count(text))
+    return _shortened_listing(page, _by_name(format), view, max_tokens, title)
+
+
+def _shortened_listing(
+    page: SearchPage, listing: Listing, view: View, limit: int, title: str
+) -> Fitted:
+    """As many results as fit, without tips; the last one is cut if the listing ``may_cut``."""
+    ranked = foremost(page)
+    written = {id(result): listing.entry(result, view) for result in ranked}
+    top = title or heading(page, view)
+
+    def text_of(kept: int, last: str = "") -> tuple[str, SearchPage]:
+        shown = shortened(page, kept, limit, kept + bool(last), view.parameter)
+        entries = [written[id(result)] for result in shown.results]
+        body = listing.between.join([*entries, last] if last else entries)
+        blocks = (top, body, "\n".join(notes(shown)))
+        return "\n\n".join(block for block in blocks if block), shown
+
+    kept = most_that(lambda count: fits(text_of(count)[0], limit), len(ranked))
+    text, shown = text_of(kept)
+    if listing.may_cut and kept < len(ranked):
+        room = limit - token_count.count(text)
+        entry, step = written[id(ranked[kept])], f"open it whole: {open_command(ranked[kept])}"
+        part = most_that(
+            lambda count: fits(text_of(kept, cut_text(entry, count, step))[0], limit), max(1, room)
+        )
+        if part >= _WORTH_CUTTING_FOR or (part and not kept):
+            text, shown = text_of(kept, cut_text(entry, part, step))
+    elif not kept and ranked:
+        # For a very small limit one result is worth more than the words around it.
+        following = view.parameter("offset", page.request.offset + 1)
+        line = f"{written[id(ranked[0])]}\n\nNext: {following}"
+        if fits(line, limit):
+            text, shown = line, shortened(page, 1, limit)
+    text = token_count.cut(text, limit)
+    return Fitted(text, shown, token_count.count(text))
+
+
+def _by_name(name: str) -> Listing:
+    for listing in LISTINGS:
+        if listing.name == name:
+            return listing
+    known = ", ".join(listing.name for listing in LISTINGS)
+    raise InputError(f"{name!r} is no text format; known are {known}", field="format")
+
+
+def heading(page: SearchPage, view: View) -> str:
+    """``Found 15 result(s) matching "auth" with type=bugfix:``."""
+    matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
+    filters = described(page.request.filters, view)
+    limited = f" with {filters}" if filters else ""
+    if not page.total:
+        return f"No results found{matching}{limited}"
+    return f"Found {page.total} result(s){matching}{limited}:"
+
+
+def described(filters: Filters, view: View) -> str:
+    """The filters as they are written: ``type=bugfix, project=web``; empty for none."""
+    named: list[tuple[str, str]] = [
+        *(("types", kind) for kind in filters.kinds),
+        *(("type", value) for value in filters.types),
+        *(("concept", value) for value in filters.concepts),
+        *(("file", value) for value in filters.files),
+        *(("tag", value) for value in filters.tags),
+        ("project", filters.project),
+        ("session", filters.session),
+        ("source", filters.source),
+        ("created", _described_range(filters.created, view)),
+        ("updated", _described_range(filters.updated, view)),
+        ("importance", "" if filters.importance is None else f"{filters.importance:g}"),
+        ("archived", "" if filters.archived is None else str(filters.archived).lower()),
+        *filters.facets,
+    ]
+    alternatives: dict[str, list[str]] = {}
+    for name, value in named:
+        if value:
+            alternatives.setdefault(name, []).append(cut(value, _QUERY_LENGTH))
+    return ", ".join(f"{name}={'|'.join(values)}" for name, values in alternatives.items())
+
+
+def _described_range(dates: DateRange, view: View) -> str:
+    if not dates:
+        return ""
+    start, end = ("" if at is None else view.day(at) for at in (dates.start, dates.end))
+    return f"{start or '…'} to {end or '…'}"
+
+
+def paging(page: SearchPage, view: View) -> str:
+    """Which of all results these are, and how many are folded; empty when they are all."""
+    shown, offset, limit = len(page.results), page.request.offset, page.request.limit
+    places = page.total - page.folded
+    if not shown and page.total:
+        here, last = (
+            view.parameter("offset", at) for at in (offset, (places - 1) // limit * limit)
+        )
+        return f"Nothing at {here}; the last page starts at {last}"
+    parts = []
+    if shown < places:
+        parts.append(f"Showing {offset + 1}-{offset + shown} of {places}")
+        if offset + shown < places:
+            parts.append(f"next: {view.parameter('offset', offset + shown)}")
+    if page.folded:
+        option = "--no-fold" if view.command_line else "fold=false"
+        parts.append(f"{page.folded} near-duplicate(s) folded: {option} lists them")
+    return "; ".join(parts)
+
+
+def notes(page: SearchPage) -> list[str]:
+    """A better spelling, and a ``Note: …`` for everything that was not done as asked."""
+    report = page.report
+    lines = [cut(notice, 300) for notice in report.notices]
+    for leg in report.legs:
+        told = any(leg.name in notice for notice in report.notices)
+        if leg.state in ("degraded", "failed") and not told:
+            lines.append(f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}")
+    if report.realised not in (report.requested, "filter") and not lines:
+        lines.append(f"asked for {report.requested} search, answered by {report.realised}")
+    if report.coverage < 1 and not any("%" in line for line in lines):
+        # Rounded down: 100 % would say that nothing is missing.
+        lines.append(
+            f"{int(report.coverage * 100)}% of the passages have vectors yet;"
+            " the others are found by their words only"
+        )
+    lines += [cut(warning, 300) for warning in report.analyzed.warnings]
+    meant = ", ".join(cut(text, _QUERY_LENGTH) for text in report.suggestions)
+    return [
+        *([f"Did you mean: {meant}?"] if meant else []),
+        *(f"Note: {line}" for line in dict.fromkeys(lines)),
+    ]
+
+
+def _index_entry(result: Result, view: View) -> str:
+    """One line, and one with the parts of its score where that was asked for."""
+    line = index_line(result.record, view, result.similar)
+    return "\n".join((line, *explanation(result.scores)))
+
+
+def _full_entry(result: Result, view: View) -> str:
+    """The whole record, and why it was found."""
+    parts = ", ".join(f"{name} {value:.3g}" for name, value in total_scores(result.scores))
+    why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
+    similar = [f"Similar: {_refs(result.similar)}"] if result.similar else []
+    reasons = "\n".join((*similar, why, *explanation(result.scores)))
+    return "\n\n".join([*_blocks(result.record, view), reasons])
+
+
+LISTINGS: tuple[Listing, ...] = (
+    Listing("index", _index_entry, "\n", tips=True),  # every line stays under 60 tokens
+    Listing("full", _full_entry, RULE, may_cut=True),
+)
+
+
+def _tips(page: SearchPage, view: View, wanted: bool) -> list[str]:
+    """How to go on without spending tokens on what is not needed."""
+    if not wanted:
+        return []
+    ref = page.results[0].record.ref
+    return [
+        f"Tip: open only what you need: mem-search get {ref} (HTTP: /api/records/{ref})",
+        f"Tip: what happened around it: mem-search timeline {ref}",
+        f"Tip: {view.parameter('format', 'full')} prints every result whole;"
+        " use it with a small limit",
+    ]
+
+
+def _advice(page: SearchPage, view: View) -> list[str]:
+    """What to try when nothing was found."""
+    if page.total:
+        return []
+    lines = []
+    if page.request.text:
+        lines.append("Try: fewer words, or other words for the same thing")
+    if filters := described(page.request.filters, view):
+        lines.append(f"Try: drop a filter ({filters})")
+    return [*lines, "Try: mem-search stats, to see what is stored at all"]
+
+
+def render_record(record: Record, view: View, links: Sequence[Link] = ()) -> str:
+    """One record whole: what opening a ref shows."""
+    return "\n\n".join(_blocks(record, view, links))
+
+
+def _blocks(record: Record, view: View, links: Sequence[Link] = ()) -> Iterator[str]:
+    yield f"## {name_of(record, view)}"
+    yield "\n".join(
+        f"{label}:\n{text}" if "\n" in text else f"{label}: {text}"
+        for label, text in _fields(record, view, links)
+        if text
+    )
+    yield harmless(record.text)
+
+
+def _fields(record: Record, view: View, links: Sequence[Link]) -> Iterator[tuple[str, str]]:
+    yield "Ref", str(record.ref)
+    yield "Date", view.full_date(record.created_at)
+    if record.updated_at != record.created_at:
+        yield "Updated", view.full_date(record.updated_at)
+    yield "Project", one_line(record.project)
+    yield "Session", one_line(record.session)
+    yield "Source", one_line(record.source)
+    yield "Tags", one_line(", ".join(record.tags))
+    yield "URL", one_line(record.url)
+    yield "Importance", "" if record.importance is None else f"{record.importance:g}"
+    yield "Archived", "yes" if record.archived else ""
+    yield "Superseded by", str(record.superseded_by or "")
+    yield "Supersedes", _refs(record.supersedes)
+    for label, text in view.kinds(record.kind).detail(record):
+        yield one_line(label), harmless(text)
+    yield "Links", ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
+
+
+def _refs(refs: Sequence[Ref]) -> str:
+    return ", ".join(map(str, refs))

@@ -1,0 +1,121 @@
+"""The line that names a record in every listing, and the ``View`` that decides how dates read.
+
+Listings are pure functions of values and a ``View``, so the snapshot of one never ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from mem_search.contracts import RecordKind
+from mem_search.model import Record, Ref
+from mem_search.renderers.safe_text import cost, cut_to_cost
+from mem_search.text import dates
+
+_LONG_AGO = datetime(4, 1, 1, tzinfo=UTC)
+"""As seen from here no record is of this year: its date is written with the year."""
+
+_LEG_PARTS = ("rank", "z", "bonus", "weight")
+_TITLE_COST = 120
+"""Quarters of a token. With some 25 tokens of frame a line stays under 60 in any script."""
+
+_LEAST_TITLE = 20
+"""Quarters of a token that a title keeps beside the longest marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a reader sees records.
+
+    ``kinds`` finds a kind by its name (``records.by_name``), ``now`` is aware. On the command
+    line parameters are written as its options. Times are milliseconds since 1970.
+    """
+
+    kinds: Callable[[str], RecordKind]
+    tz: tzinfo
+    now: datetime
+    command_line: bool = False
+
+    def parameter(self, name: str, value: object) -> str:
+        """``offset=3``, on the command line ``--offset 3``."""
+        return f"--{name.replace('_', '-')} {value}" if self.command_line else f"{name}={value}"
+
+    def date(self, at: int) -> str:
+        """``Nov 17, 5:45 PM``, with the year when it is not the current one."""
+        return dates.local(at, self.tz, self.now)
+
+    def full_date(self, at: int) -> str:
+        """``Nov 17, 2025, 5:45 PM``."""
+        return dates.local(at, self.tz, _LONG_AGO)
+
+    def day(self, at: int) -> str:
+        """``Nov 17, 2025``."""
+        return self.full_date(at).rpartition(", ")[0]
+
+    def time(self, at: int) -> str:
+        """``5:45 PM``."""
+        return self.full_date(at).rpartition(", ")[2]
+
+
+def index_line(record: Record, view: View, similar: Sequence[Ref] = ()) -> str:
+    """``🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM)``, and its ``marks``."""
+    marked = marks(record, similar)
+    return f"{name_of(record, view, marked)} ({view.date(record.created_at)}){marked}"
+
+
+def name_of(record: Record, view: View, beside: str = "") -> str:
+    """``🟣 Observation #5678 - Added login endpoint``, cut so that ``beside`` fits as well."""
+    kind = view.kinds(record.kind)
+    title = cut_to_cost(kind.title(record), max(_LEAST_TITLE, _TITLE_COST - cost(beside)))
+    return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
+
+
+def marks(record: Record, similar: Sequence[Ref] = ()) -> str:
+    """`` [superseded by #14]`` or `` [supersedes #9; 3 similar: #7, …]``; empty for neither.
+
+    ``similar`` are the near-duplicates that are folded under the record.
+    """
+    found = []
+    if record.superseded_by is not None:
+        found.append(f"superseded by #{record.superseded_by.number}")
+    if older := record.supersedes:
+        found.append(f"supersedes {_first(older) if len(older) == 1 else _counted(older, '')}")
+    if similar:
+        found.append(_counted(similar, " similar"))
+    return f" [{'; '.join(found)}]" if found else ""
+
+
+def _counted(refs: Sequence[Ref], what: str) -> str:
+    return f"{len(refs)}{what}: {_first(refs)}"
+
+
+def _first(refs: Sequence[Ref]) -> str:
+    return f"#{refs[0].number}{', …' if len(refs) > 1 else ''}"
+
+
+def explanation(scores: Mapping[str, float]) -> Iterator[str]:
+    """``    why: keyword 4.2 = #1 1×(1.9+1) · vector 0.61 = #2 1×(1.2+0.5) · neighbours +0.3``.
+
+    Yields nothing for scores without parts.
+    """
+    legs = list(dict.fromkeys(name.partition(".")[0] for name in scores if "." in name))
+    if not legs:
+        return
+    parts = [_leg(name, scores) for name in legs]
+    added = (item for item in total_scores(scores) if item[0] not in (*legs, "fused"))
+    parts += [f"{name} {value:+.3g}" for name, value in added]
+    yield "    why: " + " · ".join(parts)
+
+
+def total_scores(scores: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """The scores without the parts that they are made of."""
+    return ((name, value) for name, value in scores.items() if "." not in name)
+
+
+def _leg(name: str, scores: Mapping[str, float]) -> str:
+    rank, z, bonus, weight = (scores.get(f"{name}.{part}") for part in _LEG_PARTS)
+    raw = f"{scores[name]:.3g}" if name in scores else "unknown"
+    place = "unranked" if rank is None else f"#{rank:.0f}"
+    return f"{name} {raw} = {place} {weight or 0:.3g}×({z or 0:.3g}{bonus or 0:+.3g})"
