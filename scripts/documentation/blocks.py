@@ -18,6 +18,7 @@ from mem_search.contracts import Source
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.search.stages import STAGES
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated\b")
@@ -55,6 +56,14 @@ def commands() -> str:
         for path, command in _leaves(typer.main.get_command(app))
     ]
     return _table(("command", "takes", ""), _merged(rows))
+
+
+def stages() -> str:
+    """The stages of the ranking in their order."""
+    return _table(
+        ("stage", "what it does"),
+        [(f"`{stage.name}`{' (always)' * stage.required}", stage.summary) for stage in STAGES],
+    )
 
 
 def kinds() -> str:
@@ -105,6 +114,7 @@ def mcp_tools() -> str:
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "kinds": kinds,
+    "stages": stages,
     "common-metadata": common_metadata,
     "sources": all_sources,
     "mcp-tools": mcp_tools,

@@ -1,6 +1,7 @@
 """What a part of the ranking is worth: without one that is on, and with one that is off.
 
-A part that is on is switched off by its own constant; one that is off is asked for by the query.
+A stage of the ranking is left out of the engine's list; a part of a leg or of the fusion is
+switched off by its constant. A part that is off is asked for by the query.
 """
 
 from __future__ import annotations
@@ -10,23 +11,20 @@ from typing import Any
 
 from mem_search.model import SearchRequest
 from mem_search.retrievers import keyword
-from mem_search.search import candidates, context, feedback, fusion, pipeline
-from mem_search.storage.sqlite import successions
-from mem_search.text import sketch
+from mem_search.search import fusion, pipeline
+from mem_search.search.stages import STAGES, stages_without
+from mem_search.search.state import Stage
 
-PARTS = {
-    "neighbours": (context, "NEIGHBOURS", {}),
-    "session": (context, "SESSION_WEIGHT", 0.0),
+CONSTANTS = {
     "length": (keyword, "CHAT_KINDS", frozenset()),
     "rank-bonus": (fusion, "RANK_BONUS", 0.0),
     "code-weight": (fusion, "CODE_DENSE", 1.0),
-    "cosine-floor": (candidates, "COSINE_FLOOR", -1.0),
     "depth-200": (pipeline, "DEPTH", 100),
-    "supersession": (successions, "FARTHEST", 0),
-    "feedback": (feedback, "ANSWERS", 0),
-    "folding": (sketch, "MOST_DIFFERENT", -1),
 }
-"""Part → (module, constant, value that switches it off)."""
+"""Part of a leg or of the fusion → (module, constant, value that switches it off)."""
+
+PARTS = (*CONSTANTS, *(stage.name for stage in STAGES if not stage.required))
+"""Everything that can be left out: those, and the stages of the ranking by their own names."""
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "recency": {"boosts": ("recency",)},
@@ -36,11 +34,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Part → what a query asks for to have it."""
 
 
-def leave_out(names: list[str]) -> None:
-    """Switch parts off for this process. Raises KeyError for an unknown part."""
-    for name in names:
-        module, constant, value = PARTS[name]
+def leave_out(names: list[str]) -> tuple[Stage, ...]:
+    """The stages of the engine without those called ``names``.
+
+    Constants in ``names`` are switched off for this process. Raises InputError for an unknown
+    name, and for a stage that cannot be left out.
+    """
+    for name in CONSTANTS.keys() & set(names):
+        module, constant, value = CONSTANTS[name]
         setattr(module, constant, value)
+    return stages_without(set(names) - CONSTANTS.keys())
 
 
 def with_options(query: SearchRequest, names: list[str]) -> SearchRequest:

@@ -24,6 +24,7 @@ from systems import NAMES, opened
 from table import show
 
 from mem_search.embedders import open_embedder
+from mem_search.errors import InputError
 from mem_search.model import KINDS, Location
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
@@ -93,7 +94,11 @@ def missing_files(given: argparse.Namespace) -> str:
 
 async def main() -> int:
     args = arguments()
-    leave_out([name for name in args.without.split(",") if name])
+    try:
+        stages = leave_out([name for name in args.without.split(",") if name])
+    except InputError as error:
+        print(f"--without: {error.message}", file=sys.stderr)
+        return 2
     data = datasets.read(
         args.dataset, args.qrels, args.project_field, args.session_field, args.queries, set(KINDS)
     )
@@ -104,7 +109,7 @@ async def main() -> int:
         home = args.home or Path(temporary)
         home.mkdir(parents=True, exist_ok=True)
         settings = Settings(home=home, embedder=args.embedder, follow=0)
-        async with open_runtime(settings) as runtime:
+        async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
             with opened(args.modes, data, runtime.search.pipeline, embedder, args.extra) as systems:

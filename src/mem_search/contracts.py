@@ -168,6 +168,10 @@ class Question:
         return mostly_foreign(self.text)
 
 
+FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]
+"""Rows of the answers to move to → scores of all passages before and after; NaN where unknown."""
+
+
 class Retriever(Protocol):
     """Question to ranking. One leg of the search; legs do not know each other."""
 
@@ -195,16 +199,12 @@ class Retriever(Protocol):
         """
         ...
 
-    def towards(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        passages: Numbers,
-        answers: NDArray[np.intp],
-    ) -> tuple[Values, Values] | None:
-        """The scores of ``passages`` for the question, and for it moved halfway to some of them.
+    def feedback_scorer(
+        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+    ) -> FeedbackScorer | None:
+        """What scores ``passages`` for the question moved towards some of them.
 
-        ``answers`` are the rows of those. NaN where there is no score; None from a leg in which
-        questions cannot be moved. Blocking, as ``score``.
+        It reads all that the scorer needs, which is then pure. None from a leg whose question
+        cannot be moved. Blocking, as ``score``.
         """
         ...

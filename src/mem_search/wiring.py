@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +37,8 @@ from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.priority import SearchPriority
 from mem_search.search.search_log import SearchLog
 from mem_search.search.service import SearchService
+from mem_search.search.stages import STAGES
+from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
@@ -116,13 +118,18 @@ class Runtime:
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings, *, background: bool = True, shared: EmbeddingModel | None = None
+    settings: Settings,
+    *,
+    background: bool = True,
+    shared: EmbeddingModel | None = None,
+    stages: Sequence[Stage] = STAGES,
 ) -> AsyncIterator[Runtime]:
     """The parts of one home, open until the block ends.
 
     ``background=False`` opens everything without indexing, jobs or following. ``shared`` is the
     model of another runtime, which has to stay open longer: for the home of a user, whose
-    vectors are scanned as long as there are few (ADR 0011).
+    vectors are scanned as long as there are few (ADR 0011). ``stages`` are those of the ranking;
+    ``scripts/evaluate --without`` leaves some out.
     Raises StorageError, or InputError naming the setting at fault.
     """
     async with AsyncExitStack() as stack:
@@ -143,7 +150,7 @@ async def open_runtime(
         stack.push_async_callback(index.close)
 
         corpus, priority = CorpusNumbers(database), SearchPriority()
-        search = _search_runtime(settings, database, model, index, rows, corpus, priority)
+        search = _search_runtime(settings, database, model, index, rows, corpus, priority, stages)
         stack.push_async_callback(search.service.log.flush)
         research = _research_runtime(settings, database, model, search)
         stack.push_async_callback(research.deliveries.close)
@@ -185,6 +192,7 @@ def _search_runtime(
     rows: VectorRows,
     corpus: CorpusNumbers,
     priority: SearchPriority,
+    stages: Sequence[Stage],
 ) -> SearchRuntime:
     owners, columns = PassageMapCache(database), RecordColumns(database)
     legs: tuple[Retriever, ...] = (
@@ -201,7 +209,7 @@ def _search_runtime(
             scans=index.state == "off",
         ),
     )
-    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority)
+    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority, stages)
     service = SearchService(
         pipeline, Suggestions(database), SearchLog(database, on=settings.search_log)
     )

@@ -1,29 +1,46 @@
-"""Boosts as a pure function of dates and importance."""
+"""Boosts: what the stages ``recency`` and ``importance`` add."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from mem_search.model import Boost
-from mem_search.search.boosts import HALF_LIFE, IMPORTANCE_WEIGHT, RECENCY_WEIGHT, add
+from mem_search.model import Boost, SearchRequest
+from mem_search.search.stages import scoring
+from mem_search.search.stages.scoring import HALF_LIFE, IMPORTANCE_WEIGHT, RECENCY_WEIGHT
+from ranking_states import state
 
 NOW = 100 * HALF_LIFE
+
+
+def parts(
+    boosts: tuple[Boost, ...], dates: Sequence[float], importance: Sequence[float]
+) -> dict[str, list[float]]:
+    asked_at = datetime.fromtimestamp(NOW / 1000, UTC)
+    before = state(
+        len(dates),
+        request=SearchRequest("words", boosts=boosts, asked_at=asked_at),
+        created=np.array(dates, np.int64),
+        importance=np.array(importance, np.float64),
+    )
+    after = scoring.importance(scoring.recency(before))
+    return {name: values.tolist() for name, values in after.parts.items()}
 
 
 def added(boost: Boost, values: Sequence[float]) -> list[float]:
     """What a boost adds for these dates, or this importance."""
     dates = values if boost == "recency" else [0] * len(values)
     importance = values if boost == "importance" else [np.nan] * len(values)
-    by = add((boost,), np.array(dates, np.int64), np.array(importance, np.float64), NOW)
-    assert set(by) == {boost}
-    return by[boost].tolist()
+    found = parts((boost,), dates, importance)
+    assert set(found) == {boost}
+    return found[boost]
 
 
 def test_nothing_is_added_unless_it_is_asked_for() -> None:
-    assert add((), np.array([5]), np.array([1.0]), NOW) == {}
+    assert parts((), [5], [1.0]) == {}
 
 
 @pytest.mark.parametrize("boost", ["recency", "importance"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mem_search.model import KINDS, Hit, Kind
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search import candidates
-from mem_search.search.fusion import LegScores
+from mem_search.search.state import LegScores
 
 
 def ranking(name: str, *records: int, kind: Kind = "note", matched: bool = True) -> Ranking:

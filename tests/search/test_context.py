@@ -1,10 +1,13 @@
+"""Context: what the stages ``neighbours`` and ``session`` add to each record."""
+
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from mem_search.model import KINDS, Kind
-from mem_search.search.context import Places, add_context
+from mem_search.model import Kind
+from mem_search.search.stages import scoring
+from ranking_states import state
 
 
 class Turn(NamedTuple):
@@ -14,13 +17,18 @@ class Turn(NamedTuple):
 
 
 def added(scores: list[float], *turns: Turn) -> dict[str, list[float]]:
-    places = Places(
-        kinds=np.array([KINDS.index(turn.kind) for turn in turns], dtype=np.uint8),
+    before = state(
+        len(turns),
+        kinds=[turn.kind for turn in turns],
+        parts={"fused": scores},
         conversations=np.array([turn.conversation for turn in turns], dtype=np.int64),
         positions=np.array([turn.position for turn in turns], dtype=np.int32),
     )
-    found = add_context(np.array(scores, dtype=np.float64), places)
-    return {name: values.tolist() for name, values in found.items()}
+    nothing = np.zeros(len(turns))
+    return {
+        "neighbours": scoring.neighbours(before).parts.get("neighbours", nothing).tolist(),
+        "session": scoring.session(before).parts.get("session", nothing).tolist(),
+    }
 
 
 def test_a_turn_gains_from_its_neighbours_by_distance() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Hit
-from mem_search.search.diversity import spread
+from mem_search.search.stages.ordering import spread
 
 
 def numbered(sessions: str) -> dict[int, int]:

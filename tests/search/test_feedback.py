@@ -13,7 +13,7 @@ from mem_search.contracts import Question
 from mem_search.model import Filters, Mode, SearchRequest
 from mem_search.model.rankings import Values
 from mem_search.retrievers.vector import unit
-from mem_search.search import feedback
+from mem_search.search.stages import scoring, stages_without
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -65,7 +65,7 @@ async def test_one_leg_alone_has_no_say_in_what_the_question_meant(
 async def test_only_answers_that_both_legs_have_among_their_best_are_followed(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch, agreed: int
 ) -> None:
-    monkeypatch.setattr(feedback, "AGREED", agreed)
+    monkeypatch.setattr(scoring, "AGREED", agreed)
     page = await filled.search.pipeline.search(SearchRequest("login cookie", explain=True))
     so_far = sorted(page.results, key=lambda r: r.scores.get("feedback", 0.0) - r.score)
     ranks = [r.scores.get(f"{leg}.rank", 0) for r in so_far[:2] for leg in ("keyword", "vector")]
@@ -75,12 +75,12 @@ async def test_only_answers_that_both_legs_have_among_their_best_are_followed(
 async def test_two_answers_are_not_both_first(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feedback, "AGREED", 1)
+    monkeypatch.setattr(scoring, "AGREED", 1)
     assert not any((await gains(filled)).values())
 
 
 async def test_it_can_be_left_out(filled: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback, "ANSWERS", 0)
+    monkeypatch.setattr(filled.search.pipeline, "_stages", stages_without(["feedback"]))
     assert not any((await gains(filled)).values())
 
 
@@ -90,9 +90,9 @@ async def test_a_question_is_moved_only_to_what_has_a_vector(filled: Runtime) ->
     passages = np.array([1, 2, 3, 4])
 
     async def scores(*answers: int) -> tuple[Values, Values] | None:
-        return await filled.database.read(
-            leg.towards, question, passages, np.array(answers, dtype=np.intp)
-        )
+        scorer = await filled.database.read(leg.feedback_scorer, question, passages)
+        assert scorer is not None
+        return scorer(np.array(answers, dtype=np.intp))
 
     # Before anything was scored: what has been read of a passage is never read again.
     await filled.database.write(lambda c: c.execute("delete from vectors where entry_id in (2, 3)"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Hit
-from mem_search.search.folding import fold
+from mem_search.search.stages.ordering import fold
 from mem_search.text import sketch
 
 TEXTS = ("one thing", "another thing", "a third thing altogether", "something in Chinese 登录")

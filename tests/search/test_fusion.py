@@ -5,7 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.search.fusion import LegScores, fuse, z_scores
+from mem_search.search.fusion import fuse, z_scores
+from mem_search.search.state import LegScores
 
 scores = st.dictionaries(st.integers(1, 30), st.floats(-5, 50), min_size=2)
 

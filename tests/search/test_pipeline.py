@@ -8,10 +8,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import drafts
-from mem_search.contracts import Question
+from mem_search.contracts import FeedbackScorer, Question
 from mem_search.errors import IndexUnavailable, MissingField, ModelUnavailable, Unavailable
 from mem_search.model import (
     Batch,
@@ -269,13 +268,9 @@ class Leg:
     ) -> Values:
         return np.full(len(records), np.nan)
 
-    def towards(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        passages: Numbers,
-        answers: NDArray[np.intp],
-    ) -> tuple[Values, Values] | None:
+    def feedback_scorer(
+        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+    ) -> FeedbackScorer | None:
         return None
 
 

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from drafts import draft
-from mem_search.contracts import Question, Retriever
+from mem_search.contracts import FeedbackScorer, Question, Retriever
 from mem_search.model import Demand, Draft, Filters, Mode, SearchPage, SearchRequest
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.search.pipeline import SearchPipeline
@@ -92,14 +91,10 @@ class Restricted:
     ) -> Values:
         return self._inner.score(connection, _undemanding(question), ranking, wanted)
 
-    def towards(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        passages: Numbers,
-        answers: NDArray[np.intp],
-    ) -> tuple[Values, Values] | None:
-        return self._inner.towards(connection, _undemanding(question), passages, answers)
+    def feedback_scorer(
+        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+    ) -> FeedbackScorer | None:
+        return self._inner.feedback_scorer(connection, _undemanding(question), passages)
 
 
 def only(matches: Matches, allowed: set[int]) -> Matches:

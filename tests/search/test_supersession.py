@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Hit
-from mem_search.search.supersession import NAME, lift
+from mem_search.search.stages.ordering import SUPERSESSION, lift
 
 
 def hits(*numbers: int) -> list[Hit]:
@@ -20,7 +20,7 @@ def order(lifted: list[Hit]) -> list[int]:
 def test_a_successor_is_brought_up_to_directly_above_and_says_what_it_gained() -> None:
     lifted = lift(hits(1, 2, 3, 4), {2: (4,)})
     assert order(lifted) == [1, 4, 2, 3]
-    assert lifted[1] == Hit(4, 9.0, {NAME: 2.0})
+    assert lifted[1] == Hit(4, 9.0, {SUPERSESSION: 2.0})
 
 
 def test_the_newest_of_a_chain_comes_first() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from mem_search.model import KINDS, Kind
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
+
+CHAT_KINDS: Final = frozenset({"user_prompt", "conversation"})
+"""Kinds whose records are turns of a conversation."""
 
 
 class Candidate(NamedTuple):

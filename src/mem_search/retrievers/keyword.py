@@ -12,11 +12,10 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mem_search.contracts import Question
 from mem_search.model import KINDS, Filters
-from mem_search.model.rankings import Matches, Numbers, Ranking, Values
+from mem_search.model.rankings import CHAT_KINDS, Matches, Numbers, Ranking, Values
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filter_masks import passes
@@ -28,8 +27,6 @@ from mem_search.text.words import match_expression
 
 FEW = 0.3
 """A filter that leaves a smaller share of the matching passages spares the others their BM25."""
-
-CHAT_KINDS = frozenset({"user_prompt", "conversation"})
 
 
 class KeywordRetriever:
@@ -104,14 +101,10 @@ class KeywordRetriever:
         """Known without looking: what does not match scores nothing."""
         return np.nan_to_num(ranking.matched.of(records), copy=False)
 
-    def towards(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        passages: Numbers,
-        answers: NDArray[np.intp],
+    def feedback_scorer(
+        self, connection: sqlite3.Connection, question: Question, passages: Numbers
     ) -> None:
-        """Words are matched as they are."""
+        """None: words are matched as they are."""
 
 
 def corrected(passages: Passages, scores: Scores, owners: PassageMap, corpus: Corpus) -> Scores:

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Embedder, Question, VectorIndex, Vectors
+from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.model.rankings import Numbers, Ranking, Values
@@ -140,26 +140,30 @@ class VectorRetriever:
         at = order[np.searchsorted(records, owners, sorter=order)]
         return _nearest(len(records), at, cosines)
 
-    def towards(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        passages: Numbers,
-        answers: NDArray[np.intp],
-    ) -> tuple[Values, Values] | None:
-        """By the mean of each answer's nearer half; None while no answer has a vector."""
+    def feedback_scorer(
+        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+    ) -> FeedbackScorer:
+        """Moves the question halfway to the mean of the answers' nearer halves.
+
+        The scorer returns None when no answer has a vector yet.
+        """
         query = self._questions.vector(question.text)
         of, vectors = self._rows.of_passages(connection, passages)
-        cosines = vectors @ query[0]
-        near = [
-            vectors[halves[np.argmax(cosines[halves])]]
-            for answer in answers
-            if len(halves := np.flatnonzero(of == answer))
-        ]
-        if not near:
-            return None
-        moved = unit(query + unit(np.mean(near, axis=0)))
-        return _nearest(len(passages), of, cosines), _nearest(len(passages), of, vectors @ moved[0])
+
+        def scores(answers: NDArray[np.intp]) -> tuple[Values, Values] | None:
+            cosines = vectors @ query[0]
+            near = [
+                vectors[halves[np.argmax(cosines[halves])]]
+                for answer in answers
+                if len(halves := np.flatnonzero(of == answer))
+            ]
+            if not near:
+                return None
+            moved = vectors @ unit(query + unit(np.mean(near, axis=0)))[0]
+            count = len(passages)
+            return _nearest(count, of, cosines), _nearest(count, of, moved)
+
+        return scores
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         away = False

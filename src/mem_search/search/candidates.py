@@ -1,7 +1,7 @@
-"""What counts as a match, in which order, and how many there are. Pure.
+"""Candidates: their union, what counts as a match, in which order, how many there are. Pure.
 
 A record matches when the keyword leg matched it, or when its cosine is above a floor: every
-text is *somewhere* near every question, so without a floor a nonsense question gets an answer.
+text is *somewhere* near every question, so without a floor a nonsense question has results.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from numpy.typing import NDArray
 
 from mem_search.model import KINDS, NO_SCORES, Hit
 from mem_search.model.rankings import NO_CANDIDATES, Candidates, Numbers, Ranking, Values
-from mem_search.search.fusion import LegScores
+from mem_search.search.state import LegScores
 from mem_search.text import wordpieces, words
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the question (docs/retrieval.md has the distributions)."""
 
 NEAR = 0.5
-"""With at least this share of a leg's best score a hit stands for its kind on the page."""
+"""With at least this share of a leg's best score a hit represents its kind on the page."""
 
 SILENT = 0.01
-"""A leg whose best score is below this tells nothing apart: words that nearly all records have."""
+"""A leg whose best score is below this does not discriminate: nearly all records have the words."""
 
 UNREADABLE_COSINE_FLOOR = 0.45
-"""The same for words that neither the store nor the model knows: nonsense reaches .43."""
+"""The floor for words that neither the store nor the model knows: nonsense reaches .43."""
 
 READABLE = 2.2
-"""Characters in a word piece of known words, at least; ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
+"""The least characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 
 def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
     """The best ``depth`` candidates of every leg, and a tenth as many of each kind that is rarer.
 
-    A record stands there once, as the first leg has it.
+    Each record is in it once, with the passage of the first leg that lists it.
     """
     found = NO_CANDIDATES
     for ranking in rankings:
@@ -55,7 +55,7 @@ def _best(candidates: Candidates, depth: int) -> Candidates:
 
 
 def floor(text: str, rankings: Sequence[Ranking]) -> float:
-    """The cosine from which on meaning alone makes a match for the question ``text``."""
+    """The least cosine at which meaning alone makes a record a match for the question ``text``."""
     if any(len(ranking.matched) for ranking in rankings) and not words.hashes_alone(text):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
@@ -69,7 +69,7 @@ def matches(
     rankings: Sequence[Ranking],
     floor: float,
 ) -> NDArray[np.bool_]:
-    """Which a leg stands for: their words match, or their meaning is near enough."""
+    """Which records of ``union`` match: by their words, or by a cosine of at least ``floor``."""
     found = np.zeros(len(union), np.bool_)
     for ranking in rankings:
         found |= ~np.isnan(ranking.matched.of(union.records))
@@ -79,33 +79,28 @@ def matches(
 
 
 def order(records: Numbers, scores: Values) -> NDArray[np.intp]:
-    """Rows best first; ties by number, so that equal questions give equal pages."""
+    """The rows best first, ties by record number: equal questions get equal pages."""
     return np.lexsort((records, -scores))
 
 
 def hits(records: Numbers, scores: Values, passages: Numbers) -> list[Hit]:
-    """One for each row of the columns."""
+    """One hit for each row of the columns."""
     return list(map(Hit, records.tolist(), scores.tolist(), repeat(NO_SCORES), passages.tolist()))
-
-
-def foremost(hits: Sequence[Hit], named: Collection[int]) -> list[Hit]:
-    """Those that the question names before all others, else in the same order."""
-    return sorted(hits, key=lambda hit: hit.number not in named)
 
 
 def counts(
     matching: Numbers, kinds: NDArray[np.uint8], rankings: Sequence[Ranking]
 ) -> dict[str, int]:
-    """How many records match, by kind: all word matches, and what only meaning found.
+    """How many records match, by kind: all word matches, and those found by meaning only.
 
-    ``matching`` are the matches among the candidates, ``kinds`` theirs.
+    ``matching`` are the matches among the candidates, ``kinds`` their kind codes.
     """
     worded = [ranking.matched for ranking in rankings if len(ranking.matched)]
-    only_meant = np.ones(len(matching), np.bool_)
+    by_meaning = np.ones(len(matching), np.bool_)
     for leg in worded:
-        only_meant &= np.isnan(leg.of(matching))
-    records = np.concatenate([matching[only_meant], *(leg.records for leg in worded)])
-    of_kind = np.concatenate([kinds[only_meant], *(leg.kinds for leg in worded)])
+        by_meaning &= np.isnan(leg.of(matching))
+    records = np.concatenate([matching[by_meaning], *(leg.records for leg in worded)])
+    of_kind = np.concatenate([kinds[by_meaning], *(leg.kinds for leg in worded)])
     if len(worded) > 1:
         _, first = np.unique(records, return_index=True)
         of_kind = of_kind[first]
@@ -114,19 +109,20 @@ def counts(
 
 
 def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:
-    """Those of ``matching`` whose score is in every leg not far from the best; ``legs`` theirs.
+    """Those of ``matching`` whose score is near the best score of every leg.
 
-    A leg that knows no score of a record, or tells nothing apart, has no say.
+    ``legs`` has the scores of ``matching`` in each leg. A leg without a score for a record, or
+    that does not discriminate, does not count.
     """
     near = np.ones(len(matching), np.bool_)
-    told = np.zeros(len(matching), np.bool_)
+    scored = np.zeros(len(matching), np.bool_)
     for scores in legs:
         known = ~np.isnan(scores)
         best = scores[known].max(initial=0.0)
         if best >= SILENT:
             near &= ~known | (scores >= NEAR * best)
-            told |= known
-    return frozenset(matching[near & told].tolist())
+            scored |= known
+    return frozenset(matching[near & scored].tolist())
 
 
 def absent(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit]:
@@ -139,18 +135,18 @@ def absent(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> list[Hi
 
 
 def represent(
-    hits: list[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
+    hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
 ) -> list[Hit]:
-    """Give every kind that has a good match a place on the first page.
+    """``hits`` with the best hit of every kind on the first page, as far as it is good.
 
-    A rare kind's best hit moves up to the end of the page when it is better than the average
+    A rare kind's best hit moves to the end of the page when it is better than the average
     candidate (a positive score), or one of ``good``: among hundreds of records that say the
     same, all others are below the average. The order within the page stays that of ``hits``.
     """
-    page, rest = hits[:limit], hits[limit:]
+    page, rest = [*hits[:limit]], [*hits[limit:]]
     shown = Counter(kinds[hit.number] for hit in page)
     if all(shown[kinds[hit.number]] for hit in rest):
-        return hits
+        return [*hits]
     for hit in list(rest):
         kind = kinds[hit.number]
         if shown[kind] or (hit.score <= 0 and hit.number not in good):
@@ -172,9 +168,9 @@ def represent(
 
 
 def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
-    """After the fused hits, the word matches that were not candidates, in their own order.
+    """``hits``, followed by the word matches that were no candidates, in the order of their leg.
 
-    ``reach`` is how many hits the page needs; no further ones are made.
+    ``reach`` is how many hits the page needs; with enough hits nothing is added.
     """
     if len(hits) >= reach:
         return [*hits]

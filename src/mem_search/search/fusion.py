@@ -1,4 +1,4 @@
-"""Fusion: the scores of several legs into one, as a pure function of numbers.
+"""Fusion of the legs' scores into one score: the measured default.
 
 For each leg the z-score over the union of candidates, with every leg's exact score for every
 candidate, plus one over the record's rank in that leg: the first place of a leg says more than
@@ -11,37 +11,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import Numbers, Values
+from mem_search.model.rankings import Values
+from mem_search.search.state import LegScores, RankingState
 
 CODE_DENSE = 5.0
 """Source code shares few words with questions about it: there the vector leg decides."""
 
 FOREIGN_DENSE = 0.25
-"""The bundled model knows English: for other scripts the words decide."""
+"""The bundled model knows only English: for other scripts the keyword leg decides."""
 
 RANK_BONUS = 1.0
-"""What the first place of a leg adds; the n-th adds one n-th of it."""
+"""What rank 1 in a leg adds; rank n adds one n-th of it."""
 
 _LEAST_SPREAD = 1e-9
 
 Code = NDArray[np.bool_]
-"""For each record of the union whether its passage is source code."""
+"""Shape (n,): whether the passage of each record of the union is source code."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LegScores:
-    """What one leg says of each record of the union, in its order.
+@dataclass(frozen=True, slots=True)
+class ZScoreSum:
+    """``Fusion`` by the weighted sum of standard scores and rank bonuses."""
 
-    ``scores`` are NaN where it knows none; ``ranks`` count from 1 and are 0 where it does not
-    list the record.
-    """
+    name: str = "z-score sum"
 
-    scores: Values
-    ranks: Numbers
+    def fuse(self, state: RankingState) -> Values:
+        """The fused score of every record of the union."""
+        return fuse(state.union.code, state.legs, foreign=state.question.foreign)
+
+    def explain(self, state: RankingState, row: int) -> dict[str, float]:
+        """As the function ``explain``."""
+        return explain(state.union.code, state.legs, row, foreign=state.question.foreign)
+
+
+Z_SCORE_SUM: Final = ZScoreSum()
 
 
 def fuse(code: Code, legs: Mapping[str, LegScores], *, foreign: bool) -> Values:
@@ -56,17 +64,17 @@ def fuse(code: Code, legs: Mapping[str, LegScores], *, foreign: bool) -> Values:
 def explain(
     code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
 ) -> dict[str, float]:
-    """What each leg put into ``fuse`` for the record at ``row``: by name, ``vector.z``, ….
+    """What each leg contributed to ``fuse`` for the record at ``row``, as ``vector.z`` and so on.
 
-    A leg adds ``weight * (z + bonus)``; ``rank`` is there when the leg lists the record.
+    A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
     """
-    said: dict[str, float] = {}
+    found: dict[str, float] = {}
     for name, leg in legs.items():
         if rank := int(leg.ranks[row]):
-            said[f"{name}.rank"] = rank
+            found[f"{name}.rank"] = rank
         for what, values in _part(name, leg, code, foreign=foreign).items():
-            said[f"{name}.{what}"] = float(values[row])
-    return said
+            found[f"{name}.{what}"] = float(values[row])
+    return found
 
 
 def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:
@@ -80,7 +88,7 @@ def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, 
 
 
 def weights(name: str, code: Code, *, foreign: bool) -> Values:
-    """What the leg called ``name`` counts for each record of the union."""
+    """The weight of the leg ``name`` for each record of the union."""
     return np.where(
         code,
         _weight(name, code=True, foreign=foreign),

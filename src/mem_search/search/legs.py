@@ -19,7 +19,7 @@ from mem_search.errors import MemSearchError
 from mem_search.model import LegReport
 from mem_search.model.rankings import NONE_KNOWN, Candidates, Ranking, Scores
 from mem_search.search import candidates
-from mem_search.search.fusion import LegScores
+from mem_search.search.state import LegScores
 from mem_search.storage.sqlite.database import Database
 
 LEG_SECONDS = 10.0

@@ -20,7 +20,9 @@ from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.priority import SearchPriority
 from mem_search.search.query_understanding import understand_query
-from mem_search.search.relevance import Answered, rank
+from mem_search.search.ranking import Answered, rank
+from mem_search.search.stages import STAGES
+from mem_search.search.state import Stage
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_columns import RecordColumns
@@ -57,12 +59,14 @@ class SearchPipeline:
         columns: RecordColumns,
         kind_of: KindOf = plain_kind,
         priority: SearchPriority | None = None,
+        stages: Sequence[Stage] = STAGES,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
         self._columns = columns
         self._kind_of = kind_of
+        self._stages = stages
         self._priority = priority or SearchPriority()
 
     async def search(self, query: SearchRequest) -> SearchPage:
@@ -115,11 +119,11 @@ class SearchPipeline:
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
         answered = Answered(query, question, answers, await self._columns.fresh(), depth)
-        found = await self._database.read(_ranked, answered, rankings)
+        found = await self._database.read(_ranked, answered, rankings, self._stages)
         reach = query.offset + query.limit + found.folded
         if reach > depth:
             further = await self._further(question, answers, reach)
-            found = await self._database.read(_ranked, answered, further)
+            found = await self._database.read(_ranked, answered, further, self._stages)
         return replace(
             found,
             legs=tuple(answer.report for answer in answers),
@@ -156,11 +160,14 @@ def _browsed(connection: sqlite3.Connection, query: SearchRequest, question: Que
 
 
 def _ranked(
-    connection: sqlite3.Connection, answered: Answered, further: Sequence[Ranking]
+    connection: sqlite3.Connection,
+    answered: Answered,
+    further: Sequence[Ranking],
+    stages: Sequence[Stage],
 ) -> _Found:
     """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
-    ranked = rank(connection, answered, further)
-    words, length = answered.question.words.all, answered.query.snippet_length
+    ranked = rank(connection, answered, further, stages=stages)
+    words, length = answered.question.words.all, answered.request.snippet_length
     return _Found(
         hydrate(connection, ranked.page, words, length=length),
         ranked.counts,

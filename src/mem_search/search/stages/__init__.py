@@ -1,0 +1,44 @@
+"""The stages of the ranking, in their order.
+
+A new stage is a function from state to state in one of the two modules and one line here; what
+it needs of the store is a field of ``StoredData`` that ``ranking.prefetch`` fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from mem_search.errors import InputError
+from mem_search.search.stages import ordering, scoring
+from mem_search.search.state import Stage
+
+STAGES: Final[tuple[Stage, ...]] = (
+    Stage("match", scoring.match),
+    Stage("fused", scoring.fuse, required=True),
+    Stage("neighbours", scoring.neighbours),
+    Stage("session", scoring.session),
+    Stage("recency", scoring.recency),
+    Stage("importance", scoring.importance),
+    Stage("feedback", scoring.feedback),
+    Stage("sort", scoring.sort, required=True),
+    Stage("hashes", ordering.hashes),
+    Stage(ordering.SUPERSESSION, ordering.supersession),
+    Stage("folding", ordering.folding),
+    Stage("kinds", ordering.kinds),
+    Stage("diversity", ordering.diversity),
+    Stage("further-matches", ordering.further_matches, required=True),
+    Stage("filter-matches", ordering.filter_matches, required=True),
+)
+
+
+def stages_without(names: Collection[str]) -> tuple[Stage, ...]:
+    """``STAGES`` without ``names``. Raises InputError for an unknown name or a required stage."""
+    optional = [stage.name for stage in STAGES if not stage.required]
+    if unknown := sorted(set(names) - set(optional)):
+        raise InputError(
+            f"{unknown[0]!r} is no ranking stage that can be left out;"
+            f" these can: {', '.join(optional)}",
+            field="stages",
+        )
+    return tuple(stage for stage in STAGES if stage.name not in names)

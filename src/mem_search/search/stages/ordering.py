@@ -1,0 +1,172 @@
+"""Stages that work on ordered hits: what comes first, what folds, what else fills the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from mem_search.model import Hit
+from mem_search.search import candidates
+from mem_search.search.state import RankingState
+from mem_search.text import sketch
+from mem_search.text.sketch import Sketches
+
+SUPERSESSION = "supersession"
+
+
+def hashes(state: RankingState) -> RankingState:
+    """Puts records that contain a hash from the question before all others."""
+    named = state.stored.named
+    if not named:
+        return state
+    return state.ordered(sorted(state.hits, key=lambda hit: hit.number not in named))
+
+
+def supersession(state: RankingState) -> RankingState:
+    """Puts a matching record directly above the record that it supersedes."""
+    if not state.stored.successors:
+        return state
+    return state.ordered(lift(state.hits, state.stored.successors))
+
+
+def folding(state: RankingState) -> RankingState:
+    """Puts near-duplicates of one kind under the best of them, which names them."""
+    stored = state.stored
+    if not stored.sketched:
+        return state
+    kinds = state.kinds()
+    return state.ordered(
+        fold(state.hits, kinds, stored.sketched, stored.sketches, stored.successors)
+    )
+
+
+def kinds(state: RankingState) -> RankingState:
+    """Gives every kind that has a good match a place on the first page."""
+    limit = state.request.limit
+    if len(state.hits) <= limit:
+        return state
+    names = state.kinds()
+    absent = candidates.absent(state.hits, names, limit)
+    if not absent:
+        return state
+    rows = state.rows
+    good = candidates.near_the_best(
+        state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
+    )
+    complete = state.stored.complete
+    good |= {hit.number for hit in absent if hit.passage in complete}
+    return state.ordered(candidates.represent(state.hits, names, limit, good))
+
+
+def diversity(state: RankingState) -> RankingState:
+    """Puts further results of a session after those of others, where the request asks."""
+    per_session = state.request.per_session
+    if per_session is None:
+        return state
+    numbers = state.union.records.tolist()
+    sessions = dict(zip(numbers, state.stored.conversations.tolist(), strict=True))
+    return state.ordered(spread(state.hits, sessions, per_session))
+
+
+def further_matches(state: RankingState) -> RankingState:
+    """Adds the word matches beyond the candidates, in the order of their leg."""
+    return state.ordered(candidates.tail(state.hits, state.further, _reach(state)))
+
+
+def filter_matches(state: RankingState) -> RankingState:
+    """Adds the newest other records, where the filters alone decide what matches."""
+    hits, missing = state.hits, _reach(state) - len(state.hits)
+    if not state.filters_decide or missing <= 0:
+        return state
+    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
+    score = hits[-1].score if hits else 0.0
+    others = [number for number in state.stored.newest if number not in seen]
+    return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
+
+
+def _reach(state: RankingState) -> int:
+    """How many hits the page needs."""
+    return state.request.offset + state.request.limit
+
+
+def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
+    """``hits``, best first, with successors above the records that they supersede.
+
+    A successor moves up, the superseded record does not move down: that the old record answers
+    well says that the new one is about the question. Only hits move; where the successor is none,
+    the old record keeps its place. ``successors`` of a record are nearest first. A record that
+    moves up gets the score of the record below it.
+    """
+    known = {hit.number: hit for hit in hits}
+    lifted: dict[int, Hit] = {}
+    for hit in hits:
+        if hit.number in lifted:
+            continue
+        for number in reversed(successors.get(hit.number, ())):
+            if number in known and number not in lifted:
+                raised = known[number]
+                scores = {**raised.scores, SUPERSESSION: hit.score - raised.score}
+                lifted[number] = raised._replace(score=hit.score, scores=scores)
+        lifted[hit.number] = hit
+    return [*lifted.values()]
+
+
+def fold(
+    hits: Sequence[Hit],
+    kinds: Mapping[int, str],
+    sketched: Collection[int],
+    sketches: Sketches,
+    superseded: Collection[int] = (),
+) -> list[Hit]:
+    """``hits``, best first, without those that are ``similar`` to a better hit, which names them.
+
+    ``sketches`` has a row for each record of ``sketched`` (see ``text/sketch``); a hit without a
+    sketch stays. All hits fold at once, so that every page of a search folds alike. Only records
+    of one kind fold, and a current record does not fold under a superseded one.
+    """
+    if not sketched:
+        return [*hits]
+    rows = {number: row for row, number in enumerate(sketched)}
+    words = sketch.heads(sketches).tolist()
+    place = {hit.number: at for at, hit in enumerate(hits)}
+    under: dict[int, list[int]] = {}
+    leaders: dict[tuple[int, int, str], list[int]] = {}
+    for hit in hits:
+        number = hit.number
+        if number not in rows:
+            under[number] = []
+            continue
+        row = rows[number]
+        keys = [(column, word, kinds[number]) for column, word in enumerate(words[row])]
+        near = [
+            other
+            for other in {other for key in keys for other in leaders.get(key, ())}
+            if (number in superseded or other not in superseded)
+            and sketch.is_near(sketches[rows[other]], sketches[row])
+        ]
+        if near:
+            under[min(near, key=place.__getitem__)].append(number)
+            continue
+        under[number] = []
+        for key in keys:
+            leaders.setdefault(key, []).append(number)
+    return [
+        hit._replace(similar=tuple(under[hit.number])) if under[hit.number] else hit
+        for hit in hits
+        if hit.number in under
+    ]
+
+
+def spread(hits: Sequence[Hit], sessions: Mapping[int, int], per_session: int) -> list[Hit]:
+    """``hits`` in rounds of at most ``per_session`` (1 or more) of each session.
+
+    The order within a round stays. ``sessions`` are numbers; a hit without a session (0) is in the
+    first round.
+    """
+    seen: Counter[int] = Counter()
+    rounds: list[int] = []
+    for hit in hits:
+        session = sessions.get(hit.number, 0)
+        rounds.append(seen[session] // per_session if session else 0)
+        seen[session] += 1
+    return [hits[at] for at in sorted(range(len(hits)), key=rounds.__getitem__)]

@@ -1,0 +1,185 @@
+"""Stages that decide what matches and add to the score: fusion, context, boosts, feedback.
+
+Each adds a column to the parts of the score under its own name. Weights and their measured
+effect are in docs/retrieval.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import KINDS, SearchRequest
+from mem_search.model.rankings import CHAT_KINDS, Values
+from mem_search.search import candidates
+from mem_search.search.fusion import weights, z_scores
+from mem_search.search.state import LegScores, RankingState
+
+NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
+"""Weight of a neighbour's score by its distance: the turn before helps most."""
+
+SESSION_WEIGHT = 0.5
+SESSION_DEPTH = 3
+SESSION_KINDS = CHAT_KINDS | {"observation"}
+
+RECENCY_WEIGHT = 0.5
+"""What the newest candidate gains; the best answer is worth about ten times that."""
+
+HALF_LIFE = 30 * 86_400_000
+"""Milliseconds after which a record gains half of it."""
+
+IMPORTANCE_WEIGHT = 1.0
+"""The difference between the least and the most important record."""
+
+ANSWERS = 2
+"""Records towards which the question is moved."""
+
+AGREED = 5
+"""Every leg has to list each of those records among so many of its best."""
+
+
+def match(state: RankingState) -> RankingState:
+    """Keeps the records that contain a word of the question or are near it in meaning."""
+    if state.filters_decide:
+        return state
+    floor = candidates.floor(state.question.text, state.rankings)
+    found = candidates.matches(state.union, state.legs, state.rankings, floor)
+    return state.with_matched(found)
+
+
+def fuse(state: RankingState) -> RankingState:
+    """Combines the scores and ranks of the legs into one score, by the fusion strategy."""
+    return state.added("fused", state.fusion.fuse(state))
+
+
+def neighbours(state: RankingState) -> RankingState:
+    """Raises a chat turn by the scores of the turns before and after it.
+
+    Not in a union of several kinds. Negative scores do not count.
+    """
+    kinds = state.union.kinds
+    chats = _is_of(CHAT_KINDS, kinds)
+    if not chats.any() or (kinds != kinds[0]).any():
+        return state
+    support = _support(state)
+    rows = np.flatnonzero(chats & (state.stored.conversations > 0)).tolist()
+    places = list(
+        zip(state.stored.conversations.tolist(), kinds.tolist(), state.stored.positions.tolist(),
+            strict=True)
+    )  # fmt: skip
+    row_at = {places[row]: row for row in rows}
+    added = np.zeros(len(support))
+    for row in rows:
+        conversation, kind, position = places[row]
+        for distance, weight in NEIGHBOURS.items():
+            neighbour = row_at.get((conversation, kind, position + distance))
+            if neighbour is not None:
+                added[row] += weight * support[neighbour]
+    return state.added("neighbours", added)
+
+
+def session(state: RankingState) -> RankingState:
+    """Raises each record of a session by half the mean of the session's three best records.
+
+    Negative scores do not count. Where all candidates are of one kind, only chats and
+    observations form sessions.
+    """
+    kinds = state.union.kinds
+    member = state.stored.conversations > 0
+    if len(kinds) and not (kinds != kinds[0]).any():
+        member = member & _is_of(SESSION_KINDS, kinds)
+    rows = np.flatnonzero(member)
+    if not len(rows):
+        return state
+    support = _support(state)
+    _, group = np.unique(state.stored.conversations[rows], return_inverse=True)
+    order = np.lexsort((-support[rows], group))
+    first = np.searchsorted(group[order], np.arange(group.max() + 1))
+    place_in_group = np.arange(len(rows)) - first[group[order]]
+    best = order[place_in_group < SESSION_DEPTH]
+    sums = np.bincount(group[best], weights=support[rows][best])
+    added = np.zeros(len(support))
+    added[rows] = SESSION_WEIGHT * sums[group] / SESSION_DEPTH
+    return state.added("session", added)
+
+
+def recency(state: RankingState) -> RankingState:
+    """Raises newer records, where the request asks for this boost.
+
+    Age counts from the newest candidate, so that an archive has recent records too; a date after
+    the moment of asking counts as that moment.
+    """
+    if "recency" not in state.request.boosts:
+        return state
+    created = state.stored.created
+    newest = min(_asked_at_ms(state.request), int(created.max(initial=0)))
+    ages = np.maximum(newest - created, 0) / HALF_LIFE
+    return state.added("recency", RECENCY_WEIGHT * 0.5**ages)
+
+
+def importance(state: RankingState) -> RankingState:
+    """Raises more important records and lowers less important ones, where the request asks.
+
+    A record without importance counts as half way.
+    """
+    if "importance" not in state.request.boosts:
+        return state
+    known = np.nan_to_num(state.stored.importance, nan=0.5).clip(0.0, 1.0)
+    return state.added("importance", IMPORTANCE_WEIGHT * (known - 0.5))
+
+
+def feedback(state: RankingState) -> RankingState:
+    """Moves the question halfway towards the two best answers on which all legs agree.
+
+    What answers a question often says in other words what the question meant (J. J. Rocchio,
+    1971; for dense vectors X. Wang et al., ICTIR 2021). Answers that only one leg ranks high are
+    wrong too often to follow (selective feedback: S. Cronen-Townsend et al., CIKM 2004). Each
+    record gains the change of its standard score.
+    """
+    best = candidates.order(state.union.records, state.total)[:ANSWERS]
+    if not state.stored.feedback or not len(best) or not agreed(state.legs)[best].all():
+        return state
+    gain: Values | None = None
+    for name, score in state.stored.feedback.items():
+        scores = score(best)
+        if scores is not None:
+            before, after = map(z_scores, scores)
+            weight = weights(name, state.union.code, foreign=state.question.foreign)
+            gain = weight * (after - before) + (0.0 if gain is None else gain)
+    return state if gain is None else state.added("feedback", gain)
+
+
+def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
+    """Which records every one of several legs lists among its best; none of a single leg."""
+    ranks = np.array([leg.ranks for leg in legs.values()])
+    if len(ranks) < 2:
+        return np.zeros(ranks.shape[-1], np.bool_)
+    return np.asarray(((ranks > 0) & (ranks <= AGREED)).all(axis=0))
+
+
+def sort(state: RankingState) -> RankingState:
+    """Orders the matches by score, ties by record number so that equal searches agree."""
+    rows, total = state.rows, state.total
+    numbers = state.union.records
+    rows = rows[candidates.order(numbers[rows], total[rows])]
+    return state.ordered(candidates.hits(numbers[rows], total[rows], state.union.passages[rows]))
+
+
+def _support(state: RankingState) -> Values:
+    """The fused score of each record where it is positive, else 0."""
+    fused = state.parts.get("fused")
+    return np.zeros(len(state.union)) if fused is None else np.maximum(fused, 0.0)
+
+
+def _is_of(names: frozenset[str], kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    codes = [code for code, name in enumerate(KINDS) if name in names]
+    return np.isin(kinds, codes)
+
+
+def _asked_at_ms(request: SearchRequest) -> int:
+    """When the request was made, in milliseconds."""
+    at = request.asked_at
+    return int((time.time() if at is None else at.timestamp()) * 1000)

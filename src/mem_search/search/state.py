@@ -1,0 +1,152 @@
+"""What the ranking of one search passes from stage to stage: a frozen state of columns.
+
+A stage is a name and a pure function from state to state. Everything that stages need of the
+store is read before the first of them (``ranking.prefetch``) and travels in ``stored``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.contracts import FeedbackScorer, Question
+from mem_search.model import KINDS, Hit, SearchRequest
+from mem_search.model.rankings import Candidates, Numbers, Ranking, Values
+from mem_search.text import sketch
+from mem_search.text.sketch import Sketches
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LegScores:
+    """What one leg says of each record of the union, in the order of the union.
+
+    ``scores`` are NaN where the leg has none; ``ranks`` count from 1 and are 0 where the leg does
+    not list the record.
+    """
+
+    scores: Values
+    ranks: Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredData:
+    """What stages need of the store, read once before the first stage.
+
+    The columns ``conversations`` (0 for none), ``positions``, ``created`` (milliseconds) and
+    ``importance`` (0..1 or NaN) have one row for each record of the union.
+    """
+
+    conversations: Numbers
+    positions: NDArray[np.int32]
+    created: Numbers
+    importance: Values
+    named: Collection[int] = ()
+    """Records that contain a hash which the question names."""
+    complete: Collection[int] = ()
+    """Passages of the union that contain every word of a short question."""
+    successors: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Superseded record → the records that supersede it, nearest first."""
+    sketched: Sequence[int] = ()
+    """Records that may have a near-duplicate in the union."""
+    sketches: Sketches = field(default_factory=lambda: sketch.read(b""))
+    """One row for each of ``sketched``."""
+    feedback: Mapping[str, FeedbackScorer] = field(default_factory=dict)
+    """Leg → its scorer for a moved question; empty where the legs cannot agree."""
+    counts: Mapping[str, int] | None = None
+    """Kind → records that pass the filters, where the filters alone decide what matches."""
+    newest: Sequence[int] = ()
+    """The newest records that pass the filters, where the filters alone decide."""
+
+
+class Fusion(Protocol):
+    """How the scores and ranks of the legs become one score. A strategy; see ``fusion``."""
+
+    @property
+    def name(self) -> str:
+        """The strategy's name in documents and reports."""
+        ...
+
+    def fuse(self, state: RankingState) -> Values:
+        """One score for each record of ``state.union``; the higher the better."""
+        ...
+
+    def explain(self, state: RankingState, row: int) -> dict[str, float]:
+        """What each leg contributed for the record at ``row``, by name (``vector.z``)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingState:
+    """One ranking under way.
+
+    ``union`` are the candidates of all legs, one row a record, and every column has its rows:
+    ``legs`` (scores and ranks), ``matched`` and the ``parts`` of the score. ``rankings`` are the
+    legs' own lists, ``further`` the same as far as the page reaches. ``hits`` are the ordered
+    result, which exists after the stage ``sort``.
+    """
+
+    request: SearchRequest
+    question: Question
+    fusion: Fusion
+    rankings: Sequence[Ranking]
+    further: Sequence[Ranking]
+    union: Candidates
+    legs: Mapping[str, LegScores]
+    stored: StoredData
+    filters_decide: bool = False
+    matched: Mask | None = None
+    """Which rows are matches; None means all of them."""
+    parts: Mapping[str, Values] = field(default_factory=dict)
+    """Name of a stage → what it adds to the score of each record."""
+    hits: Sequence[Hit] = ()
+
+    @property
+    def total(self) -> Values:
+        """The score so far of each record."""
+        return sum(self.parts.values(), np.zeros(len(self.union)))
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """The rows that are matches."""
+        return np.arange(len(self.union)) if self.matched is None else np.flatnonzero(self.matched)
+
+    def kinds(self) -> Mapping[int, str]:
+        """Record → the name of its kind."""
+        codes = self.union.kinds.tolist()
+        return dict(zip(self.union.records.tolist(), map(KINDS.__getitem__, codes), strict=True))
+
+    def with_matched(self, matched: Mask) -> RankingState:
+        """The state after the stage that decides which rows are matches."""
+        return replace(self, matched=matched)
+
+    def added(self, name: str, values: Values) -> RankingState:
+        """The state after a stage that adds ``values`` to the score under ``name``."""
+        return replace(self, parts={**self.parts, name: values})
+
+    def ordered(self, hits: Sequence[Hit]) -> RankingState:
+        """The state after a stage that changes the order or the number of hits."""
+        return replace(self, hits=hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the ranking. Its name is the same in ``explain``, in ``scripts/evaluate
+    --without NAME`` and in the table of docs/retrieval.md, whose text is ``apply``'s docstring.
+
+    A ``required`` stage cannot be left out: without it there is no result.
+    """
+
+    name: str
+    apply: Callable[[RankingState], RankingState]
+    required: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring of ``apply``."""
+        return (self.apply.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,55 @@
+"""Ranking states for tests of single stages: columns given, everything else empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mem_search.contracts import Question
+from mem_search.model import KINDS, Filters, Hit, Kind, SearchRequest
+from mem_search.model.rankings import Candidates
+from mem_search.search.fusion import Z_SCORE_SUM
+from mem_search.search.state import LegScores, RankingState, StoredData
+from mem_search.text import words
+
+
+def state(
+    count: int,
+    *,
+    kinds: Sequence[Kind] | None = None,
+    parts: Mapping[str, Sequence[float]] | None = None,
+    legs: Mapping[str, LegScores] | None = None,
+    hits: Sequence[Hit] = (),
+    request: SearchRequest | None = None,
+    **stored: Any,
+) -> RankingState:
+    """The records 1, 2, … up to ``count``, each with the passage of its own number."""
+    numbers = np.arange(1, count + 1, dtype=np.int64)
+    columns: dict[str, Any] = {
+        "conversations": np.zeros(count, np.int64),
+        "positions": np.zeros(count, np.int32),
+        "created": np.zeros(count, np.int64),
+        "importance": np.full(count, np.nan),
+        **stored,
+    }
+    request = request or SearchRequest("words")
+    return RankingState(
+        request=request,
+        question=Question(request.text, words.read(request.text), Filters()),
+        fusion=Z_SCORE_SUM,
+        rankings=(),
+        further=(),
+        union=Candidates(
+            numbers,
+            np.array([KINDS.index(kind) for kind in kinds or ["note"] * count], np.uint8),
+            np.zeros(count, np.bool_),
+            numbers,
+            np.zeros(count),
+        ),
+        legs=legs or {},
+        stored=StoredData(**columns),
+        parts={name: np.array(values, np.float64) for name, values in (parts or {}).items()},
+        hits=hits,
+    )

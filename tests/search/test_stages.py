@@ -1,0 +1,67 @@
+"""The list of stages: names, what can be left out, and what that changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drafts import draft
+from mem_search.errors import InputError
+from mem_search.model import Link, SearchRequest
+from mem_search.search.stages import STAGES, stages_without
+from mem_search.settings import Settings
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import fill
+
+
+def test_every_stage_has_a_name_of_its_own_and_says_what_it_does() -> None:
+    assert len({stage.name for stage in STAGES}) == len(STAGES)
+    assert all(stage.summary.endswith(".") for stage in STAGES)
+
+
+def test_the_order_stays_when_a_stage_is_left_out() -> None:
+    left = [stage.name for stage in stages_without(["feedback", "folding"])]
+    assert left == [s.name for s in STAGES if s.name not in ("feedback", "folding")]
+
+
+@pytest.mark.parametrize("name", ["sort", "fused", "no such stage"])
+def test_a_required_or_unknown_stage_cannot_be_left_out(name: str) -> None:
+    with pytest.raises(InputError, match="can be left out"):
+        stages_without([name])
+
+
+async def versions(runtime: Runtime) -> list[str]:
+    await fill(
+        runtime,
+        draft("old", "deploy plan deploy plan: copy the files by hand"),
+        draft("new", "the deploy plan is a script now", links=(Link("old", "supersedes"),)),
+        draft("copy", "the deploy plan is a script now"),
+    )
+    page = await runtime.search.pipeline.search(SearchRequest("deploy plan", mode="keyword"))
+    return [result.record.source_id for result in page.results]
+
+
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ([], ["new", "old"]),
+        (["supersession"], ["old", "new"]),
+        (["folding"], ["new", "old", "copy"]),
+    ],
+)
+async def test_a_runtime_can_rank_without_a_stage(
+    tmp_path: Path, without: list[str], expected: list[str]
+) -> None:
+    settings = Settings(home=tmp_path, embedder="hashing", chroma_url="off", follow=0)
+    stages = stages_without(without)
+    async with open_runtime(settings, stages=stages) as runtime:
+        assert await versions(runtime) == expected
+
+
+async def test_parts_of_a_score_have_the_names_of_stages_or_legs(runtime: Runtime) -> None:
+    await versions(runtime)
+    query = SearchRequest("deploy plan", explain=True, boosts=("recency", "importance"))
+    page = await runtime.search.pipeline.search(query)
+    names = {name.partition(".")[0] for result in page.results for name in result.scores}
+    assert names <= {"keyword", "vector", *(stage.name for stage in STAGES)}
