@@ -7,8 +7,8 @@ from typing import Any
 
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
+from mem_search.model.ingest import Stored
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.records import Stored
 
 
 def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:

@@ -16,12 +16,12 @@ from people import join
 
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
+from mem_search.model.saved_searches import Scope
 from mem_search.research.requests import Asked, dump
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.search.universal import UniversalQuery
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import scopes, search_jobs
-from mem_search.storage.sqlite.scopes import Scope
 from mem_search.webhooks.signing import webhook_secret
 from runtimes import fill, settled
 from webhook_receiver import Receiver, receiving

@@ -7,7 +7,7 @@ from typing import Any
 from drafts import draft
 from mem_search.ingest.edges import MOST, STATED, STRENGTH, edges_of, names_of
 from mem_search.model import Draft, Link
-from mem_search.storage.sqlite.edges import NewEdge
+from mem_search.model.ingest import NewEdge
 
 Facets = tuple[tuple[str, str], ...]
 

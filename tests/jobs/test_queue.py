@@ -10,9 +10,9 @@ import pytest
 
 from mem_search.errors import Conflict, InputError, NotFound, SourceError
 from mem_search.jobs.queue import JobQueue, Report
+from mem_search.model.jobs import ENDED, JobState
 from mem_search.storage.sqlite import jobs
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.jobs import JobState
 
 
 class Recorded:
@@ -60,7 +60,7 @@ async def reached(queue: JobQueue, job: str, *states: str) -> JobState:
 
 
 async def ended(queue: JobQueue, job: str) -> JobState:
-    return await reached(queue, job, *jobs.ENDED)
+    return await reached(queue, job, *ENDED)
 
 
 async def test_jobs_run_one_after_the_other_in_the_order_they_came(

@@ -7,9 +7,9 @@ from typing import Any
 from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
+from mem_search.model.ingest import Stored
 from mem_search.storage.sqlite import identities, records
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.records import Stored
 
 KINDS: Any = ("observation", "user_prompt", "note")
 

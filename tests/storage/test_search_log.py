@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from mem_search.model.statistics import LoggedSearch
 from mem_search.storage.sqlite import search_log
-from mem_search.storage.sqlite.search_log import Search
 
 
-def search(query: str, at: int = 1, **values: Any) -> Search:
+def search(query: str, at: int = 1, **values: Any) -> LoggedSearch:
     said = {"filters": "", "mode": "hybrid", "total": 1, "took_ms": 1.0, "surface": "http"}
-    return Search(at, query, **{**said, **values})
+    return LoggedSearch(at, query, **{**said, **values})
 
 
 def test_popular_counts_questions_in_any_case(connection: sqlite3.Connection) -> None:

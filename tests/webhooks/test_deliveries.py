@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import StorageError
+from mem_search.model.saved_searches import Delivery
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.webhooks import deliveries
 from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.webhooks.sending import Sender

@@ -18,9 +18,9 @@ from typing import Final
 
 from mem_search.access.callers import Caller, check_user
 from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
+from mem_search.model.access import Token
 from mem_search.storage.sqlite import tokens
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.tokens import Token
 from mem_search.text import dates
 
 PREFIX: Final = "mst_"

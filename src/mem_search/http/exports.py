@@ -19,12 +19,12 @@ from mem_search.http.core.replies import dumps, page_json
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
+from mem_search.model.records import RecordWithLinks
 from mem_search.renderers.csv import as_csv
 from mem_search.renderers.markdown import as_markdown
 from mem_search.renderers.token_budget import fits, shortened
 from mem_search.sources.jsonl import export_line
 from mem_search.storage.sqlite import whole
-from mem_search.storage.sqlite.whole import RecordWithLinks
 from mem_search.text import token_count
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.ingest import spool
 from mem_search.model import Location
-from mem_search.storage.sqlite.jobs import JobState
+from mem_search.model.jobs import JobState
 from mem_search.text import dates
 
 NDJSON = "application/x-ndjson"

@@ -21,11 +21,11 @@ from mem_search.http.core.replies import (
 )
 from mem_search.http.core.routing import Call, Handler
 from mem_search.model import Filters, Kind, Order, Ref
+from mem_search.model.records import RecordWithLinks
 from mem_search.renderers import record_json, render_record
 from mem_search.renderers.token_budget import fitted_text
 from mem_search.search.timeline import open_record
 from mem_search.storage.sqlite import whole
-from mem_search.storage.sqlite.whole import RecordWithLinks
 
 MOST = 200
 _BIGGEST = 10**18

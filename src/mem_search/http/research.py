@@ -18,6 +18,7 @@ from mem_search.http.core.paging import (
 )
 from mem_search.http.core.replies import json_reply, prefers_text
 from mem_search.http.core.routing import Call
+from mem_search.model.research import OperationFilter
 from mem_search.renderers.universal import document_json, universal_json
 from mem_search.research.export import export as exported
 from mem_search.research.export import export_json, export_markdown
@@ -25,7 +26,6 @@ from mem_search.research.json import session_json, step_json, tree_json, whole_o
 from mem_search.research.operations import told
 from mem_search.research.replay import Change, Drift, Replay
 from mem_search.storage.sqlite import operations
-from mem_search.storage.sqlite.operations import Wanted
 
 MARKDOWN = "text/markdown"
 
@@ -33,7 +33,7 @@ MARKDOWN = "text/markdown"
 async def listed(call: Call) -> web.StreamResponse:
     """Operations, the newest first."""
     asked = call.asked(OperationsListing)
-    wanted = Wanted(asked.session_id, asked.operation_type or "")
+    wanted = OperationFilter(asked.session_id, asked.operation_type or "")
     found, total = await call.runtime.database.read(
         operations.newest, wanted, asked.limit, asked.offset
     )

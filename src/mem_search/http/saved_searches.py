@@ -20,14 +20,13 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
 from mem_search.model import Record
+from mem_search.model.saved_searches import Match, Notification, SavedSearch
 from mem_search.renderers.universal import id_of, universal_json, url_of
 from mem_search.research import saved_searches
 from mem_search.research.json import delivery_json
 from mem_search.research.requests import Asked
 from mem_search.research.saved_searches import Plan
 from mem_search.storage.sqlite import notifications, records, webhook_deliveries
-from mem_search.storage.sqlite.notifications import Notification
-from mem_search.storage.sqlite.saved_searches import Match, Saved
 from mem_search.text import dates
 
 
@@ -207,7 +206,7 @@ def _nothing(number: int) -> NotFound:
     return NotFound(f"no notification {number}; GET /api/v1/notifications lists them")
 
 
-def _saved(saved: Saved) -> dict[str, Any]:
+def _saved(saved: SavedSearch) -> dict[str, Any]:
     every = saved.every_seconds
     return {
         "name": saved.name,

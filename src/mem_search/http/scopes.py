@@ -14,9 +14,9 @@ from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.universal_requests import Body
+from mem_search.model.saved_searches import Scope
 from mem_search.search.scopes import LONGEST_FILTER, demand_of
 from mem_search.storage.sqlite import scopes
-from mem_search.storage.sqlite.scopes import Scope
 from mem_search.text import dates
 
 

@@ -14,9 +14,9 @@ from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
 from mem_search.http.core.replies import json_reply, prefers_text, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import SearchRequest
+from mem_search.model.statistics import AskedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Connection
-from mem_search.storage.sqlite.search_log import Asked
 from mem_search.text import dates
 
 R = TypeVar("R")
@@ -99,5 +99,5 @@ async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]
     return await call.runtime.database.read(part, asked.limit, asked.since)
 
 
-def _asked(row: Asked) -> dict[str, Any]:
+def _asked(row: AskedQuery) -> dict[str, Any]:
     return {**asdict(row), "last_at": dates.iso(row.last_at)}

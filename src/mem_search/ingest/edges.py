@@ -14,7 +14,7 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
-from mem_search.storage.sqlite.edges import NewEdge
+from mem_search.model.ingest import NewEdge
 from mem_search.text import mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import MemSearchError
+from mem_search.model.ingest import ToEmbed
 from mem_search.storage.sqlite import outbox, vectors
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.outbox import ToEmbed
 from mem_search.text.passages import embedded_texts
 
 log = logging.getLogger(__name__)

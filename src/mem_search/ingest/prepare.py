@@ -7,15 +7,16 @@ the full-text index, the model or a log.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from mem_search import records
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
-from mem_search.storage.sqlite.records import Prepared, content_hash
+from mem_search.model.ingest import PreparedDraft
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact
 from mem_search.text.sketch import sketch
@@ -52,7 +53,7 @@ def is_code(text: str) -> bool:
     return sum(bool(_CODE_LINE.match(line[:160])) for line in lines) >= LEAST_SHARE * len(lines)
 
 
-def prepare(draft: Draft) -> Prepared:
+def prepare(draft: Draft) -> PreparedDraft:
     """Redact, compose, cut into passages. Raises InputError naming the field at fault."""
     kind = records.by_name(draft.kind)
     draft = kind.compose(redacted(draft))
@@ -64,7 +65,7 @@ def prepare(draft: Draft) -> Prepared:
     title_parts = words.parts(draft.title)
     # Found by its hash, without a text and a vector that are about it.
     commits = [value.lower() for name, value in facets if name == "commit"]
-    return Prepared(
+    return PreparedDraft(
         draft=draft,
         facets=facets,
         passages=cut,
@@ -111,3 +112,14 @@ def _clean(value: Any) -> Any:
 def _digest(title: str, text: str) -> bytes:
     joined = f"{title}\0{text}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(joined, digest_size=16).digest()
+
+
+def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
+    """The identity of everything stored of a draft except its times: 16 bytes of BLAKE2b."""
+    parts = (
+        draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
+        draft.importance, draft.metadata, sorted(draft.tags), sorted(facets),
+        sorted((link.to, link.relation) for link in draft.links),
+    )  # fmt: skip
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

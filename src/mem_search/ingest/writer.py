@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.ingest import PreparedDraft
 from mem_search.storage.sqlite import identities, ingest_state, records
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.records import Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _kept(
 class _Ready:
     """What can be stored of a batch, what the ledger calls each, and what cannot."""
 
-    prepared: list[Prepared]
+    prepared: list[PreparedDraft]
     places: list[str]
     failures: list[LedgerEntry]
 

@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
+from mem_search.model.jobs import ENDED, JobState, JobStatus
 from mem_search.storage.sqlite import jobs
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.jobs import ENDED, JobState
 
 log = logging.getLogger(__name__)
 
@@ -158,5 +158,5 @@ class JobQueue:
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
         return await self._kinds[state.name].run(state.params, report)
 
-    async def _end(self, job: str, state: jobs.State, message: str) -> None:
+    async def _end(self, job: str, state: JobStatus, message: str) -> None:
         await self._database.write(jobs.end, job, state, message, {})

@@ -1,4 +1,4 @@
-"""What sources hand over: where they read, what they read there, and what became of it."""
+"""From a source to the store: batches, prepared drafts, the ledger, and the index outbox."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mem_search.model.records import Draft
+from mem_search.model.records import Draft, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +57,64 @@ class Batch:
     places: tuple[str, ...] = ()
     item: str = ""
     shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    """An edge as its record states it: ``target`` as written, ``key`` as the normalized name."""
+
+    target: str
+    relation: str
+    key: str
+    origin: Literal["given", "found"]
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedLocation:
+    """A location that was read before: when (ms), and the error of the last attempt, if any."""
+
+    location: Location
+    followed: bool
+    read_at: int
+    error: str
+
+
+OutboxStep = Literal["embed", "index", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToEmbed:
+    """A passage that needs a vector: the text for the model, and the hash of that text."""
+
+    passage: int
+    title: str
+    text: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDraft:
+    """A draft that is ready to store: composed, redacted, and cut into passages."""
+
+    draft: Draft
+    facets: tuple[tuple[str, str], ...]
+    passages: tuple[Passage, ...]
+    parts: tuple[str, ...]
+    """For each passage, the extra index terms of its text (see text/words.py)."""
+    hashes: tuple[bytes, ...]
+    """For each passage, the hash of what is embedded: equal hash, equal vector."""
+    content_hash: bytes
+    edges: tuple[NewEdge, ...]
+    names: tuple[str, ...]
+    """The names by which other records may refer to it (see ingest/edges.py)."""
+    sketch: bytes
+    """The sketch that finds near-duplicates (see text/sketch.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The outcome of storing one draft; ``number`` is 0 for a forgotten one."""
+
+    number: int
+    outcome: Literal["new", "changed", "unchanged", "forgotten"]

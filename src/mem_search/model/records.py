@@ -136,3 +136,7 @@ class Passage:
     end: int
     field: str = "content"
     page: int | None = None
+
+
+RecordWithLinks = tuple[Record, tuple[Link, ...]]
+"""A record with the links it came with: what opening and exporting show."""

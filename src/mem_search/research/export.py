@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from mem_search.citations import bibliography, csl
 from mem_search.model import Citation, Record, Ref
+from mem_search.model.research import Operation
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import citation_json, url_of
 from mem_search.research.json import whole_operation_json
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.operations import Operation
 from mem_search.text import dates
 
 _LONGEST = 1_000

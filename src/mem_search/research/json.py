@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mem_search.storage.sqlite.operations import Operation, Session
-from mem_search.storage.sqlite.webhook_deliveries import Delivery
+from mem_search.model.research import Operation, Session
+from mem_search.model.saved_searches import Delivery
 from mem_search.text import dates
 
 

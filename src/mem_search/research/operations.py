@@ -16,6 +16,8 @@ from typing import Any
 from mem_search import __version__
 from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.model import Record
+from mem_search.model.research import IndexState, Operation, OperationType, Seen
+from mem_search.model.statistics import Corpus
 from mem_search.renderers.json import report_json
 from mem_search.research.json import operation_json
 from mem_search.research.requests import Asked, dump
@@ -24,8 +26,6 @@ from mem_search.search.universal import MOST_OPERATIONS, UniversalPage, Universa
 from mem_search.search.universal_search import UniversalSearch
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.operations import IndexState, Operation, Seen
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.redaction import redact
 
 
@@ -180,7 +180,7 @@ class Research:
         self,
         operation: str,
         where: Place,
-        kind: operations.OperationType,
+        kind: OperationType,
         text: str,
         *,
         request: dict[str, Any],

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from mem_search.errors import Conflict, NotFound
 from mem_search.model import Record, Ref
+from mem_search.model.research import IndexState, Operation, Seen
 from mem_search.research.operations import Research
 from mem_search.research.requests import load
 from mem_search.search.universal import UniversalPage
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.operations import IndexState, Operation, Seen
 
 
 @dataclass(frozen=True, slots=True)

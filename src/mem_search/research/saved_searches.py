@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
 from mem_search.model import DateRange, Record
+from mem_search.model.saved_searches import Match, SavedSearch
 from mem_search.renderers.universal import id_of
 from mem_search.research.replay import NOBODY
 from mem_search.research.requests import Asked, dump, load
@@ -33,7 +34,6 @@ from mem_search.storage.sqlite import (
     webhook_deliveries,
 )
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.saved_searches import Match, Saved
 from mem_search.text import dates
 from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -94,7 +94,7 @@ class Plan:
 class Run:
     """What a run told: ``notification`` is its number, None when there was nothing new."""
 
-    saved: Saved
+    saved: SavedSearch
     matches: tuple[Match, ...]
     notification: int | None = None
 
@@ -111,7 +111,7 @@ class SavedSearches:
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._agenda = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
 
-    async def create(self, name: str, plan: Plan, asked: Asked) -> Saved:
+    async def create(self, name: str, plan: Plan, asked: Asked) -> SavedSearch:
         """Raises Conflict when the name is taken, and what ``check`` raises."""
         await self._check(plan, asked)
         if not await self._database.write(
@@ -121,7 +121,7 @@ class SavedSearches:
         self.wake()
         return await self.get(name)
 
-    async def change(self, name: str, plan: Plan, asked: Asked) -> Saved:
+    async def change(self, name: str, plan: Plan, asked: Asked) -> SavedSearch:
         """Raises NotFound, and what ``check`` raises."""
         await self._check(plan, asked)
         await self._database.write(
@@ -130,7 +130,7 @@ class SavedSearches:
         self.wake()
         return await self.get(name)
 
-    async def get(self, name: str) -> Saved:
+    async def get(self, name: str) -> SavedSearch:
         """Raises NotFound."""
         found = await self._database.read(saved_searches.get, name)
         if found is None:
@@ -140,7 +140,7 @@ class SavedSearches:
             )
         return found
 
-    async def listed(self) -> list[Saved]:
+    async def listed(self) -> list[SavedSearch]:
         """All of them by name."""
         return await self._database.read(saved_searches.listed)
 
@@ -149,7 +149,7 @@ class SavedSearches:
         saved = await self.get(name)
         await self._database.write(saved_searches.remove, saved.name)
 
-    async def ask(self, saved: Saved, surface: str) -> UniversalPage:
+    async def ask(self, saved: SavedSearch, surface: str) -> UniversalPage:
         """Its question as it stands, with everything that it finds."""
         asked = load(saved.request)
         return await self._universal.search(asked.query, surface, asked_at=_again(asked))
@@ -192,7 +192,7 @@ class SavedSearches:
         tried = replace(asked.query, limit=1, offset=0, snippet_length=None, full_content=False)
         await self._universal.search(tried, NOBODY, asked_at=asked.at)
 
-    async def _look(self, saved: Saved) -> Run:
+    async def _look(self, saved: SavedSearch) -> Run:
         started = _now()
         found, is_whole = await self._found(saved)
         digests = await self._database.read(operations.digests, found)
@@ -221,7 +221,7 @@ class SavedSearches:
         self._deliveries.wake()
         return run
 
-    async def _found(self, saved: Saved) -> tuple[list[int], bool]:
+    async def _found(self, saved: SavedSearch) -> tuple[list[int], bool]:
         """The records stored since that it finds, best first; whether nothing stood in the way."""
         asked = load(saved.request)
         query = replace(
@@ -259,7 +259,7 @@ def _values(plan: Plan) -> dict[str, Any]:
     return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url or ""}
 
 
-def _data(saved: Saved, count: int, sent: Sequence[tuple[Match, Record]]) -> dict[str, Any]:
+def _data(saved: SavedSearch, count: int, sent: Sequence[tuple[Match, Record]]) -> dict[str, Any]:
     """What the webhook is told: which records, by name; not what is in them."""
     return {
         "saved_search": saved.name,

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, StorageError
+from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
+from mem_search.model.saved_searches import Delivery
 from mem_search.renderers.universal import universal_json
 from mem_search.research.operations import Research
 from mem_search.research.requests import Asked, dump, load
 from mem_search.storage.sqlite import search_jobs, webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.search_jobs import UNFINISHED, SearchJob, Status
-from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.text import dates
 from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -231,7 +231,7 @@ class SearchJobs:
     async def _end(
         self,
         job: SearchJob,
-        status: Status,
+        status: SearchJobStatus,
         *,
         reply: Mapping[str, Any] | None = None,
         error: str = "",
@@ -268,7 +268,7 @@ class SearchJobs:
 
 
 def _summary(
-    job: SearchJob, status: Status, at: int, reply: Mapping[str, Any] | None, error: str
+    job: SearchJob, status: SearchJobStatus, at: int, reply: Mapping[str, Any] | None, error: str
 ) -> dict[str, Any]:
     """What the webhook is told: that it has ended, and where the result is; not the result.
 

@@ -16,13 +16,13 @@ import numpy as np
 from mem_search.contracts import Question
 from mem_search.model import KINDS, Filters
 from mem_search.model.rankings import CHAT_KINDS, Matches, Numbers, Ranking, Values
+from mem_search.model.statistics import Corpus
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filter_masks import passes
 from mem_search.storage.sqlite.fulltext import Passages, Scores
 from mem_search.storage.sqlite.passage_map import PassageMap, PassageMapCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumns
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.words import match_expression
 
 FEW = 0.3

@@ -22,12 +22,12 @@ from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex
 from mem_search.errors import IndexUnavailable
 from mem_search.model import KINDS, Filters
 from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.model.statistics import Corpus
 from mem_search.retrievers.exact_scan import LEG, Scan, ranking
 from mem_search.storage.sqlite import outbox, passage_spans
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import BestPassages, PassageMapCache
 from mem_search.storage.sqlite.record_columns import RecordColumns
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
 REMEMBERED = 64

@@ -16,6 +16,7 @@ from mem_search.contracts import Question, Retriever
 from mem_search.errors import MissingField, Unavailable
 from mem_search.model import Hit, LegReport, Result, SearchPage, SearchReport, SearchRequest
 from mem_search.model.rankings import Ranking
+from mem_search.model.statistics import Corpus
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.priority import SearchPriority
@@ -26,7 +27,6 @@ from mem_search.search.state import Stage
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_columns import RecordColumns
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
 
 DEPTH = 200

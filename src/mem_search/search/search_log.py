@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from mem_search.errors import StorageError
 from mem_search.model import Filters, SearchPage
+from mem_search.model.statistics import LoggedSearch
 from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.search_log import Search
 from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class SearchLog:
     def __init__(self, database: Database, *, on: bool = True) -> None:
         self._database = database
         self.on = on
-        self._waiting: deque[Search] = deque()
+        self._waiting: deque[LoggedSearch] = deque()
         self._work = asyncio.Event()
         self._writing = asyncio.Lock()
 
@@ -64,7 +64,9 @@ class SearchLog:
         if not self.on or not text.strip() or len(self._waiting) >= MOST_WAITING:
             return
         now = int(time.time() * 1000)
-        self._waiting.append(Search(now, text, digest(filters), mode, total, took_ms, surface))
+        self._waiting.append(
+            LoggedSearch(now, text, digest(filters), mode, total, took_ms, surface)
+        )
         self._work.set()
 
     async def run(self) -> None:
@@ -105,7 +107,7 @@ def digest(filters: Filters) -> str:
     return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _clean(entries: Sequence[Search]) -> list[Search]:
+def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
     """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
     return [
         replace(entry, query=_storable(" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY]))

@@ -12,9 +12,9 @@ from datetime import datetime, tzinfo
 from mem_search import records as kinds
 from mem_search.errors import InputError, NotFound
 from mem_search.model import Filters, Kind, Record, Ref
+from mem_search.model.records import RecordWithLinks
 from mem_search.storage.sqlite import records, whole
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.whole import RecordWithLinks
 from mem_search.text import dates
 
 

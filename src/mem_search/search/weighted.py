@@ -18,6 +18,7 @@ import numpy as np
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
+from mem_search.model.statistics import Corpus
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import candidates, rrf
@@ -30,7 +31,6 @@ from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, W
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_spans import passage_context
-from mem_search.storage.sqlite.stats import Corpus
 from mem_search.text.query.fields import KindOf, plain_kind
 
 DEPTH = 200

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mem_search.errors import StorageError
+from mem_search.model.saved_searches import Delivery, DeliveryState
 from mem_search.scheduler import Scheduler
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.webhook_deliveries import Delivery
 from mem_search.text import dates
 from mem_search.webhooks.sending import Sender
 
@@ -130,7 +130,7 @@ class Deliveries:
             )
 
     async def _end(
-        self, delivery: Delivery, state: stored.State, status: int | None, error: str
+        self, delivery: Delivery, state: DeliveryState, status: int | None, error: str
     ) -> None:
         await self._database.write(
             stored.end, delivery.id, state, status=status, error=error, at=_now()

@@ -18,7 +18,7 @@ from mem_search.http.core.parameter_types import refused
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
-from mem_search.storage.sqlite.tokens import Token
+from mem_search.model.access import Token
 from mem_search.text import dates
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from mem_search.model import Link
+from mem_search.model.ingest import NewEdge
 
 SHORTEST_HASH: Final = 7
 LONGEST_HASH: Final = 64
@@ -36,17 +36,6 @@ _RESOLVE: Final = (
     ("key != '' and not (key >= 'commit:' and key < 'commit;')"
         " and not (key >= 'ref:' and key < 'ref;')", _BEST.format(named="n.name = edges.key")),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class NewEdge:
-    """An edge as its record says it: ``target`` as written, ``key`` as the name it means."""
-
-    target: str
-    relation: str
-    key: str
-    origin: Literal["given", "found"]
-    strength: float = 1.0
 
 
 def write(

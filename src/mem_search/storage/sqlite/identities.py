@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mem_search.model import Draft
-from mem_search.storage.sqlite.records import Prepared
+from mem_search.model.ingest import PreparedDraft
 
 
-def settle(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Prepared]:
+def settle(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> list[PreparedDraft]:
     """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
 
     Whoever had the id first keeps it, so reading the same again settles in the same way.
@@ -43,8 +43,8 @@ def first_read(
 
 
 def _settled(
-    connection: sqlite3.Connection, item: Prepared, owners: dict[tuple[str, str], str]
-) -> Prepared:
+    connection: sqlite3.Connection, item: PreparedDraft, owners: dict[tuple[str, str], str]
+) -> PreparedDraft:
     draft = item.draft
     apart = f"{draft.source_id}#{draft.kind}"
     stored = dict(

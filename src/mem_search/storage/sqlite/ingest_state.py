@@ -6,20 +6,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mem_search.model import LedgerEntry, Location
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """A location that was read before, when, and how that ended (``error`` empty: well)."""
-
-    location: Location
-    followed: bool
-    read_at: int
-    error: str
+from mem_search.model.ingest import FollowedLocation
 
 
 def cursor(connection: sqlite3.Connection, location: Location) -> dict[str, Any]:
@@ -93,13 +83,15 @@ def drop_cursor(connection: sqlite3.Connection, location: Location) -> bool:
     return dropped.rowcount > 0
 
 
-def locations(connection: sqlite3.Connection) -> list[Followed]:
+def locations(connection: sqlite3.Connection) -> list[FollowedLocation]:
     rows = connection.execute(
         "select source, location, label, options, followed, read_at, error from cursors"
         " order by source, location"
     )
     return [
-        Followed(Location(source, path, label, json.loads(options)), bool(followed), at, error)
+        FollowedLocation(
+            Location(source, path, label, json.loads(options)), bool(followed), at, error
+        )
         for source, path, label, options, followed, at, error in rows
     ]
 

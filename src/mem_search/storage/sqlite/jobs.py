@@ -6,29 +6,9 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-State = Literal["queued", "running", "done", "failed", "cancelled"]
-ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
-
-
-@dataclass(frozen=True, slots=True)
-class JobState:
-    """One row; ``done`` of ``total`` in the job's own unit, total 0 while unknown."""
-
-    id: str
-    name: str
-    params: Mapping[str, Any]
-    state: State
-    done: int
-    total: int
-    message: str
-    result: Mapping[str, Any]
-    created_at: int
-    started_at: int | None
-    ended_at: int | None
-
+from mem_search.model.jobs import JobState, JobStatus
 
 _COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
 
@@ -57,7 +37,7 @@ def report(connection: sqlite3.Connection, job: str, done: int, total: int, mess
 def end(
     connection: sqlite3.Connection,
     job: str,
-    state: State,
+    state: JobStatus,
     message: str,
     result: Mapping[str, Any],
 ) -> None:

@@ -7,26 +7,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from mem_search.storage.sqlite.saved_searches import Match
+from mem_search.model.saved_searches import Match, Notification
 
 MOST_LISTED = 1_000
 """Matches of one notification that are kept by name; ``count`` counts all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """What one run of a saved search told. ``matches`` are numbers, the best first."""
-
-    id: int
-    search: str
-    at: int
-    count: int
-    delivery_id: str | None
-    read_at: int | None
-    matches: tuple[Match, ...] = ()
 
 
 _SELECT = (

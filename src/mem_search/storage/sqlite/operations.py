@@ -8,82 +8,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
-OperationType = Literal["search", "fetch", "refine"]
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One result as it was: ``digest`` is the record's content hash in hex."""
-
-    ref: str
-    digest: str
-    relevance: float
-
-
-@dataclass(frozen=True, slots=True)
-class IndexState:
-    """What an answer depends on besides the question.
-
-    ``revision`` counts changes of records and scopes; ``passages`` and ``waiting`` are what
-    ranking knew of the whole; ``embedder`` is the fingerprint of the space, ``version`` that of
-    mem-search.
-    """
-
-    revision: int
-    passages: int
-    waiting: int
-    embedder: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One step. ``request`` holds every field of it, so that it can be done again.
-
-    A ``redacted`` one had a secret in its question, which was not kept.
-    """
-
-    id: str
-    session_id: str
-    parent_id: str | None
-    type: OperationType
-    query: str
-    mode: str
-    content_types: tuple[str, ...]
-    request: Mapping[str, Any]
-    redacted: bool
-    results: tuple[Seen, ...]
-    total_count: int
-    took_ms: float
-    report: Mapping[str, Any]
-    index_state: IndexState
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The operations that share a ``session_id``, in numbers."""
-
-    id: str
-    operations: int
-    first_query: str
-    started_at: int
-    last_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which operations; empty is any."""
-
-    session_id: str = ""
-    type: str = ""
-    since: int | None = None
-    until: int | None = None
-
+from mem_search.model.research import (
+    IndexState,
+    Operation,
+    OperationFilter,
+    Seen,
+    Session,
+)
 
 _COLUMNS = (
     "id, session_id, parent_id, type, query, mode, content_types, request, redacted, results,"
@@ -136,7 +71,7 @@ def chain_length(connection: sqlite3.Connection, operation: str) -> int:
 
 
 def newest(
-    connection: sqlite3.Connection, wanted: Wanted, limit: int, offset: int
+    connection: sqlite3.Connection, wanted: OperationFilter, limit: int, offset: int
 ) -> tuple[list[Operation], int]:
     """A page of operations, the newest first, and how many there are."""
     condition, values = _where(wanted)
@@ -200,7 +135,7 @@ def digests(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int,
     return dict(rows.fetchall())
 
 
-def _where(wanted: Wanted) -> tuple[str, list[Any]]:
+def _where(wanted: OperationFilter) -> tuple[str, list[Any]]:
     terms = {
         "session_id = ?": wanted.session_id or None,
         "type = ?": wanted.type or None,

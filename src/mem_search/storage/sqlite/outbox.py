@@ -9,20 +9,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-Step = Literal["embed", "index", "delete"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToEmbed:
-    """A passage without a vector: what the model is to read, and the hash of that."""
-
-    passage: int
-    title: str
-    text: str
-    digest: bytes
+from mem_search.model.ingest import OutboxStep, ToEmbed
 
 
 def to_embed(connection: sqlite3.Connection, limit: int) -> list[ToEmbed]:
@@ -36,7 +24,7 @@ def to_embed(connection: sqlite3.Connection, limit: int) -> list[ToEmbed]:
     return [ToEmbed(*row) for row in rows]
 
 
-def waiting(connection: sqlite3.Connection, step: Step, limit: int) -> list[int]:
+def waiting(connection: sqlite3.Connection, step: OutboxStep, limit: int) -> list[int]:
     rows = connection.execute(
         "select passage_id from outbox where step = ? order by passage_id limit ?", (step, limit)
     )
@@ -52,7 +40,7 @@ def advance(connection: sqlite3.Connection, passages: Sequence[int]) -> None:
     )
 
 
-def done(connection: sqlite3.Connection, step: Step, passages: Sequence[int]) -> None:
+def done(connection: sqlite3.Connection, step: OutboxStep, passages: Sequence[int]) -> None:
     """The step is done; a row that has since become another step stays."""
     wanted = json.dumps(list(passages))
     connection.execute(
@@ -65,7 +53,7 @@ def done(connection: sqlite3.Connection, step: Step, passages: Sequence[int]) ->
         )
 
 
-def add(connection: sqlite3.Connection, step: Step, passages: Sequence[int]) -> None:
+def add(connection: sqlite3.Connection, step: OutboxStep, passages: Sequence[int]) -> None:
     """Ask for a step again, unless the passage waits for something else already."""
     connection.executemany(
         "insert or ignore into outbox(passage_id, step) values(?, ?)",
@@ -84,5 +72,5 @@ def without_vector(connection: sqlite3.Connection, model: int) -> int:
     ).rowcount
 
 
-def depth(connection: sqlite3.Connection) -> dict[Step, int]:
+def depth(connection: sqlite3.Connection) -> dict[OutboxStep, int]:
     return dict(connection.execute("select step, count(*) from outbox group by step").fetchall())

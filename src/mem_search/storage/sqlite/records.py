@@ -6,18 +6,16 @@ rows in step inside the caller's transaction.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from mem_search.model import Draft, Filters, Order, Passage, Record
+from mem_search.model import Filters, Order, Record
+from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.storage.sqlite import edges, sketches, successions
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite.edges import NewEdge
 from mem_search.storage.sqlite.successions import Marks
 
 _COLUMNS = (
@@ -26,45 +24,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A draft made ready outside the writer thread: composed, redacted, cut into passages."""
-
-    draft: Draft
-    facets: tuple[tuple[str, str], ...]
-    passages: tuple[Passage, ...]
-    parts: tuple[str, ...]
-    """For each passage, the extra index terms of its text (see text/parts.py)."""
-    hashes: tuple[bytes, ...]
-    """For each passage, the hash of what is embedded: equal hash, equal vector."""
-    content_hash: bytes
-    edges: tuple[NewEdge, ...]
-    names: tuple[str, ...]
-    """What other records may call it (see ingest/edges.py)."""
-    sketch: bytes
-    """By which near-duplicates are told (see text/sketch.py)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What became of one draft."""
-
-    number: int
-    outcome: Literal["new", "changed", "unchanged", "forgotten"]
-
-
-def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
-    """Identity of all that is stored of a draft but its times: 16 bytes of BLAKE2b."""
-    parts = (
-        draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
-        draft.importance, draft.metadata, sorted(draft.tags), sorted(facets),
-        sorted((link.to, link.relation) for link in draft.links),
-    )  # fmt: skip
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def store(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Stored]:
+def store(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> list[Stored]:
     """Insert or update by ``(source, source_id)``; unchanged and forgotten ones are not touched."""
     tied: set[int] = set()
     stored = [_store(connection, item, tied) for item in items]
@@ -74,7 +34,7 @@ def store(connection: sqlite3.Connection, items: Sequence[Prepared]) -> list[Sto
     return stored
 
 
-def _store(connection: sqlite3.Connection, item: Prepared, tied: set[int]) -> Stored:
+def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) -> Stored:
     """Store one; ``tied`` gets the records whose successor its old edges may have decided."""
     draft = item.draft
     key = (draft.source, draft.source_id)
@@ -194,7 +154,7 @@ def _unindex(connection: sqlite3.Connection, passage: int) -> None:
 
 
 def _write_passages(
-    connection: sqlite3.Connection, number: int, item: Prepared, kept: dict[_Same, list[int]]
+    connection: sqlite3.Connection, number: int, item: PreparedDraft, kept: dict[_Same, list[int]]
 ) -> None:
     """Write the passages; one whose hash is known keeps its id, and so its vector."""
     for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):

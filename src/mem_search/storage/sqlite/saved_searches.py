@@ -5,35 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """One saved search; ``every_seconds`` None runs only when it is told to."""
-
-    id: int
-    name: str
-    request: Mapping[str, Any]
-    every_seconds: int | None
-    inbox: bool
-    webhook_url: str
-    created_at: int
-    since: int
-    newest_record: int
-    ran_at: int | None
-    next_at: int | None
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A record that a saved search tells of; ``changed`` when it had been there before."""
-
-    number: int
-    changed: bool
-
+from mem_search.model.saved_searches import Match, SavedSearch
 
 _COLUMNS = (
     "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
@@ -104,14 +78,14 @@ def change(
     )
 
 
-def get(connection: sqlite3.Connection, name: str) -> Saved | None:
+def get(connection: sqlite3.Connection, name: str) -> SavedSearch | None:
     row = connection.execute(
         f"select {_COLUMNS} from saved_searches where name = ?", (name,)
     ).fetchone()
     return _saved(row) if row else None
 
 
-def listed(connection: sqlite3.Connection) -> list[Saved]:
+def listed(connection: sqlite3.Connection) -> list[SavedSearch]:
     """All of them by name."""
     rows = connection.execute(f"select {_COLUMNS} from saved_searches order by name")
     return [_saved(row) for row in rows]
@@ -137,7 +111,7 @@ def next_at(connection: sqlite3.Connection) -> int | None:
 
 
 def ran(
-    connection: sqlite3.Connection, saved: Saved, at: int, *, since: int, error: str = ""
+    connection: sqlite3.Connection, saved: SavedSearch, at: int, *, since: int, error: str = ""
 ) -> None:
     """It ran, or failed to; its next run is a whole interval later."""
     connection.execute(
@@ -147,7 +121,7 @@ def ran(
 
 
 def untold(
-    connection: sqlite3.Connection, saved: Saved, found: Sequence[tuple[int, str]]
+    connection: sqlite3.Connection, saved: SavedSearch, found: Sequence[tuple[int, str]]
 ) -> list[Match]:
     """Those of ``found``, (number, content hash in hex), that were not told as they are now.
 
@@ -174,9 +148,9 @@ def _next(at: int, every_seconds: int | None) -> int | None:
     return None if every_seconds is None else at + 1000 * every_seconds
 
 
-def _saved(row: tuple[Any, ...]) -> Saved:
+def _saved(row: tuple[Any, ...]) -> SavedSearch:
     number, name, request, every, inbox, *rest = row
-    return Saved(number, name, json.loads(request), every, bool(inbox), *rest)
+    return SavedSearch(number, name, json.loads(request), every, bool(inbox), *rest)
 
 
 def has_due_work(connection: sqlite3.Connection) -> bool:

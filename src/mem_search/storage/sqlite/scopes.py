@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """``filter`` is what a record in the scope has to be; ``created_at`` is in milliseconds."""
-
-    name: str
-    filter: str
-    created_at: int
+from mem_search.model.saved_searches import Scope
 
 
 def put(connection: sqlite3.Connection, scope: Scope) -> Scope:

@@ -9,32 +9,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-Status = Literal["pending", "running", "completed", "failed", "cancelled"]
-UNFINISHED: tuple[Status, ...] = ("pending", "running")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchJob:
-    """One row. ``done`` of ``total`` steps; ``step`` says which one it is at."""
-
-    id: str
-    status: Status
-    request: Mapping[str, Any]
-    surface: str
-    webhook_url: str
-    delivery_id: str | None
-    step: str
-    done: int
-    total: int
-    result: str | None
-    error: str
-    created_at: int
-    started_at: int | None
-    completed_at: int | None
-
+from mem_search.model.jobs import SearchJob, SearchJobStatus
 
 _BARE = (
     "id, status, request, surface, webhook_url, delivery_id, step, done, total,"
@@ -90,7 +67,7 @@ def report(connection: sqlite3.Connection, job: str, step: str, done: int, total
 def end(
     connection: sqlite3.Connection,
     job: str,
-    status: Status,
+    status: SearchJobStatus,
     at: int,
     *,
     result: str | None = None,

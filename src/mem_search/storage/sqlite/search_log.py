@@ -8,37 +8,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
+
+from mem_search.model.statistics import AskedQuery, LoggedSearch
 
 MOST = 10_000
 MOST_SHARING = 2_000
 _SINCE_EVER = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search. ``at`` is milliseconds since 1970; ``filters`` a digest, "" for none."""
-
-    at: int
-    query: str
-    filters: str
-    mode: str
-    total: int
-    took_ms: float
-    surface: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, how often it was asked, when last, and how much was found then."""
-
-    query: str
-    times: int
-    last_at: int
-    total: int
-
-
-def add(connection: sqlite3.Connection, searches: Sequence[Search]) -> None:
+def add(connection: sqlite3.Connection, searches: Sequence[LoggedSearch]) -> None:
     """Keep ``searches`` and drop the oldest beyond ``MOST``."""
     connection.executemany(
         "insert into search_log(at, query, filters, mode, total, took_ms, surface)"
@@ -50,27 +29,33 @@ def add(connection: sqlite3.Connection, searches: Sequence[Search]) -> None:
     )
 
 
-def popular(connection: sqlite3.Connection, limit: int, since: int | None = None) -> list[Asked]:
+def popular(
+    connection: sqlite3.Connection, limit: int, since: int | None = None
+) -> list[AskedQuery]:
     """What is asked most often."""
     return _asked(connection, "lower(query)", "1", limit, since)
 
 
-def in_vain(connection: sqlite3.Connection, limit: int, since: int | None = None) -> list[Asked]:
+def in_vain(
+    connection: sqlite3.Connection, limit: int, since: int | None = None
+) -> list[AskedQuery]:
     """What found nothing when it was last asked with the same filters."""
     return _asked(connection, "lower(query), filters", "total = 0", limit, since)
 
 
-def slow(connection: sqlite3.Connection, limit: int, since: int | None = None) -> list[Search]:
+def slow(
+    connection: sqlite3.Connection, limit: int, since: int | None = None
+) -> list[LoggedSearch]:
     """The searches that took longest."""
     rows = connection.execute(
         "select at, query, filters, mode, total, took_ms, surface from search_log"
         " where at >= ? order by took_ms desc, id desc limit ?",
         (_SINCE_EVER if since is None else since, limit),
     )
-    return [Search(*row) for row in rows]
+    return [LoggedSearch(*row) for row in rows]
 
 
-def sharing(connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[Asked]:
+def sharing(connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
     """Questions that found something and contain one of ``words``, the most frequent first.
 
     Only the newest are looked at: this is asked while somebody waits.
@@ -95,7 +80,7 @@ def _asked(
     since: int | None,
     condition: str = "1",
     values: Sequence[str] = (),
-) -> list[Asked]:
+) -> list[AskedQuery]:
     # With max(id) SQLite takes the other columns from the row that has it: the newest one.
     rows = connection.execute(
         "select query, times, last_at, total from ("
@@ -104,4 +89,4 @@ def _asked(
         f" where {kept} order by times desc, last_at desc limit ?",
         (_SINCE_EVER if since is None else since, *values, limit),
     )
-    return [Asked(*row) for row in rows]
+    return [AskedQuery(*row) for row in rows]

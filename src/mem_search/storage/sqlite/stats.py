@@ -5,29 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from dataclasses import dataclass
 from typing import Final
 
+from mem_search.model.statistics import Corpus, Searchable, StoreTotals
 from mem_search.storage.sqlite.database import Database
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """``embedded`` and ``indexed`` are passages; coverage is indexed over passages."""
-
-    records: dict[str, int]
-    passages: int
-    embedded: int
-    indexed: int
-    first_at: int | None
-    last_at: int | None
-
-    @property
-    def coverage(self) -> float:
-        return self.indexed / self.passages if self.passages else 1.0
-
-
-def totals(connection: sqlite3.Connection) -> Totals:
+def totals(connection: sqlite3.Connection) -> StoreTotals:
     """Exact counts; cheap enough to ask at any time."""
     records = dict(
         connection.execute("select kind, count(*) from records group by kind").fetchall()
@@ -37,7 +21,7 @@ def totals(connection: sqlite3.Connection) -> Totals:
     first, last = connection.execute(
         "select min(created_at), max(created_at) from records"
     ).fetchone()
-    return Totals(
+    return StoreTotals(
         records=records,
         passages=passages,
         embedded=passages - waiting + indexing,
@@ -54,38 +38,6 @@ def progress(connection: sqlite3.Connection) -> tuple[int, int]:
         "select count(*) from outbox where step in ('embed', 'index')"
     ).fetchone()
     return passages, waiting
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """What ranking must know of the whole: passages by kind, mean length in characters.
-
-    ``waiting`` passages are not in the vector index yet; ``waiting_since`` is when the record of
-    the oldest of these was stored, in milliseconds, None when nothing waits.
-    """
-
-    passages: dict[str, int]
-    lengths: dict[str, float]
-    waiting: int
-    waiting_since: int | None = None
-
-    @property
-    def size(self) -> int:
-        return sum(self.passages.values())
-
-    @property
-    def mean_length(self) -> float:
-        """Over all passages, at least 1."""
-        total = sum(self.passages[kind] * self.lengths[kind] for kind in self.passages)
-        return max(1.0, total / max(1, self.size))
-
-    @property
-    def coverage(self) -> float:
-        return 1.0 - self.waiting / self.size if self.size else 1.0
-
-    def index_age(self, now: float) -> float:
-        """Seconds that the vector index is behind the store at ``now`` (epoch seconds)."""
-        return 0.0 if self.waiting_since is None else max(0.0, now - self.waiting_since / 1000)
 
 
 def corpus(connection: sqlite3.Connection) -> Corpus:
@@ -121,24 +73,6 @@ _WAITING: Final = (
     "select p.record_id from outbox o join passages p on p.id = o.passage_id"
     " where o.step in ('embed', 'index')"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Searchable:
-    """``complete`` records have every passage in the vector index; ``last_at`` is when the newest
-    of these was stored, in milliseconds. ``relationships`` are stored edges with both ends here.
-    """
-
-    records: dict[str, int]
-    complete: int
-    relationships: int
-    last_at: int | None
-
-    @property
-    def coverage(self) -> float:
-        """The share of records that are complete, 1 for an empty store."""
-        total = sum(self.records.values())
-        return self.complete / total if total else 1.0
 
 
 def searchable(connection: sqlite3.Connection) -> Searchable:

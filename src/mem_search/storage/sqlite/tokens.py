@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One row. Times are milliseconds since 1970; ``user`` is empty for the machine's person."""
-
-    name: str
-    user: str
-    digest: bytes
-    read_only: bool
-    created_at: int
-    expires_at: int | None = None
-    last_used_at: int | None = None
-
+from mem_search.model.access import Token
 
 _COLUMNS = "name, user, digest, read_only, created_at, expires_at, last_used_at"
 

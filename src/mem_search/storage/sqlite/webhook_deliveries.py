@@ -7,28 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-State = Literal["pending", "delivered", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One message to one receiver. ``next_at`` is when it is tried next, while it is pending."""
-
-    id: str
-    event: str
-    url: str
-    body: bytes
-    state: State
-    attempts: int
-    next_at: int
-    status: int | None
-    error: str
-    created_at: int
-    ended_at: int | None
-
+from mem_search.model.saved_searches import Delivery, DeliveryState
 
 _COLUMNS = "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
 
@@ -81,7 +62,7 @@ def tried(
 def end(
     connection: sqlite3.Connection,
     delivery: str,
-    state: State,
+    state: DeliveryState,
     *,
     status: int | None,
     error: str,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from mem_search.model import Filters, Link, Order, Record
+from mem_search.model import Filters, Order
+from mem_search.model.records import RecordWithLinks
 from mem_search.storage.sqlite import edges, records
-
-RecordWithLinks = tuple[Record, tuple[Link, ...]]
 
 
 def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:

@@ -1,0 +1,81 @@
+"""Saved searches and scopes, what saved searches report, and the webhook deliveries of it.
+
+Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search that is repeated; without ``every_seconds`` it runs only on demand."""
+
+    id: int
+    name: str
+    request: Mapping[str, Any]
+    every_seconds: int | None
+    inbox: bool
+    webhook_url: str
+    created_at: int
+    since: int
+    newest_record: int
+    ran_at: int | None
+    next_at: int | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A record that a saved search reports; ``changed`` when the record existed before."""
+
+    number: int
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What one run of a saved search reported: the best ``matches`` first, ``count`` of all."""
+
+    id: int
+    search: str
+    at: int
+    count: int
+    delivery_id: str | None
+    read_at: int | None
+    matches: tuple[Match, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A filter with a name; ``filter`` is written in the query language."""
+
+    name: str
+    filter: str
+    created_at: int
+
+
+DeliveryState = Literal["pending", "delivered", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook message to one receiver, with exactly the ``body`` that is signed and sent.
+
+    ``next_at`` is the time of the next attempt while the message is pending.
+    """
+
+    id: str
+    event: str
+    url: str
+    body: bytes
+    state: DeliveryState
+    attempts: int
+    next_at: int
+    status: int | None
+    error: str
+    created_at: int
+    ended_at: int | None

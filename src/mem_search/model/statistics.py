@@ -1,0 +1,94 @@
+"""What is counted: the store, the corpus that ranking needs, and the log of searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSearch:
+    """A search in the log. ``at`` is in ms since 1970; ``filters`` is a digest, "" for none."""
+
+    at: int
+    query: str
+    filters: str
+    mode: str
+    total: int
+    took_ms: float
+    surface: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuery:
+    """A query of the log: how often and when last it was asked, and how much it found then."""
+
+    query: str
+    times: int
+    last_at: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTotals:
+    """``embedded`` and ``indexed`` are passages; coverage is indexed over passages."""
+
+    records: dict[str, int]
+    passages: int
+    embedded: int
+    indexed: int
+    first_at: int | None
+    last_at: int | None
+
+    @property
+    def coverage(self) -> float:
+        return self.indexed / self.passages if self.passages else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What ranking needs to know of the corpus: passages by kind, mean length in characters.
+
+    ``waiting`` passages are not in the vector index yet; ``waiting_since`` is when the record of
+    the oldest of these was stored, in milliseconds, None when nothing waits.
+    """
+
+    passages: dict[str, int]
+    lengths: dict[str, float]
+    waiting: int
+    waiting_since: int | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(self.passages.values())
+
+    @property
+    def mean_length(self) -> float:
+        """Over all passages, at least 1."""
+        total = sum(self.passages[kind] * self.lengths[kind] for kind in self.passages)
+        return max(1.0, total / max(1, self.size))
+
+    @property
+    def coverage(self) -> float:
+        return 1.0 - self.waiting / self.size if self.size else 1.0
+
+    def index_age(self, now: float) -> float:
+        """Seconds that the vector index is behind the store at ``now`` (epoch seconds)."""
+        return 0.0 if self.waiting_since is None else max(0.0, now - self.waiting_since / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """``complete`` records have every passage in the vector index; ``last_at`` is when the newest
+    of these was stored, in milliseconds. ``relationships`` are stored edges with both ends here.
+    """
+
+    records: dict[str, int]
+    complete: int
+    relationships: int
+    last_at: int | None
+
+    @property
+    def coverage(self) -> float:
+        """The share of records that are complete, 1 for an empty store."""
+        total = sum(self.records.values())
+        return self.complete / total if total else 1.0
