@@ -61,10 +61,8 @@ class Floor:
     def measure(self, text: str) -> Parts:
         """Each part once, with the numbers that the product itself asks for."""
         vector, embed = _timed(lambda: self._embedder.embed([text]))
-        expression = words.match_expression(words.read(text))
-        found, matching = _timed(
-            lambda: fulltext.scores(self._db, expression) if expression else None
-        )
+        query = words.any_of(words.read(text))
+        found, matching = _timed(lambda: fulltext.scores(self._db, query) if query else None)
         _, chroma = _timed(lambda: self._chroma.query(vector, OVERFETCH * DEPTH))
         best = found[0][(-found[1]).argsort()[:PAGE]].tolist() if found else []
         numbers = [self._owner(passage) for passage in best]

@@ -11,17 +11,20 @@ from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text import words
 
+LOGIN = words.WordPhrase(("login",))
+
 
 def found(connection: Connection, question: str) -> list[str]:
     """Source ids, best first."""
-    expression = words.match_expression(words.read(question))
-    passages, scores = fulltext.scores(connection, expression)
+    query = words.any_of(words.read(question))
+    assert query is not None
+    passages, scores = fulltext.scores(connection, query)
     names = dict(
         connection.execute(
             "select p.id, r.source_id from passages p join records r on r.id = p.record_id"
         ).fetchall()
     )
-    assert passages.tolist() == fulltext.matched(connection, expression).tolist()
+    assert passages.tolist() == fulltext.matched(connection, query).tolist()
     assert (scores >= 0).all()
     return [names[passages[place]] for place in np.lexsort((passages, -scores))]
 
@@ -70,7 +73,7 @@ def test_a_title_counts_more_than_the_text(connection: Connection) -> None:
 
 def test_scores_are_those_of_the_index(connection: Connection) -> None:
     store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
-    passages, scores = fulltext.scores(connection, '"login"')
+    passages, scores = fulltext.scores(connection, LOGIN)
     exact = dict(
         connection.execute(
             "select rowid, -bm25(passages_fts, 3.0, 1.0, 1.0) from passages_fts"
@@ -84,8 +87,8 @@ def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(
     connection: Connection,
 ) -> None:
     store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
-    passages, scores = fulltext.scores(connection, '"login"')
-    some, their_scores = fulltext.among(connection, '"login"', np.append(passages[::2], 999))
+    passages, scores = fulltext.scores(connection, LOGIN)
+    some, their_scores = fulltext.among(connection, LOGIN, np.append(passages[::2], 999))
     assert some.tolist() == passages[::2].tolist()
     assert their_scores.tolist() == scores[::2].tolist()
-    assert len(fulltext.among(connection, '"login"', passages[:0])[0]) == 0
+    assert len(fulltext.among(connection, LOGIN, passages[:0])[0]) == 0

@@ -23,7 +23,7 @@ from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
-from mem_search.text.words import match_expression
+from mem_search.text.words import any_of
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 WORDS = ("zap", "kit", "lom", "vex", "dun", "登录", "问题")
@@ -234,6 +234,6 @@ def test_any_text_whatever_can_be_asked(texts: list[str]) -> None:
     for text in texts:
         found(connection, text)
         reading = read(text, now=NOW)
-        if expression := match_expression(reading.words):
-            fulltext.scores(connection, expression)
+        if query := any_of(reading.words):
+            fulltext.scores(connection, query)
     connection.close()

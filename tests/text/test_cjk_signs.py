@@ -7,7 +7,8 @@ import sqlite3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mem_search.text.words import match_expression, parts, read
+from mem_search.storage.sqlite.fulltext import expression
+from mem_search.text.words import any_of, parts, read
 
 SIGNS = st.one_of(
     st.integers(0x4E00, 0x9FA5),  # Han
@@ -30,8 +31,10 @@ def index(text: str) -> sqlite3.Connection:
 
 
 def is_found(connection: sqlite3.Connection, question: str) -> bool:
-    expression = match_expression(read(question))
-    return bool(connection.execute("select 1 from f where f match ?", (expression,)).fetchall())
+    query = any_of(read(question))
+    assert query is not None
+    found = connection.execute("select 1 from f where f match ?", (expression(query),))
+    return bool(found.fetchall())
 
 
 @given(TEXTS)

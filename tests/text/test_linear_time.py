@@ -100,7 +100,7 @@ BOUNDED = {
     "urls.commit_of": "run by mentions.find",
     "urls.issue_of": "run by mentions.find",
     "wordpieces.encode": "texts of passages, of bounded length",
-    "words.near_expression": "one word",
+    "words.known_word": "one word",
     "words.unmarked": "one word",
     "words.is_cjk": "one character or run",
     "words.is_hash": "one word",

@@ -3,8 +3,9 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.storage.sqlite.fulltext import expression
 from mem_search.text import words
-from mem_search.text.words import match_expression, parts, read
+from mem_search.text.words import any_of, parts, read
 
 
 def index() -> sqlite3.Connection:
@@ -19,9 +20,9 @@ def index() -> sqlite3.Connection:
 def found(text: str, question: str) -> bool:
     connection = index()
     connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
-    rows = connection.execute(
-        "select 1 from f where f match ?", (match_expression(read(question)),)
-    )
+    query = any_of(read(question))
+    assert query is not None
+    rows = connection.execute("select 1 from f where f match ?", (expression(query),))
     return rows.fetchone() is not None
 
 
@@ -89,9 +90,9 @@ def test_quotes_around_one_word_are_no_phrase() -> None:
 
 @given(st.text())
 def test_any_text_is_a_question_that_the_index_can_answer(text: str) -> None:
-    expression = match_expression(read(text))
-    if expression:
-        index().execute("select 1 from f where f match ?", (expression,)).fetchall()
+    query = any_of(read(text))
+    if query:
+        index().execute("select 1 from f where f match ?", (expression(query),)).fetchall()
 
 
 @given(st.text())

@@ -23,7 +23,7 @@ from mem_search.storage.sqlite.filter_masks import passes
 from mem_search.storage.sqlite.fulltext import Passages, Scores
 from mem_search.storage.sqlite.passage_map import PassageMap, PassageMapCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumns
-from mem_search.text.words import match_expression
+from mem_search.text.words import WordQuery, any_of
 
 FEW = 0.3
 """A filter that leaves a smaller share of the matching passages spares the others their BM25."""
@@ -48,18 +48,18 @@ class KeywordRetriever:
         self._columns = columns
 
     async def rank(self, question: Question, depth: int) -> Ranking:
-        expression = match_expression(question.words)
-        if not expression:
+        query = any_of(question.words)
+        if query is None:
             return Ranking(self.name, detail="no words to look for")
         corpus, columns = await self._corpus(), await self._columns.fresh()
         return await self._database.read(
-            self._rank, expression, question.filters, depth, corpus, columns
+            self._rank, query, question.filters, depth, corpus, columns
         )
 
     def _rank(
         self,
         connection: sqlite3.Connection,
-        expression: str,
+        query: WordQuery,
         filters: Filters,
         depth: int,
         corpus: Corpus,
@@ -67,9 +67,9 @@ class KeywordRetriever:
     ) -> Ranking:
         """All of it in one read: a turn between threads costs as much as a statement."""
         if filters:
-            passages, scores = self._within(connection, expression, filters, columns)
+            passages, scores = self._within(connection, query, filters, columns)
         else:
-            passages, scores = fulltext.scores(connection, expression)
+            passages, scores = fulltext.scores(connection, query)
         owners = self._owners.within(connection, int(passages.max(initial=0)))
         best = owners.best(passages, corrected(passages, scores, owners, corpus))
         return Ranking(
@@ -79,15 +79,15 @@ class KeywordRetriever:
         )
 
     def _within(
-        self, connection: sqlite3.Connection, expression: str, filters: Filters, columns: Columns
+        self, connection: sqlite3.Connection, query: WordQuery, filters: Filters, columns: Columns
     ) -> tuple[Passages, Scores]:
         """Matching passages of the records that pass the filters, with their scores."""
-        matched = fulltext.matched(connection, expression)
+        matched = fulltext.matched(connection, query)
         owners = self._owners.within(connection, int(matched.max(initial=0)))
         mask = passes(connection, columns, filters, owners.records[matched])
         if mask.sum() < FEW * len(matched):
-            return fulltext.among(connection, expression, matched[mask])
-        passages, scores = fulltext.scores(connection, expression)
+            return fulltext.among(connection, query, matched[mask])
+        passages, scores = fulltext.scores(connection, query)
         # One snapshot: the same passages, in the same order.
         return passages[mask], scores[mask]
 

@@ -24,7 +24,7 @@ from mem_search.search.stages.scoring import ANSWERS, agreed
 from mem_search.search.state import Fusion, LegScores, RankingState, Stage, StoredData
 from mem_search.storage.sqlite import fulltext, records, traits
 from mem_search.storage.sqlite.record_columns import Columns
-from mem_search.text.words import every_expression, hash_expression
+from mem_search.text.words import all_of, hashes_of
 
 FEW_WORDS = 3
 """With more words than this a record that has them all is better than the average anyway."""
@@ -83,7 +83,7 @@ def prefetch(
     decided = filters_decide(question)
     reach = request.offset + request.limit
     known = traits.of_records(connection, columns, numbers, filters, fold=request.fold)
-    named = hash_expression(question.words)
+    named = hashes_of(question.words)
     return RankingState(
         request=request,
         question=question,
@@ -153,7 +153,8 @@ def _complete(
     passages = union.passages[worded]
     if not len(passages):
         return set()
-    return fulltext.having(connection, every_expression(question.words), passages)
+    query = all_of(question.words)
+    return set() if query is None else fulltext.having(connection, query, passages)
 
 
 def _feedback(

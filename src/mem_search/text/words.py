@@ -1,11 +1,13 @@
-"""Words of a question, as the full-text index will see them.
+"""Words of a question, as a full-text index sees them, and the small trees that ask for them.
 
-FTS5's ``unicode61`` takes letters and digits as words and everything else as space, so a
-question is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts, and
-no character of a question can be query syntax. Question words that carry no meaning are left
-out unless nothing else remains. Chinese, Japanese and Korean runs are cut into the same
-character pairs that ``parts`` puts into the index beside the text. There the last character of a
-run stands alone as well: every other one heads a pair, so that each is found by itself.
+A full-text index takes letters and digits as words and everything else as space, so a question
+is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts. Question words
+that carry no meaning are left out unless nothing else remains. Chinese, Japanese and Korean runs
+are cut into the same character pairs that ``parts`` puts into the index beside the text. There
+the last character of a run is indexed alone as well: every other character begins a pair, so that
+each can be found by itself.
+
+What is asked of the index is a ``WordQuery``; each store compiles it to its own syntax.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Words:
     """A question cut up: single words, quoted phrases, CJK runs.
 
     Phrases must match when ``demanded``, else they only add to the score. ``near`` are words of
-    the store that a prefix or a misspelling stands for; ``auth*`` there is all that begin so.
+    the store that a prefix or a misspelling stands for; ``auth*`` means all words that begin so.
     """
 
     words: tuple[str, ...] = ()
@@ -62,10 +64,39 @@ class Words:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every word that may be lit up in a text that matched."""
+        """Every word to highlight in a text that matched."""
         inside = (word for phrase in self.phrases for word in phrase)
         near = (word.rstrip("*") for word in self.near)
         return tuple(dict.fromkeys((*self.words, *inside, *self.cjk, *near)))
+
+
+@dataclass(frozen=True, slots=True)
+class WordPhrase:
+    """Matches a passage that has ``words`` next to each other, in lower case.
+
+    With ``prefix`` the last word may go on. A single hash of a commit, and a single Chinese,
+    Japanese or Korean character, may always go on.
+    """
+
+    words: tuple[str, ...]
+    prefix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllWords:
+    """Matches a passage that matches each of ``of`` (at least one)."""
+
+    of: tuple[WordQuery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyWords:
+    """Matches a passage that matches one of ``of`` (at least one); the more, the better."""
+
+    of: tuple[WordQuery, ...]
+
+
+WordQuery = WordPhrase | AllWords | AnyWords
 
 
 def read(text: str) -> Words:
@@ -112,40 +143,53 @@ def mostly_foreign(text: str) -> bool:
     return foreign * 2 > len(letters)
 
 
-def match_expression(words: Words) -> str:
-    """The question as an FTS5 query: any word may match, every demanded phrase must.
+def any_of(words: Words) -> WordQuery | None:
+    """A passage with any word of the question, but every phrase that the question demands.
 
-    Returns "" when there is nothing to look for.
+    None when there is nothing to look for.
     """
-    phrases = [phrase_expression(phrase) for phrase in words.phrases]
-    optional = _alternatives(words)
+    phrases = tuple(map(WordPhrase, words.phrases))
+    single = _single(words)
     if not phrases or not words.demanded:
-        return " OR ".join(optional + phrases)
-    # A required phrase is named again among the alternatives, so that a record with the
+        return _combined(AnyWords, single + phrases)
+    # A demanded phrase is named again among the alternatives, so that a passage with the
     # phrase alone still matches while other words add to its score.
-    required = " AND ".join(phrases)
-    return f"({required}) AND ({' OR '.join(phrases + optional)})" if optional else required
+    return (
+        AllWords((*phrases, AnyWords(phrases + single))) if single else _combined(AllWords, phrases)
+    )
 
 
-def every_expression(words: Words) -> str:
-    """The question as an FTS5 query that only a passage with all of it matches; "" for nothing."""
-    phrases = [phrase_expression(phrase) for phrase in words.phrases]
-    return " AND ".join(phrases + _alternatives(words))
+def all_of(words: Words) -> WordQuery | None:
+    """A passage with all words and phrases of the question; None when it has none."""
+    return _combined(AllWords, (*map(WordPhrase, words.phrases), *_single(words)))
 
 
-def hash_expression(words: Words) -> str:
-    """What has one of the hashes of the question, as an FTS5 query; "" where it has none."""
-    return " OR ".join(phrase_expression((word,)) for word in words.words if is_hash(word))
+def hashes_of(words: Words) -> WordQuery | None:
+    """A passage with one of the hashes of the question; None when it has none."""
+    return _combined(AnyWords, tuple(WordPhrase((word,)) for word in words.words if is_hash(word)))
 
 
-def _alternatives(words: Words) -> list[str]:
-    """An expression for each word by itself."""
-    alone = [phrase_expression((word,)) for word in words.words]
-    alone += [near_expression(word) for word in words.near]
-    for run in words.cjk:
-        # One character stands in the index as the head of a pair, or alone at the end of a run.
-        alone += [_parts(pair, prefix=len(run) == 1) for pair in pairs(run)]
-    return alone
+def known_word(word: str) -> WordPhrase:
+    """The query for a word of the store, or with ``*`` at its end for all that begin so.
+
+    ``_`` joins words that stand together. Chinese, Japanese and Korean words need no prefix: they
+    are found inside a run anyway.
+    """
+    return WordPhrase(tuple(word.rstrip("*").split("_")), prefix=word.endswith("*"))
+
+
+def _single(words: Words) -> tuple[WordQuery, ...]:
+    """A query for each word by itself."""
+    pairs_of_runs = (pair for run in words.cjk for pair in pairs(run))
+    return (
+        *(WordPhrase((word,)) for word in words.words),
+        *map(known_word, words.near),
+        *(WordPhrase((pair,)) for pair in pairs_of_runs),
+    )
+
+
+def _combined(how: type[AllWords | AnyWords], queries: tuple[WordQuery, ...]) -> WordQuery | None:
+    return how(queries) if len(queries) > 1 else queries[0] if queries else None
 
 
 def parts(text: str) -> str:
@@ -215,45 +259,3 @@ def runs_of(text: str) -> tuple[str, ...]:
 def unmarked(run: str) -> str:
     """A word without the mark that "İ" gets in lower case; the index drops it, too."""
     return "".join(char for char in run if not unicodedata.combining(char))
-
-
-def near_expression(word: str) -> str:
-    """A word of the store, or with ``*`` all that begin so, as an FTS5 expression.
-
-    ``_`` joins words that stand together. Chinese, Japanese and Korean are found inside a run
-    anyway.
-    """
-    runs = tuple(word.rstrip("*").split("_"))
-    whole = phrase_expression(runs)
-    return f"{whole} *" if word.endswith("*") and whole.startswith('"') else whole
-
-
-def phrase_expression(runs: tuple[str, ...]) -> str:
-    """Words next to each other, as an FTS5 expression.
-
-    Runs of one script stand together; where the script changes, both sides must match. The
-    beginning of a hash alone stands for all that begin so.
-    """
-    if len(runs) == 1 and is_hash(runs[0]):
-        return f"{_quoted(runs[0])} *"
-    terms: list[str] = []
-    latin: list[str] = []
-    for run in runs:
-        if _IS_CJK.match(run):
-            if latin:
-                terms.append(_quoted(" ".join(latin)))
-                latin = []
-            terms.append(_parts(" ".join(pairs(run)), prefix=len(run) == 1))
-        else:
-            latin.append(run)
-    if latin:
-        terms.append(_quoted(" ".join(latin)))
-    return terms[0] if len(terms) == 1 else f"({' AND '.join(terms)})"
-
-
-def _parts(text: str, *, prefix: bool) -> str:
-    return f"parts : {_quoted(text)}{' *' if prefix else ''}"
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
-from mem_search.text.words import near_expression, phrase_expression
+from mem_search.storage.sqlite import fulltext
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, known_word
 
 Where = Callable[[Filters], tuple[str, list[Any]]]
 
@@ -24,7 +25,7 @@ def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
             return (
                 "r.id in (select q.record_id from passages_fts"
                 " join passages q on q.id = passages_fts.rowid where passages_fts match ?)",
-                [expression(demand)],
+                [fulltext.expression(word_query(demand))],
             )
         case Condition():
             return _joined(" or ", [where(filters) for filters in demand.any_of])
@@ -37,16 +38,17 @@ def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
             return _joined(" or ", [demand_condition(part, where) for part in demand.of])
 
 
-def expression(term: Term) -> str:
-    """The term as an FTS5 query."""
+def word_query(term: Term) -> WordQuery:
+    """What a passage must match to have ``term``."""
+    exact = WordPhrase(term.words)
     if term.form == "exact":
-        return phrase_expression(term.words)
+        return exact
     word = "_".join(term.words)
-    near = term.near or ((f"{word}*",) if term.form == "prefix" else ())
-    alternatives = [near_expression(other) for other in near]
+    known = term.near or ((f"{word}*",) if term.form == "prefix" else ())
+    alternatives = dict.fromkeys(map(known_word, known))
     if term.form == "fuzzy":
-        alternatives.insert(0, phrase_expression(term.words))
-    return " OR ".join(dict.fromkeys(alternatives))
+        alternatives = {exact: None, **alternatives}
+    return AnyWords(tuple(alternatives))
 
 
 def _joined(operator: str, parts: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
