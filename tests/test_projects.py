@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.projects import Project, identify, repository
+from mem_search.projects import Project, identify, named_after, repository
 
 
 @pytest.fixture(autouse=True)
@@ -137,6 +137,14 @@ def test_nothing_is_not_the_current_directory() -> None:
 
 def test_a_windows_path_is_named_after_its_last_part() -> None:
     assert identify(r"C:\Users\ada\engine") == Project("engine", r"C:\Users\ada\engine")
+
+
+def test_a_directory_of_another_machine_is_only_named(tmp_path: Path) -> None:
+    inside = make_repository(tmp_path / "engine") / "docs"
+    assert identify(inside).name == "engine"
+    assert named_after(inside) == Project("docs", str(inside))
+    assert named_after("C:\\work\\web").name == "web"
+    assert named_after("") == Project("", "")
 
 
 def test_a_loop_of_links_still_has_a_name(tmp_path: Path) -> None:

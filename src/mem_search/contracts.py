@@ -68,8 +68,19 @@ class RecordKind(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """How to recognise a file that a source reads: by the end of its name or by its MIME type.
+
+    An uploaded file is stored under a name that ends with one of ``suffixes``.
+    """
+
+    suffixes: tuple[str, ...]
+    content_types: tuple[str, ...] = ()
+
+
 class Source(Protocol):
-    """Where drafts come from.
+    """Where drafts come from. ``sources.base.BaseSource`` has defaults for most of it.
 
     ``read`` runs in a thread, yields batches of at most a few hundred drafts, and may be
     abandoned between two of them: the next call gets the cursor of the last batch that was
@@ -79,7 +90,12 @@ class Source(Protocol):
 
     name: str
     follows: bool
-    """Whether a location grows while the worker runs and is worth looking at again."""
+    """Whether a location grows while the worker runs and is worth reading again."""
+
+    @property
+    def file_format(self) -> FileFormat | None:
+        """The files that can be uploaded to it; None for a source that reads no single files."""
+        ...
 
     def discover(self, machine: Machine) -> Iterable[Location]: ...
 
@@ -87,7 +103,9 @@ class Source(Protocol):
         """The location that somebody means by ``path``, an absolute one; equal for equal places."""
         ...
 
-    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]: ...
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        """Everything at ``location.path`` that is new since ``cursor``; {} is the start."""
+        ...
 
 
 class Embedder(Protocol):

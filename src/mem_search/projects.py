@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 _NOT_OF_THIS_MACHINE = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
 """Windows paths in a transcript that was carried here, and what no path can be."""
@@ -50,6 +50,13 @@ def identify(directory: str | Path) -> Project:
         return Project(name=PureWindowsPath(text.replace("\0", "")).name, root=text)
     path = _resolve(text)
     return _repository_around(path) or Project(name=_name(path), root=str(path))
+
+
+def named_after(directory: str | Path) -> Project:
+    """The project of a ``directory`` of another machine: nothing is looked up on this one."""
+    text = str(directory).replace("\0", "")
+    path = PureWindowsPath(text) if _NOT_OF_THIS_MACHINE.match(text) else PurePosixPath(text)
+    return Project(name=path.name, root=text)
 
 
 def repository(directory: str | Path) -> Project | None:

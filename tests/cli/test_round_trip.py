@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Home
+from source_samples import file_of
 
 RECORDS = [
     {
@@ -147,6 +148,25 @@ def test_a_line_that_is_no_record_is_named_in_the_ledger(mem: Home, tmp_path: Pa
     )
     assert named.endswith(f"{file} line 2: text: field required")
     assert mem.run("ledger", "--item", "nothing like it").returncode == 1
+
+
+def test_a_file_is_read_by_the_source_that_its_name_or_an_option_names(
+    mem: Home, tmp_path: Path
+) -> None:
+    transcript = file_of("claude-code", tmp_path)
+    said = "claude-code standard input: 3 new\n"
+    assert mem.ok("import", "--source", "claude-code", "-", given=transcript.read_text()) == said
+    store = file_of("claude-mem", tmp_path)
+    assert mem.ok("import", str(store)) == f"claude-mem {store}: 3 new\n"
+    for argv, word in (
+        (["-"], "SOURCE: neither name nor type of the file"),
+        (["git", "-"], "git does not read single files; those that do are jsonl, claude-mem"),
+        (["jsonl", "notes.jsonl", "--source", "git"], "one source and one file"),
+        (["jsonl", "a.jsonl", "b.jsonl"], "one source and one file"),
+    ):
+        done = mem.run("import", *argv, given="x")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert word in done.stderr
 
 
 def test_sync_reads_a_place_and_says_what_came(filled: Home, tmp_path: Path) -> None:

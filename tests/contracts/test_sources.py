@@ -1,12 +1,8 @@
 """Every source through the same tests, each on a small sample of what it reads."""
 
 import json
-import os
 import re
-import sqlite3
-import subprocess
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,115 +10,10 @@ import pytest
 
 from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
-from mem_search.model import KINDS, Batch, Draft, Location
+from mem_search.model import Batch, Draft, Location
 from mem_search.records import by_name as kind_by_name
-from mem_search.sources import SOURCES, by_name
-
-
-def claude_mem(folder: Path) -> Path:
-    path = folder / "claude-mem.db"
-    with closing(sqlite3.connect(path)) as store, store:
-        store.executescript(
-            """
-            create table sdk_sessions(
-                id integer primary key, content_session_id text, memory_session_id text,
-                project text, platform_source text);
-            create table observations(
-                id integer primary key, memory_session_id text, project text, text text,
-                type text, title text, subtitle text, facts text, narrative text,
-                concepts text, files_read text, files_modified text, prompt_number integer,
-                created_at_epoch integer);
-            create table session_summaries(
-                id integer primary key, memory_session_id text, project text, request text,
-                learned text, created_at_epoch integer);
-            insert into sdk_sessions values(1, 'c1', 'm1', 'harbour', 'claude');
-            insert into observations(id, memory_session_id, project, type, title, narrative,
-                    facts, created_at_epoch)
-                values(1, 'm1', 'harbour', 'bugfix', 'Lamp', 'The lamp burns.', '["lit"]', 1000),
-                      (2, 'm1', 'harbour', 'change', 'Pier', 'The pier is long.', '[]', 2000);
-            insert into session_summaries values(1, 'm1', 'harbour', 'Light it', 'How', 3000);
-            """
-        )
-    return path
-
-
-def claude_code(folder: Path) -> Path:
-    said = [
-        ("user", {"role": "user", "content": "Fix the lamp in the harbour, please"}),
-        (
-            "assistant",
-            {
-                "id": "m1",
-                "content": [
-                    {
-                        "type": "tool_use",
-                        "id": "t1",
-                        "name": "Edit",
-                        "input": {"file_path": "/gone/harbour/lamp.py"},
-                    }
-                ],
-            },
-        ),
-        (
-            "user",
-            {
-                "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}],
-            },
-        ),
-        (
-            "assistant",
-            {"id": "m2", "content": [{"type": "text", "text": "The lamp burns again."}]},
-        ),
-    ]
-    lines = [
-        {
-            "type": kind,
-            "uuid": f"u{number}",
-            "sessionId": "s1",
-            "timestamp": f"2026-01-01T00:00:0{number}.000Z",
-            "cwd": "/gone/harbour",
-            "message": message,
-        }
-        for number, (kind, message) in enumerate(said)
-    ]
-    path = folder / "projects" / "-gone-harbour" / "s1.jsonl"
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder / "projects"
-
-
-def git(folder: Path) -> Path:
-    person = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": "2026-03-01T10:00:00Z"}
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
-        **{f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in person.items()},
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
-    }
-    path = folder / "repository"
-    path.mkdir()
-    for arguments in (
-        ["init", "-q", "-b", "main"],
-        ["commit", "-q", "--allow-empty", "-m", "fix: light the lamp"],
-        ["commit", "-q", "--allow-empty", "-m", "feat: lengthen the pier"],
-    ):
-        subprocess.run(["git", *arguments], cwd=path, env=environment, check=True)
-    return path
-
-
-def jsonl(folder: Path) -> Path:
-    path = folder / "records.jsonl"
-    path.write_text("".join(json.dumps({"kind": kind, "text": "x"}) + "\n" for kind in KINDS))
-    return path
-
-
-SAMPLES: Mapping[str, Callable[[Path], Path]] = {
-    "claude-mem": claude_mem,
-    "claude-code": claude_code,
-    "git": git,
-    "jsonl": jsonl,
-}
+from mem_search.sources import SOURCES, by_name, for_file
+from source_samples import SAMPLES, file_of
 
 
 def read(source: Source, path: Path, cursor: Mapping[str, Any] | None = None) -> list[Batch]:
@@ -141,8 +32,26 @@ def snapshot(path: Path) -> dict[str, bytes]:
 def test_names_are_unique_and_lead_to_their_source() -> None:
     assert len({source.name for source in SOURCES}) == len(SOURCES)
     assert all(by_name(source.name) is source for source in SOURCES)
-    with pytest.raises(InputError, match="claude-mem, claude-code, git, jsonl"):
+    with pytest.raises(InputError, match="jsonl, claude-mem, claude-code, git"):
         by_name("telepathy")
+
+
+def test_the_source_of_a_file_is_told_by_its_name_or_its_type() -> None:
+    def name(*said: str) -> str:
+        return for_file(*said)[0].name
+
+    assert name("notes.jsonl") == name("Notes.JSONL") == name("old/notes.jsonl.gz") == "jsonl"
+    assert name("claude-mem.db") == "claude-mem"
+    assert name("claude-mem.db", "", "application/x-ndjson") == "jsonl"
+    assert name("", "claude-code", "text/plain") == "claude-code"
+    for said, why in (
+        (("notes.txt",), "neither name nor type of notes.txt tells .* jsonl, claude-mem"),
+        (("x.jsonl", "git"), "git does not read single files; .* jsonl, claude-mem, claude-code"),
+        (("x.jsonl", "poems"), "'poems' is no source; those that do are jsonl, claude-mem"),
+    ):
+        with pytest.raises(InputError, match=why) as refused:
+            for_file(*said)
+        assert refused.value.field == "source"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
@@ -200,3 +109,24 @@ class TestSource:
         before = snapshot(path)
         read(source, path)
         assert snapshot(path) == before
+
+    def test_reads_an_uploaded_file_under_the_name_that_it_was_sent_with(
+        self, source: Source, tmp_path: Path
+    ) -> None:
+        if source.file_format is None:
+            with pytest.raises(InputError, match="does not read single files"):
+                for_file("x", source.name)
+            return
+        assert source.file_format.suffixes
+        data = file_of(source.name, tmp_path).read_bytes()
+        ids = set()
+        for folder in ("first", "second"):  # another folder each time, as in the spool
+            path = tmp_path / folder / f"sent{source.file_format.suffixes[0]}"
+            path.parent.mkdir()
+            path.write_bytes(data)
+            sent = Location(source.name, str(path), upload="sent by Ada")
+            batches = list(source.read(sent, {}))
+            assert drafts_of(batches)
+            ids.add(tuple(draft.source_id for draft in drafts_of(batches)))
+            assert str(tmp_path) not in str([batch.ledger for batch in batches])
+        assert len(ids) == 1

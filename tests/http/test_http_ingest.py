@@ -17,6 +17,8 @@ from people import join
 
 from mem_search.ingest.spool import KEEP_SECONDS, sweep
 from mem_search.settings import Settings
+from mem_search.sources import SOURCES
+from source_samples import file_of
 
 NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
 
@@ -132,6 +134,62 @@ async def test_a_user_sees_the_name_of_an_upload_and_never_where_it_lay(
     assert str(settings.home) not in json.dumps([told, stats["sources"]])
 
 
+@pytest.mark.parametrize(
+    "source", [source.name for source in SOURCES if source.file_format is not None]
+)
+async def test_a_user_uploads_a_file_of_any_source_that_reads_files(
+    empty: Client, settings: Settings, tmp_path: Path, source: str
+) -> None:
+    ada = await join(empty, "ada")
+    file = file_of(source, tmp_path)
+    counts = []
+    for _ in range(2):
+        reply = await empty.post(
+            "/api/import/upload",
+            data=file.read_bytes(),
+            headers=ada.headers,
+            params={"source": source, "name": file.name},
+        )
+        assert reply.status == 202, await reply.text()
+        state = await ended(empty, (await reply.json())["job"], ada.headers)
+        assert (state["state"], state["params"]["path"]) == ("done", file.name)
+        (location,) = state["result"]["locations"]
+        counts.append((location["new"], location["unchanged"], location["failed"]))
+    (new, *_), second = counts
+    assert new
+    assert second == (0, new, 0)
+    ledger = await (await empty.get("/api/ledger", headers=ada.headers)).text()
+    assert "spool" not in ledger
+    spool = settings.home / "users" / "ada" / "spool"
+    assert list(spool.iterdir()) == []
+
+
+async def test_the_source_of_an_upload_is_told_by_type_or_name_or_must_be_said(
+    empty: Client, tmp_path: Path
+) -> None:
+    data = lines_of(RECORDS[:1])
+    for headers, params in ((NDJSON, {}), (AUTHORIZED, {"name": "x.jsonl"})):
+        reply = await empty.post("/api/import/upload", data=data, headers=headers, params=params)
+        state = await ended(empty, (await reply.json())["job"])
+        assert (state["params"]["source"], state["state"]) == ("jsonl", "done")
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(data)
+    reply = await empty.post("/api/import", json={"path": str(file)}, headers=AUTHORIZED)
+    state = await ended(empty, (await reply.json())["job"])
+    assert state["params"] == {"source": "jsonl", "path": str(file)}
+    for said in ({}, {"name": "x.txt"}, {"source": "git"}, {"source": "unicorn"}):
+        reply = await empty.post("/api/import/upload", data=data, headers=AUTHORIZED, params=said)
+        problem = await reply.json()
+        assert (reply.status, problem["field"]) == (422, "source"), said
+        assert "jsonl, claude-mem, claude-code" in problem["detail"]
+    form = {**AUTHORIZED, "Content-Type": "multipart/form-data; boundary=x"}
+    reply = await empty.post(
+        "/api/import/upload", data=b"--x--", headers=form, params={"source": "jsonl"}
+    )
+    assert reply.status == 415
+    assert not list(opening_of(empty).settings.spool_dir.glob("*"))
+
+
 async def test_the_name_of_an_upload_is_no_path(empty: Client) -> None:
     for name in ("../x.jsonl", "a\nb", "x" * 256):
         reply = await empty.post(
@@ -202,9 +260,13 @@ def test_old_uploads_are_swept_and_new_ones_stay(tmp_path: Path) -> None:
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     for file in (old, new):
         file.write_text("")
+    folder = tmp_path / "0123"
+    folder.mkdir()
+    (folder / "old.db").write_text("")
     before = new.stat().st_mtime - KEEP_SECONDS - 60
-    os.utime(old, (before, before))
-    assert sweep(tmp_path) == 1
+    for upload in (old, folder):
+        os.utime(upload, (before, before))
+    assert sweep(tmp_path) == 2
     assert [file.name for file in tmp_path.iterdir()] == ["new.jsonl"]
 
 

@@ -18,7 +18,7 @@ from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
 from mem_search.ingest.writer import IngestCounts, IngestWriter
-from mem_search.jobs.reader import LocationReader, find, follow
+from mem_search.jobs.reader import LocationReader, find_locations, follow
 from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
 from mem_search.storage.sqlite import ingest_state
@@ -30,6 +30,7 @@ class Shelf:
 
     name = "shelf"
     follows = True
+    file_format = None
 
     def __init__(self) -> None:
         self.cursors: list[dict[str, Any]] = []
@@ -147,9 +148,9 @@ async def test_sync_fails_when_every_location_does(
 async def test_a_path_needs_its_source_and_a_source_its_name(tmp_path: Path) -> None:
     machine = Machine(tmp_path, tmp_path, {})
     with pytest.raises(InputError, match="a path needs its source"):
-        find(machine, path="x.jsonl")
+        find_locations(machine, path="x.jsonl")
     with pytest.raises(InputError, match="'attic' is no source"):
-        find(machine, "attic")
+        find_locations(machine, "attic")
 
 
 async def test_what_is_imported_is_read_whole_and_not_followed(
@@ -207,7 +208,7 @@ async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
     machine = Machine(tmp_path, tmp_path, {})
 
     async def read(folder: Path, **how: bool) -> IngestCounts:
-        (place,) = find(machine, "git", str(folder))
+        (place,) = find_locations(machine, "git", str(folder))
         return await reader.read(place, **how)
 
     async def stored() -> set[tuple[str, str, str]]:

@@ -406,6 +406,36 @@ def test_a_second_store_has_ids_of_its_own(claude: Store, home: Path) -> None:
     assert second.source_id.endswith(":observation:1")
 
 
+def test_an_uploaded_store_is_known_by_the_time_when_it_was_made(home: Path) -> None:
+    def ids(file: str, sent_as: str, made: str = "") -> list[str]:
+        source = Store(home / file)
+        source.session()
+        source.observe("one")
+        if made:
+            source.run("create table schema_versions(version integer, applied_at text)")
+            source.run(f"insert into schema_versions values(4, '{made}'), (5, '2026-02-01')")
+        location = Location("claude-mem", str(source.path), upload=sent_as)
+        return [d.source_id for batch in ClaudeMem().read(location, {}) for d in batch.drafts]
+
+    laptop = ids("a.db", "laptop.db", "2025-01-01")
+    assert laptop[0].endswith(":observation:1")
+    assert ids("b.db", "newer copy.db", "2025-01-01") == laptop
+    assert ids("c.db", "laptop.db", "2025-03-03") != laptop
+    # A store from before claude-mem wrote this down is known by the name that it is sent under.
+    assert ids("d.db", "old.db") == ids("e.db", "old.db") != ids("f.db", "older.db")
+
+
+def test_a_store_whose_tables_are_queries_is_refused(home: Path) -> None:
+    made = Store(home / "odd.db")
+    made.run("drop table observations")
+    made.run(
+        "create view observations as with recursive n(id) as"
+        " (select 1 union all select id + 1 from n) select id from n"
+    )
+    with pytest.raises(SourceError, match="it has no table observations"):
+        Follower(made).look()
+
+
 def test_awkward_values_are_taken_as_they_are(claude: Store) -> None:
     claude.observe("t", facts="just words", concepts="a, b", files_read="null", type=7)
     claude.observe("u", facts='["x", 3, {"k": "v"}, null, ""]', files_modified=b'["\xff.py"]')

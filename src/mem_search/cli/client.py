@@ -22,6 +22,7 @@ from mem_search.settings import Settings
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
+ANY_FILE: Final = "application/octet-stream"
 
 _SECONDS = 60.0
 _STARTING_SECONDS = 15.0
@@ -85,8 +86,8 @@ class Client:
                 raise Unavailable(f"the worker broke off in the middle: {error}") from error
 
     def upload(self, path: str, file: IO[bytes] | Iterable[bytes], pairs: Pairs = ()) -> Any:
-        """``POST`` a file of lines without holding it in memory."""
-        with self._ask("POST", path, pairs, body=file, content=NDJSON) as reply:
+        """``POST`` a file without holding it in memory."""
+        with self._ask("POST", path, pairs, body=file, content=ANY_FILE) as reply:
             return json.loads(reply.read())
 
     def _ask(

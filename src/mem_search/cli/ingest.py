@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -35,7 +35,7 @@ def sync(
     again: Annotated[bool, typer.Option("--again", help="Read everything once more.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end.")] = False,
 ) -> None:
-    """Read what is new: from all that is found on this machine, or from one place."""
+    """Read what is new: in everything found on this machine, or in one location."""
     body: dict[str, Any] = {"cwd": str(Path.cwd())}
     if source:
         body["source"] = source
@@ -59,27 +59,34 @@ def unfollow(
     source: Annotated[str, typer.Argument(help="Its source, as in: mem-search stats.")],
     path: Annotated[str, typer.Argument(help="The store, folder or repository.")],
 ) -> None:
-    """Look at a place no more, because it is gone; what was read there stays."""
+    """Stop reading a location that no longer exists; its records stay."""
     body = {"source": source, "path": absolute(path)}
     _asked(open_client(), "/api/unfollow", body)
     write(f"{source} {body['path']}: no longer followed\n")
 
 
 def import_file(
-    source: Annotated[str, typer.Argument(help="jsonl, or another source's name.")],
-    file: Annotated[str, typer.Argument(help="A file; - reads records from standard input.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="[SOURCE] FILE", help="A file; - is standard input.")
+    ],
+    source: Annotated[
+        str, typer.Option("--source", help="Which source reads it, else the file's name tells.")
+    ] = "",
 ) -> None:
-    """Read one file whole; returns when its records are stored and can be found by their words."""
+    """Read one file from its start; returns when its records can be found by their words."""
+    *before, file = words
+    if len(before) > 1 or (before and source not in ("", before[0])):
+        raise InputError(f"import takes one source and one file, not {' '.join(words)!r}")
+    source = source or "".join(before)
     named = "standard input"
     if file == "-":
-        if source != "jsonl":
-            raise InputError("only jsonl can be read from standard input", field="path")
         client = open_client()
-        job = client.upload("/api/import/jsonl", sys.stdin.buffer)["job"]
+        job = _sent(client, source, sys.stdin.buffer)
     else:
         path = named = absolute(file)
         if not Path(path).exists():
-            _known(source)
+            if source:
+                _known(source)
             raise InputError(f"{path} does not exist", field="path")
         client = open_client()
         job = _handed_over(client, source, path)
@@ -104,8 +111,8 @@ def _warn(result: Mapping[str, Any]) -> None:
 
 
 def _known(source: str) -> None:
-    """Raises InputError if there is no such source: a word is forgotten sooner than a file."""
-    # Heavy: the sources bring what they read with them.
+    """Raises InputError if there is no such source. Two arguments may have been swapped."""
+    # Importing every source takes long, and no other command needs them.
     from mem_search.sources import by_name
 
     with _named_here():
@@ -113,16 +120,22 @@ def _known(source: str) -> None:
 
 
 def _handed_over(client: Client, source: str, path: str) -> str:
-    """The job that reads the file. A user may not have the worker read files, but send them."""
+    """The job that reads the file. The worker does not open files for a user, who sends them."""
     try:
-        job = _asked(client, "/api/import", {"source": source, "path": path})["job"]
+        return str(_asked(client, "/api/import", {"source": source, "path": path})["job"])
     except Forbidden:
-        if source != "jsonl":
-            raise
-        with Path(path).open("rb") as file:
-            named = [("name", Path(path).name)]
-            job = client.upload("/api/import/jsonl", file, named)["job"]
-    return str(job)
+        try:
+            with Path(path).open("rb") as file:
+                return _sent(client, source, file, Path(path).name)
+        except OSError as error:
+            raise InputError(f"cannot send {path}: {error.strerror}", field="path") from error
+
+
+def _sent(client: Client, source: str, file: IO[bytes], name: str = "") -> str:
+    """The job that reads a file that is sent to the worker."""
+    pairs = [(key, value) for key, value in (("source", source), ("name", name)) if value]
+    with _named_here():
+        return str(client.upload("/api/import/upload", file, pairs)["job"])
 
 
 def _asked(client: Client, route: str, body: Mapping[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 from mem_search import sources
+from mem_search.contracts import FileFormat, Source
 from mem_search.errors import InputError, MissingField
 from mem_search.http.access.rate_limits import check_jobs
 from mem_search.http.core.parameters import Parameters
@@ -37,7 +38,7 @@ class SyncBody(BaseModel):
 
 
 class UnfollowBody(BaseModel):
-    """A place that was read, as `GET /api/stats` lists it."""
+    """A location that was read, as `GET /api/stats` lists it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -46,22 +47,30 @@ class UnfollowBody(BaseModel):
 
 
 class ImportBody(BaseModel):
-    """One file to read whole."""
+    """One file to read from its start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    source: str = "jsonl"
+    source: str = Field(default="", description="Else the one that reads files of this name")
     path: str = Field(description="An absolute path on the worker's machine")
 
 
-class UploadParameters(Parameters):
-    """What to call what is sent."""
+class UploadedName(Parameters):
+    """What the uploaded file is called."""
 
     name: str = Field(
         default="",
         max_length=255,
         pattern=r"^[^/\x00-\x1f\x7f]*$",
         description="What to call it in jobs and in the ledger: a name, no path",
+    )
+
+
+class UploadParameters(UploadedName):
+    """What the uploaded file is called and which source reads it."""
+
+    source: str = Field(
+        default="", description="Else the one that reads files of this Content-Type or name"
     )
 
 
@@ -86,7 +95,7 @@ async def sync(call: Call) -> web.StreamResponse:
 
 
 async def unfollow(call: Call) -> web.StreamResponse:
-    """Look at a place no more, because it is gone; what was read there stays."""
+    """Stop reading a location again, for one that no longer exists; its records stay."""
     asked = call.sent(UnfollowBody)
     _known(asked.source)
     await call.runtime.ingest.reader.unfollow(Location(asked.source, asked.path))
@@ -96,20 +105,39 @@ async def unfollow(call: Call) -> web.StreamResponse:
 async def import_file(call: Call) -> web.StreamResponse:
     """Read one file of the worker's machine."""
     asked = call.sent(ImportBody)
-    _known(asked.source)
+    if asked.source:
+        _known(asked.source)
     _existing(asked.path, "path")
-    return await _submit(call, "import", asked.model_dump())
+    source = asked.source or sources.for_file(asked.path)[0].name
+    return await _submit(call, "import", {"source": source, "path": asked.path})
 
 
 async def import_upload(call: Call) -> web.StreamResponse:
-    """Read the records in the body, however many, one a line."""
+    """Read the file in the body with the source that is named or that knows such files."""
+    asked = call.asked(UploadParameters)
+    content_type = call.request.content_type
+    if content_type.startswith("multipart/"):
+        raise web.HTTPUnsupportedMediaType  # a form, with the file somewhere in it
+    return await _upload(
+        call, asked.name, *sources.for_file(asked.name, asked.source, content_type)
+    )
+
+
+async def import_lines(call: Call) -> web.StreamResponse:
+    """Read the records in the body, one a line."""
+    return await _upload(call, call.asked(UploadedName).name, *sources.for_file("", "jsonl"))
+
+
+async def _upload(
+    call: Call, name: str, source: Source, file_format: FileFormat
+) -> web.StreamResponse:
     if not call.request.can_read_body:
-        raise MissingField("send the records as the body, one JSON object a line", field="body")
+        raise MissingField("send the file as the body of the request", field="body")
     await check_jobs(call.request, call.runtime)  # before it is kept, not only after
-    file = await spool.keep(call.runtime.settings.spool_dir, _chunks(call.request))
-    name = call.asked(UploadParameters).name or file.name
-    params = {"source": "jsonl", "path": name, "spooled": file.name}
-    return await _submit(call, "import", params)
+    folder, suffixes = call.runtime.settings.spool_dir, file_format.suffixes
+    spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
+    path = name or spooled.rpartition("/")[2]
+    return await _submit(call, "import", {"source": source.name, "path": path, "spooled": spooled})
 
 
 async def newest(call: Call) -> web.StreamResponse:

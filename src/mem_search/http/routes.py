@@ -48,7 +48,7 @@ from mem_search.http.core.parameters import (
     Opened,
     SearchParameters,
 )
-from mem_search.http.core.routing import Route
+from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.saved_searches import SavedSearchBody, SavedSearchPlan
 from mem_search.http.schemas import stored
 from mem_search.http.schemas import stored as shapes
@@ -164,9 +164,10 @@ RECORDS = (
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Read what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
-    POST("/api/unfollow", jobs.unfollow, "Look at a place no more", "intake", body=jobs.UnfollowBody, write=True, only="person", refuses=(404,)),
+    POST("/api/unfollow", jobs.unfollow, "Stop reading a location again", "intake", body=jobs.UnfollowBody, write=True, only="person", refuses=(404,)),
     POST("/api/import", jobs.import_file, "Read a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED, refuses=(429,)),
-    POST("/api/import/jsonl", jobs.import_upload, "Read the records in the body, one a line", "intake", jobs.UploadParameters, body_type=jobs.NDJSON, write=True, status=ACCEPTED, refuses=(429,)),
+    POST("/api/import/upload", jobs.import_upload, "Read the file in the body", "intake", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, refuses=(429,)),
+    POST("/api/import/jsonl", jobs.import_lines, "Read the records in the body, one a line", "intake", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, refuses=(429,)),
     GET("/api/export", exports.export_records, "All records, one a line", "intake", exports.ExportParameters, write=True, reply=jobs.NDJSON),
     GET("/api/jobs", jobs.newest, "Jobs, newest first", "intake", jobs.Newest, write=True),
     GET("/api/jobs/{id}", jobs.one, "One job", "intake", write=True),

@@ -1,16 +1,18 @@
 """Where an uploaded file lies until its job has read it: ``Settings.spool_dir``.
 
-A job may be resumed by a later worker, so a file is left where it is when it was handed over;
-``sweep`` removes what is older than a day, at start.
+Each upload has a folder of its own: a source sees the name that the file was sent under, and what
+SQLite puts beside a database goes with it. A job may be resumed by a later worker, so a file stays
+until it was read; ``sweep`` removes what is older than a day, at start.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from mem_search.errors import StorageError
@@ -18,41 +20,71 @@ from mem_search.errors import StorageError
 log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 24 * 3600.0
+_LONGEST_NAME = 200
+"""Bytes; file systems take 255, and SQLite adds an ending."""
 
 
 def sweep(folder: Path, now: float | None = None) -> int:
-    """Remove files older than a day; returns how many."""
+    """Remove uploads older than a day; returns how many."""
     before = (time.time() if now is None else now) - KEEP_SECONDS
     removed = 0
-    for file in folder.glob("*.jsonl*"):
+    for upload in folder.glob("*"):
         try:
-            if file.stat().st_mtime < before:
-                file.unlink()
+            if upload.stat().st_mtime < before:
+                _remove(upload)
                 removed += 1
-        except OSError as error:  # a file that stays for another day harms nobody
-            log.warning("cannot remove the old upload %s: %s", file, error)
+        except OSError as error:  # an upload that stays for another day harms nobody
+            log.warning("cannot remove the old upload %s: %s", upload, error)
     return removed
 
 
-async def keep(folder: Path, chunks: AsyncIterator[bytes]) -> Path:
-    """Write ``chunks`` into a new file, whole or not at all. Raises StorageError."""
-    path = folder / f"{uuid.uuid4().hex}.jsonl"
-    part = path.with_suffix(".jsonl.part")
+async def keep(
+    folder: Path, chunks: AsyncIterator[bytes], name: str, suffixes: Sequence[str]
+) -> str:
+    """Write ``chunks`` into a new file, whole or not at all; returns its path in ``folder``.
+
+    The file is called ``name``, with the first of ``suffixes`` if it ends with none of them.
+    Raises StorageError.
+    """
+    upload = folder / uuid.uuid4().hex
+    part = upload.with_suffix(".part")
+    file_name = _file_name(name or upload.name, suffixes)
     try:
-        await asyncio.to_thread(path.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         file = await asyncio.to_thread(part.open, "wb")
         try:
             async for chunk in chunks:
                 await asyncio.to_thread(file.write, chunk)
         finally:
             await asyncio.to_thread(file.close)
-        await asyncio.to_thread(part.replace, path)
+        await asyncio.to_thread(upload.mkdir, mode=0o700)
+        await asyncio.to_thread(part.replace, upload / file_name)
     except OSError as error:
         part.unlink(missing_ok=True)
+        shutil.rmtree(upload, ignore_errors=True)
         if isinstance(error, ConnectionError):
             raise
-        raise StorageError(f"cannot keep the upload in {path.parent}: {error}") from error
+        raise StorageError(f"cannot keep the upload in {folder}: {error}") from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    return path
+    return f"{upload.name}/{file_name}"
+
+
+def discard(folder: Path, spooled: str) -> None:
+    """Remove an upload that was read; ``spooled`` is what ``keep`` returned."""
+    _remove(folder / Path(spooled).parts[0])
+
+
+def _file_name(name: str, suffixes: Sequence[str]) -> str:
+    """``name`` if a file can be called so; it is one component, without control characters."""
+    if name in (".", "..") or len(name.encode()) > _LONGEST_NAME:
+        name = "upload"
+    return name if name.endswith(tuple(suffixes)) else name + suffixes[0]
+
+
+def _remove(upload: Path) -> None:
+    if upload.is_dir():
+        shutil.rmtree(upload)
+    else:  # a part that broke off, and uploads before 2026-11-22
+        upload.unlink(missing_ok=True)

@@ -1,4 +1,9 @@
-"""Keeping followed locations fresh while the worker runs."""
+"""Reading locations into the store: once for a job, again and again for those that are followed.
+
+To *read* a location is to store what is new in it since the last reading. To *follow* it is to
+read it again every ``MEM_SEARCH_FOLLOW`` seconds while the worker runs. ``sync`` reads, and
+follows locations that grow; ``import`` reads only; ``unfollow`` stops.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +21,17 @@ from mem_search.ingest.writer import IngestCounts, IngestWriter
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.storage.sqlite import ingest_state
-from mem_search.storage.sqlite import ingest_state as intake_sql
 from mem_search.storage.sqlite.database import Database
 
 log = logging.getLogger(__name__)
 
 
 class LocationReader:
-    """Reads locations into one store."""
+    """Reads locations into one store, each location in one reading at a time."""
 
-    def __init__(self, database: Database, intake: IngestWriter) -> None:
+    def __init__(self, database: Database, writer: IngestWriter) -> None:
         self._database = database
-        self._intake = intake
+        self._writer = writer
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def read(
@@ -37,73 +41,81 @@ class LocationReader:
         *,
         again: bool = False,
         follow: bool = True,
-        at: Path | None = None,
+        upload: Path | None = None,
         named: bool = False,
     ) -> IngestCounts:
-        """Read what is new since the stored cursor (``again``: everything).
+        """Store what is new since the stored cursor (``again``: everything).
 
-        ``follow`` keeps a location that grows fresh from now on. ``named`` by a person, it may be
-        a slip: one that could never be read is not kept. ``at`` is where it lies for the time
-        being, of which nobody is told; else it lies at its path. Raises SourceError when the
-        location cannot be read; what was stored before stays.
+        ``follow``: follow the location from now on, if its source says that it grows. ``named``: a
+        person typed the path, so a location that could never be read is not remembered. ``upload``
+        is the file to read when the location is one that was uploaded: its path is then only a
+        name, and no message shows where the file is. Raises SourceError when the location cannot
+        be read; what was stored before stays.
         """
         source = sources.by_name(location.source)
-        lying = location if at is None else replace(location, path=str(at))
+        to_read = location
+        if upload is not None:
+            to_read = replace(location, path=str(upload), upload=location.path)
         async with self._locks[location.source, location.path]:
-            cursor = {} if again else await self._database.read(intake_sql.cursor, location)
+            cursor = {} if again else await self._database.read(ingest_state.cursor, location)
             total = IngestCounts()
-            quiet = True
+            is_unchanged = True
             followed = follow and source.follows
             try:
-                batches = await asyncio.to_thread(source.read, lying, cursor)
+                batches = await asyncio.to_thread(source.read, to_read, cursor)
                 while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
-                    quiet = False
+                    is_unchanged = False
                     others = await self._other_projects(location) if batch.shared else frozenset()
-                    total += await self._intake.take(
+                    total += await self._writer.take(
                         location, batch, followed=followed, others=others
                     )
                     if report is not None:
-                        await report(batch.done, batch.total, describe(location, total))
-                if quiet:
-                    await self._database.write(intake_sql.save_quiet, location, followed=followed)
+                        message = progress_message(location, total)
+                        await report(batch.done, batch.total, message)
+                if is_unchanged:
+                    await self._database.write(ingest_state.save_quiet, location, followed=followed)
             except MemSearchError as error:
-                error.message = error.message.replace(lying.path, location.path)
+                if upload is not None:
+                    shown = error.message.replace(str(upload), location.path)
+                    error.message = shown.replace(str(upload.parent), "the upload's folder")
                 await self._database.write(
-                    intake_sql.save_error, location, error.message, followed=followed and not named
+                    ingest_state.save_error,
+                    location,
+                    error.message,
+                    followed=followed and not named,
                 )
                 raise
         return total
 
     async def _other_projects(self, location: Location) -> frozenset[str]:
-        """What other followed places of the same source are called, if they are still there."""
-        known = await self._database.read(intake_sql.locations)
+        """The projects of the other followed locations of the same source that still exist."""
+        known = await self._database.read(ingest_state.locations)
         others = [
             other.location
             for other in known
             if other.followed and other.location.source == location.source
             and other.location.path != location.path
         ]  # fmt: skip
-        return await asyncio.to_thread(_projects_there, others)
+        return await asyncio.to_thread(_existing_projects, others)
 
     async def unfollow(self, location: Location) -> None:
-        """Look at the location no more; its records stay. Raises NotFound for an unknown one."""
+        """Stop following the location; its records stay. Raises NotFound for an unknown one."""
         async with self._locks[location.source, location.path]:
-            if not await self._database.write(intake_sql.drop_cursor, location):
+            if not await self.forget_cursor(location):
                 raise NotFound(
                     f"{location.source} {location.path} has not been read; "
                     "`mem-search stats` and GET /api/stats list what has",
                     field="path",
                 )
 
-    async def discard(self, location: Location, file: Path) -> None:
-        """Remove a ``file`` of ours that was handed over once as ``location``."""
-        await self._database.write(intake_sql.drop_cursor, location)
-        await asyncio.to_thread(file.unlink, missing_ok=True)
+    async def forget_cursor(self, location: Location) -> bool:
+        """Forget that the location was ever read; returns whether it was."""
+        return await self._database.write(ingest_state.drop_cursor, location)
 
 
-def _projects_there(locations: Iterable[Location]) -> frozenset[str]:
-    there = [location for location in locations if Path(location.path).exists()]
-    return frozenset(location.label or Path(location.path).name for location in there)
+def _existing_projects(locations: Iterable[Location]) -> frozenset[str]:
+    existing = [location for location in locations if Path(location.path).exists()]
+    return frozenset(location.label or Path(location.path).name for location in existing)
 
 
 def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
@@ -112,14 +124,14 @@ def _next(batches: Iterator[Batch], location: Location) -> Batch | None:
     except MemSearchError:
         raise
     except Exception as error:
-        # A bug in one source must stop neither the others nor following; it is logged whole.
+        # A bug in one source must not stop the others; the log has the traceback.
         log.exception("source %s failed on %s", location.source, location.path)
         raise SourceError(
             f"internal error in source {location.source}: {type(error).__name__}: {error}"
         ) from error
 
 
-def describe(location: Location, taken: IngestCounts) -> str:
+def progress_message(location: Location, taken: IngestCounts) -> str:
     """``git mem-search: 120 new, 3 changed``."""
     name = location.label or Path(location.path).name
     counts = [
@@ -135,8 +147,11 @@ def describe(location: Location, taken: IngestCounts) -> str:
     return f"{location.source} {name}: {', '.join(counts) or 'nothing new'}"
 
 
-def find(machine: Machine, name: str = "", path: str = "") -> list[Location]:
-    """The locations to read: one given by path, or all that a source (or every one) discovers."""
+def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Location]:
+    """The location at ``path`` of the source ``name``; without a path, those that the source finds.
+
+    Without a name, those that every source finds. Raises InputError for a path without a source.
+    """
     if path:
         if not name:
             raise InputError("a path needs its source: sync SOURCE PATH", field="source")
@@ -146,22 +161,19 @@ def find(machine: Machine, name: str = "", path: str = "") -> list[Location]:
 
 
 def machine_from(params: Mapping[str, str], environ: Mapping[str, str]) -> Machine:
-    """The machine as the caller sees it: its working directory, the worker's environment."""
+    """The machine with the working directory of the caller and the environment of the worker."""
     home = Path(environ.get("HOME") or Path.home())
     return Machine(home=home, cwd=Path(params.get("cwd") or home), environ=environ)
 
 
-log = logging.getLogger(__name__)
-
-
 async def follow(database: Database, reader: LocationReader, seconds: float) -> None:
-    """Look at every followed location each ``seconds``, until cancelled. 0 never looks."""
+    """Read every followed location again each ``seconds``, until cancelled; 0 turns this off."""
     while seconds:
         await asyncio.sleep(seconds)
         try:
             known = await database.read(ingest_state.locations)
         except MemSearchError as error:
-            log.warning("following waits: %s", error)
+            log.warning("cannot list the followed locations now: %s", error)
             continue
         for followed in known:
             if not followed.followed:
@@ -169,6 +181,6 @@ async def follow(database: Database, reader: LocationReader, seconds: float) -> 
             try:
                 await reader.read(followed.location)
             except MemSearchError as error:
-                # Said once per reason: the ledger and `mem-search stats` keep the newest.
+                # Logged once per reason; `mem-search stats` shows the newest.
                 if error.message != followed.error:
                     log.warning("%s: %s", followed.location.path, error)

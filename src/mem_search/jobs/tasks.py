@@ -1,7 +1,8 @@
-"""Jobs on the vector index: compare it with the store, or fill it anew."""
+"""The jobs of a worker: read locations, import a file, compare or rebuild the vector index."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from mem_search.errors import MemSearchError, NotFound, SourceError
+from mem_search.ingest import spool
 from mem_search.ingest.indexer import Indexer
 from mem_search.ingest.writer import IngestCounts
 from mem_search.jobs.queue import Report
-from mem_search.jobs.reader import LocationReader, find, machine_from
+from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
 
 
 class SyncJob:
-    """Read every location found; one that fails is named and the others go on."""
+    """Read every location that is found. One that fails is reported; the others are still read."""
 
     name = "sync"
 
@@ -25,13 +27,13 @@ class SyncJob:
         self._reader = reader
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        """``source``, ``path`` narrow it down; ``cwd`` is where git is looked for."""
+        """``source`` and ``path`` say what to read, else everything; git looks in ``cwd``."""
         machine = machine_from(params, os.environ)
         path = params.get("path", "")
-        locations = find(machine, params.get("source", ""), path)
+        locations = find_locations(machine, params.get("source", ""), path)
         if not locations:
             raise NotFound(
-                "found nothing to read on this machine; name it: mem-search sync SOURCE PATH"
+                "found nothing to read on this machine; say where: mem-search sync SOURCE PATH"
             )
         read: list[dict[str, Any]] = []
         errors: list[str] = []
@@ -53,26 +55,27 @@ class SyncJob:
 
 
 class ImportJob:
-    """Read one file of one source, whole: what a person hands over is not followed.
+    """Read one file of one source from its start, once: an imported file is not followed.
 
-    ``spooled`` names our own copy of an upload in the folder ``spool``, removed once it was read;
-    ``path`` is then no path, but what whoever sent it calls it.
+    ``spooled`` names our own copy of an upload in ``spool_dir``, which is removed once it
+    was read; ``path`` is then what the sender calls it.
     """
 
     name = "import"
 
-    def __init__(self, reader: LocationReader, spool: Path) -> None:
+    def __init__(self, reader: LocationReader, spool_dir: Path) -> None:
         self._reader = reader
-        self._spool = spool
+        self._spool = spool_dir
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         if spooled := params.get("spooled"):
             location = Location(str(params["source"]), str(params["path"]))
             file = self._spool / str(spooled)
-            taken = await self._reader.read(location, report, again=True, follow=False, at=file)
-            await self._reader.discard(location, file)
+            taken = await self._reader.read(location, report, again=True, follow=False, upload=file)
+            await self._reader.forget_cursor(location)
+            await asyncio.to_thread(spool.discard, self._spool, str(spooled))
             return _read(location, taken)
-        (location,) = find(
+        (location,) = find_locations(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
         )
         taken = await self._reader.read(location, report, again=True, follow=False)
@@ -84,7 +87,7 @@ def _read(location: Location, taken: IngestCounts) -> Mapping[str, Any]:
 
 
 class AuditJob:
-    """Set difference between store and index; what differs is queued or removed."""
+    """Compare the index with the store; add what is missing to it and remove what is extra."""
 
     name = "audit"
 
@@ -98,7 +101,7 @@ class AuditJob:
 
 
 class RebuildJob:
-    """Empty the index and refill it from stored vectors; nothing is embedded again."""
+    """Empty the index and fill it from the stored vectors; nothing is embedded again."""
 
     name = "rebuild"
 

@@ -21,12 +21,17 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``."""
+    """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``.
+
+    ``upload`` is what its sender calls a file that was uploaded; ``path`` is then where the worker
+    keeps it for the time being, and the paths in it are those of another machine.
+    """
 
     source: str
     path: str
     label: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    upload: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mem_search.contracts import Machine
+from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 
 BATCH_SIZE: Final = 200
@@ -33,6 +33,7 @@ class BaseSource:
 
     name: str
     follows: bool = False
+    file_format: FileFormat | None = None
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         return ()

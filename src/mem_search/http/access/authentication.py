@@ -76,7 +76,7 @@ def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
     if route.only and caller.user:
         raise Forbidden(
             "this reads or changes the worker's machine, which is not yours;"
-            " records come in with POST /api/import/jsonl"
+            " send a file with POST /api/import/upload"
         )
     if route.changes:
         check_may_change(caller)

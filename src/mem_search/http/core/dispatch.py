@@ -13,7 +13,7 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.parsing import read_body, read_query
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
-from mem_search.http.core.routing import Call, Route
+from mem_search.http.core.routing import ANY_TYPE, Call, Route
 
 
 def bound(route: Route) -> Handler:
@@ -26,7 +26,7 @@ def bound(route: Route) -> Handler:
         body = None
         if route.body is not None:
             body = await read_body(request, route.body)
-        elif route.reads_itself and request.content_type != route.body_type:
+        elif route.reads_itself and route.body_type not in (ANY_TYPE, request.content_type):
             raise web.HTTPUnsupportedMediaType
         return Call(request, query, body)
 

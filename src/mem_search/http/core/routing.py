@@ -20,6 +20,8 @@ from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
+ANY_TYPE = "application/octet-stream"
+"""The body type of a route that takes bytes of any type."""
 COMMAND_LINE = "mem-search"
 """The User-Agent of the command line."""
 

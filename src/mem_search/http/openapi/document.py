@@ -18,7 +18,7 @@ import mem_search
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.parsing import spellings
 from mem_search.http.core.problems import Problem
-from mem_search.http.core.routing import Route
+from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.openapi import responses
 from mem_search.http.openapi.responses import REFS
 
@@ -90,8 +90,11 @@ def _operation(route: Route) -> dict[str, Any]:
             "content": {route.body_type: {"schema": schema}},
         }
     elif route.reads_itself:
-        line: dict[str, Any] = {"description": "One JSON object a line", "examples": [_LINE]}
-        said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": line}}}
+        body: dict[str, Any] = {"description": "One JSON object a line", "examples": [_LINE]}
+        if route.body_type == ANY_TYPE:
+            body = {"description": "A file; its own Content-Type is better", "format": "binary"}
+            body["type"] = "string"
+        said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": body}}}
     return said
 
 

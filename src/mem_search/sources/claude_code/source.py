@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import Machine
+from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Location
-from mem_search.projects import identify
+from mem_search.projects import identify, named_after
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.claude_code.tailing import Place, transcripts
-from mem_search.sources.claude_code.transcript import NAME
+from mem_search.sources.claude_code.tailing import SUFFIX, Place, transcripts
+from mem_search.sources.claude_code.transcript import NAME, Identify
 from mem_search.sources.claude_code.transcript_reader import Reading
 
 VERSION: Final = 2
@@ -94,6 +94,7 @@ class ClaudeCode(BaseSource):
 
     name = NAME
     follows = True
+    file_format = FileFormat((SUFFIX,))
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The transcripts of the machine's user, if there are any."""
@@ -107,17 +108,20 @@ class ClaudeCode(BaseSource):
 
         Yields nothing if nothing changed.
         """
-        yield from _Look(Path(location.path).expanduser(), Cursor(cursor)).batches()
+        # Nothing on this machine tells the project of a session on another one.
+        project_of = named_after if location.upload else identify
+        look = _Look(Path(location.path).expanduser(), Cursor(cursor), project_of)
+        yield from look.batches()
 
 
 class _Look:
     """One look at a location: what was gathered since the last batch, and the progress."""
 
-    def __init__(self, root: Path, cursor: Cursor) -> None:
+    def __init__(self, root: Path, cursor: Cursor, project_of: Identify) -> None:
         self._found = transcripts(root)
         self._cursor = cursor
         # Asked once per directory and look: until the next one it may be another project.
-        self._identify = lru_cache(maxsize=None)(identify)
+        self._identify = lru_cache(maxsize=None)(project_of)
         self._batch = BatchBuilder()
         self._moved = False
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import Machine
+from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.claude_mem.changes import NOTHING, Block, dump, fresh, load, remember
@@ -40,7 +40,9 @@ class ClaudeMem(BaseSource):
     ``source_id`` is ``observation:12`` for the store in ``~/.claude-mem``. A store anywhere
     else has numbers of its own, so its ids begin with eight digits made from its path
     (``3f2a9c1b:observation:12``): two stores never overwrite each other, and the usual one
-    keeps plain ids. Moving a store elsewhere makes it another store.
+    keeps plain ids. Moving a store elsewhere makes it another store. The digits of an uploaded
+    store are made from the time when claude-mem created it, so a newer copy of it updates the
+    same records.
 
     The cursor holds, for each table, what is known of each block of 256 ids (``changes``), and
     as ``seen`` the state of the files after a complete reading, so that a store at rest costs
@@ -49,6 +51,9 @@ class ClaudeMem(BaseSource):
 
     name = "claude-mem"
     follows = True
+    file_format = FileFormat(
+        (".db", ".sqlite", ".sqlite3"), ("application/vnd.sqlite3", "application/x-sqlite3")
+    )
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The store where claude-mem itself would look for it, if there is one."""
@@ -66,7 +71,10 @@ class ClaudeMem(BaseSource):
         if before is not None and before == cursor.get("seen"):
             return
         with opened(path) as store:
-            yield from _Reading(store, cursor, _prefix(path)).batches(before)
+            prefix = (
+                _prefix(store.created or location.upload) if location.upload else (_prefix_at(path))
+            )
+            yield from _Reading(store, cursor, prefix).batches(before)
 
 
 class _Reading:
@@ -146,12 +154,16 @@ def _item(table: str, why: str) -> str:
     return f"{table} ({why})"
 
 
-def _prefix(path: Path) -> str:
+def _prefix_at(path: Path) -> str:
     """What sets the ids of this store apart; empty for the one that nearly everybody has."""
     real = os.path.realpath(path)
     if real == os.path.realpath(os.path.expanduser(f"~/.claude-mem/{DATABASE}")):  # noqa: PTH111
         return ""
-    return hashlib.blake2b(os.fsencode(real), digest_size=4).hexdigest() + ":"
+    return _prefix(real)
+
+
+def _prefix(identity: str) -> str:
+    return hashlib.blake2b(os.fsencode(identity), digest_size=4).hexdigest() + ":"
 
 
 def _data_directory(machine: Machine) -> Path:

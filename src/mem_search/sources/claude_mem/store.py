@@ -30,7 +30,8 @@ class Store:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        listing = connection.execute("select name from sqlite_master").fetchall()
+        # No views: a store that somebody uploads must not run queries of its own.
+        listing = connection.execute("select name from sqlite_master where type = 'table'")
         names = {name.decode(errors="replace") for (name,) in listing}
         if missing := [name for name in NEEDED if name not in names]:
             raise SourceError(
@@ -49,6 +50,17 @@ class Store:
     def tables(self) -> Sequence[Table]:
         """The tables that this store has."""
         return [table for table in TABLES if table.name in self._queries]
+
+    @property
+    def created(self) -> str:
+        """When claude-mem made this store, as it wrote it down; empty for a very old one."""
+        try:
+            (moment,) = self._connection.execute(
+                "select min(applied_at) from schema_versions"
+            ).fetchone()
+        except sqlite3.OperationalError:  # no such table, or no such column
+            return ""
+        return moment.decode(errors="replace") if isinstance(moment, bytes) else ""
 
     def count(self, table: Table) -> int:
         (count,) = self._connection.execute(f"select count(*) from {table.name}").fetchone()  # noqa: S608
@@ -127,6 +139,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
     # Most rows are only compared, never decoded; and what is not UTF-8 must not stop a reading.
     connection.text_factory = bytes
+    connection.execute("pragma trusted_schema = off")
     return connection
 
 

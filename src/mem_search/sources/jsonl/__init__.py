@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mem_search import records
+from mem_search.contracts import FileFormat
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
@@ -29,6 +30,10 @@ class Jsonl(BaseSource):
     """
 
     name = NAME
+    file_format = FileFormat(
+        (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+        ("application/x-ndjson", "application/jsonl"),
+    )
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         path = Path(location.path).expanduser()

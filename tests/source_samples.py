@@ -1,0 +1,123 @@
+"""A small sample of what each source reads, made in a folder."""
+
+import json
+import os
+import sqlite3
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from mem_search.model import KINDS
+
+
+def claude_mem(folder: Path) -> Path:
+    path = folder / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            create table sdk_sessions(
+                id integer primary key, content_session_id text, memory_session_id text,
+                project text, platform_source text);
+            create table observations(
+                id integer primary key, memory_session_id text, project text, text text,
+                type text, title text, subtitle text, facts text, narrative text,
+                concepts text, files_read text, files_modified text, prompt_number integer,
+                created_at_epoch integer);
+            create table session_summaries(
+                id integer primary key, memory_session_id text, project text, request text,
+                learned text, created_at_epoch integer);
+            insert into sdk_sessions values(1, 'c1', 'm1', 'harbour', 'claude');
+            insert into observations(id, memory_session_id, project, type, title, narrative,
+                    facts, created_at_epoch)
+                values(1, 'm1', 'harbour', 'bugfix', 'Lamp', 'The lamp burns.', '["lit"]', 1000),
+                      (2, 'm1', 'harbour', 'change', 'Pier', 'The pier is long.', '[]', 2000);
+            insert into session_summaries values(1, 'm1', 'harbour', 'Light it', 'How', 3000);
+            """
+        )
+    return path
+
+
+def claude_code(folder: Path) -> Path:
+    said = [
+        ("user", {"role": "user", "content": "Fix the lamp in the harbour, please"}),
+        (
+            "assistant",
+            {
+                "id": "m1",
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": "t1",
+                        "name": "Edit",
+                        "input": {"file_path": "/gone/harbour/lamp.py"},
+                    }
+                ],
+            },
+        ),
+        (
+            "user",
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}],
+            },
+        ),
+        (
+            "assistant",
+            {"id": "m2", "content": [{"type": "text", "text": "The lamp burns again."}]},
+        ),
+    ]
+    lines = [
+        {
+            "type": kind,
+            "uuid": f"u{number}",
+            "sessionId": "s1",
+            "timestamp": f"2026-01-01T00:00:0{number}.000Z",
+            "cwd": "/gone/harbour",
+            "message": message,
+        }
+        for number, (kind, message) in enumerate(said)
+    ]
+    path = folder / "projects" / "-gone-harbour" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "projects"
+
+
+def git(folder: Path) -> Path:
+    person = {"NAME": "Ada", "EMAIL": "ada@example.org", "DATE": "2026-03-01T10:00:00Z"}
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        **{f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in person.items()},
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+    }
+    path = folder / "repository"
+    path.mkdir()
+    for arguments in (
+        ["init", "-q", "-b", "main"],
+        ["commit", "-q", "--allow-empty", "-m", "fix: light the lamp"],
+        ["commit", "-q", "--allow-empty", "-m", "feat: lengthen the pier"],
+    ):
+        subprocess.run(["git", *arguments], cwd=path, env=environment, check=True)
+    return path
+
+
+def jsonl(folder: Path) -> Path:
+    path = folder / "records.jsonl"
+    path.write_text("".join(json.dumps({"kind": kind, "text": "x"}) + "\n" for kind in KINDS))
+    return path
+
+
+SAMPLES: Mapping[str, Callable[[Path], Path]] = {
+    "claude-mem": claude_mem,
+    "claude-code": claude_code,
+    "git": git,
+    "jsonl": jsonl,
+}
+
+
+def file_of(source: str, folder: Path) -> Path:
+    """A sample that is one file, for a source that reads files."""
+    sample = SAMPLES[source](folder)
+    return sample if sample.is_file() else next(sample.rglob("*.jsonl"))
