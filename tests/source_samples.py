@@ -109,11 +109,29 @@ def jsonl(folder: Path) -> Path:
     return path
 
 
+def mbox(folder: Path) -> Path:
+    path = folder / "letters.mbox"
+    letters = (
+        ("1@harbour", "The lamp", "The lamp burns again."),
+        ("2@harbour", "=?utf-8?q?The_pier_=E2=80=94_longer?=", "Lengthen the pier by ten metres."),
+    )
+    path.write_text(
+        "".join(
+            f"From ada@example.org Sun Mar  1 10:00:0{number} 2026\nFrom: Ada <ada@example.org>\n"
+            f"To: Bob <bob@example.org>\nSubject: {subject}\nMessage-ID: <{name}>\n"
+            f"Date: Sun, 01 Mar 2026 10:00:0{number} +0000\n\n{text}\n\n"
+            for number, (name, subject, text) in enumerate(letters)
+        )
+    )
+    return path
+
+
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
     "git": git,
     "jsonl": jsonl,
+    "mbox": mbox,  # of docs/extending.md
 }
 
 

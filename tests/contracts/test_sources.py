@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from documented_source import documented_source
 from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
@@ -54,7 +55,7 @@ def test_the_source_of_a_file_is_told_by_its_name_or_its_type() -> None:
         assert refused.value.field == "source"
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", [*SOURCES, documented_source()], ids=lambda source: source.name)
 class TestSource:
     def test_has_a_name_in_kebab_case(self, source: Source) -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", source.name)
