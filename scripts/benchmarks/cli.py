@@ -1,4 +1,4 @@
-"""The command line, whole process, against Python doing nothing and the bare request."""
+"""The command line as a whole process, against an empty Python program and the bare request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
 
 
 def _command() -> list[str]:
-    """The installed script; the module where only the sources are at hand."""
+    """The installed script, or the module when only the sources are available."""
     script = Path(sys.executable).with_name("mem-search")
     return [str(script)] if script.exists() else [sys.executable, "-m", "mem_search"]
 
@@ -60,7 +60,7 @@ def _run(command: list[str], environ: dict[str, str]) -> float:
 
 
 def _request(running: Worker) -> float:
-    """What the command asks, on a connection of its own as there."""
+    """The request of the command, on a new connection as there."""
     started = time.perf_counter()
     with socket.create_connection(("127.0.0.1", running.port)) as connection:
         connection.sendall(

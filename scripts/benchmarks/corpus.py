@@ -1,8 +1,8 @@
-"""Records to measure with: real commits from a file, topped up with made-up ones.
+"""Records to measure with: real commits from a file, filled up with generated ones.
 
-Made-up text is the same on every machine: words of the model's own vocabulary, which is in
-order of frequency, drawn by Zipf's law, so that common words are in most records and most
-words in few.
+Generated text is the same on every machine: words of the model's own vocabulary, which is in
+order of frequency, drawn by Zipf's law, so common words are in most records and most words in
+few.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXPONENT = 1.05
 
 
 def records(count: int, corpus: Path | None = None) -> Iterator[dict[str, Any]]:
-    """``count`` records in the exchange format: those of ``corpus`` first, then made-up ones."""
+    """``count`` records in the exchange format: those of ``corpus`` first, then generated ones."""
     taken = 0
     if corpus is not None:
         for record in islice(commits(corpus), count):
@@ -58,7 +58,7 @@ def commits(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def made_up(seed: int) -> Iterator[dict[str, Any]]:
-    """Records without end; the same seed gives the same ones."""
+    """Endless generated records; the same seed gives the same ones."""
     chance = random.Random(seed)
     words = _vocabulary()
     weights = list(accumulate((rank + 3) ** -_EXPONENT for rank in range(len(words))))
@@ -94,7 +94,7 @@ def made_up(seed: int) -> Iterator[dict[str, Any]]:
 
 
 def draft(record: dict[str, Any]) -> Draft:
-    """The record as the product sees it before it completes the text."""
+    """The record as a draft, before its kind completes the text."""
     return Draft(
         kind=record["kind"],
         source="jsonl",

@@ -1,4 +1,4 @@
-"""Medians, percentiles and the table; pure, but for printing."""
+"""Medians, percentiles and the table; pure except for printing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of the design: the figure, what it may be, and whether more is better."""
+    """A target: the figure, its limit, and whether more is better."""
 
     name: str
     value: float
@@ -25,7 +25,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Between the two nearest values; 0 of none."""
+    """Interpolated between the two nearest values; 0 for no values."""
     if not values:
         return 0.0
     ordered = sorted(values)
@@ -36,7 +36,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def show(stage: str, figures: Mapping[str, object]) -> None:
-    """One stage as a table; nested figures are indented below their name."""
+    """One benchmark as a table; nested figures are indented below their name."""
     print(f"\n{stage}")
     _rows(figures, 2)
 

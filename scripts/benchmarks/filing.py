@@ -1,8 +1,8 @@
-"""A store filed anew, so that every sort of filter has a value of every share.
+"""Give the records of a store new attributes, so that every sort of filter has every share.
 
-Records keep their words, vectors and numbers. Kind, type and tag are drawn by chance, so they
-have nothing to do with what is asked. Projects go with topics, and dates do, too: a new project
-is a run of whole old ones, and a date range is the newest records.
+Records keep their words, vectors and numbers. Kind, type and tag are drawn by chance, so they are
+independent of the queries. Projects and dates go with topics: a new project is a run of whole old
+ones, and a date range is the newest records.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SEED = 11
 
 
 def file_anew(home: Path) -> dict[str, dict[float, Mapping[str, object]]]:
-    """filter → share → the parameters of a search that say it.
+    """filter → share → the parameters of a search with that filter.
 
-    The store in ``home`` is changed: give a copy.
+    Changes the store in ``home``: pass a copy.
     """
     store = sqlite3.connect(home / "mem-search.db")
     numbers = [number for (number,) in store.execute("select id from records order by id")]
@@ -73,7 +73,7 @@ def _drawn(
 def _in_runs(
     store: sqlite3.Connection, values: tuple[str, ...], other: str
 ) -> list[tuple[str, int]]:
-    """As many records for each value as its share says, next to each other by project."""
+    """Give each value its share of the records, in runs of projects."""
     rows = store.execute("select id from records order by project, id").fetchall()
     ends = [round(len(rows) * share) for share in accumulate(SHARES)]
     names = [*values, other]
@@ -89,7 +89,7 @@ def _by_share(parameter: str, values: tuple[str, ...]) -> dict[float, Mapping[st
 
 
 def _newest(store: sqlite3.Connection, records: int, share: float) -> int:
-    """The date from which on so many records are."""
+    """The date since which there are that many records."""
     (at,) = store.execute(
         "select created_at from records order by created_at desc limit 1 offset ?",
         (round(records * share) - 1,),

@@ -1,6 +1,6 @@
-"""Search with a filter against the same search without one, question by question in turns.
+"""Search with a filter against the same search without one, query by query in turns.
 
-Over a copy of the store that is filed anew (``filing``): project, kind, type, tag and date
+Over a copy of the store with new attributes (``filing``): project, kind, type, tag and date
 range, each with values that half, a sixth, a hundredth and a thousandth of the records have.
 """
 
@@ -24,7 +24,7 @@ Variant = tuple[str, float]
 
 
 def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
-    """Ratios of p50 for the store in ``home``, which is changed: give a copy."""
+    """Ratios of p50 for the store in ``home``, which this changes: pass a copy."""
     asked = questions.draw(home, _WARM + QUESTIONS)
     filed = file_anew(home)
     variants: dict[Variant, Mapping[str, object]] = {_UNFILTERED: {}}
@@ -51,7 +51,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
 def _in_turns(
     running: Worker, asked: list[str], variants: Mapping[Variant, Mapping[str, object]]
 ) -> dict[Variant, list[float]]:
-    """Milliseconds of each variant, for each question."""
+    """Milliseconds of each variant, for each query."""
     times: dict[Variant, list[float]] = {variant: [] for variant in variants}
     names = list(variants)
     for turn, text in enumerate(asked):

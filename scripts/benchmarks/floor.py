@@ -1,7 +1,7 @@
 """The parts of a search called bare: no worker, no threads, nothing in between.
 
-The floor of a search is what its parts cost alone: the question is embedded while the words
-are looked up, then the index is asked, then the page's records are read.
+The floor of a search is the cost of its parts alone: embed the query while the full-text
+statement runs, then query the index, then read the records of the page.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Floor:
         )
 
     def measure(self, text: str) -> Parts:
-        """Each part once, with the numbers that the product itself asks for."""
+        """Each part once, with the numbers that the product itself requests."""
         vector, embed = _timed(lambda: self._embedder.embed([text]))
         query = words.any_of(words.read(text))
         found, matching = _timed(lambda: fulltext.scores(self._db, query) if query else None)

@@ -23,7 +23,7 @@ _WARM = 100
 def measure(
     home: Path, count: int, source: Path | None, embedder: str
 ) -> tuple[dict[str, Any], list[Bar]]:
-    """``count`` records in ``TURNS`` files, each taken by the worker and by the bare model."""
+    """``count`` records in ``TURNS`` files, each processed by the worker and by the bare model."""
     home.mkdir(parents=True, exist_ok=True)
     items = corpus.records(_WARM + count, source)
     bare = open_embedder(embedder, home / "models")
@@ -66,7 +66,7 @@ def measure(
 
 
 def _take(running: Worker, file: Path) -> tuple[float, dict[str, int]]:
-    """Import a file; seconds until every passage is in the index, and what was taken."""
+    """Import a file; seconds until every passage is in the index, and the number of records."""
     store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
     started = time.perf_counter()
     job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(file)})["job"]

@@ -1,4 +1,4 @@
-"""Measure what the product costs, against its own parts: print a table, write JSON."""
+"""Measure what the product costs against its own parts: print a table, write JSON."""
 
 from __future__ import annotations
 
@@ -38,16 +38,19 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"{', '.join(STAGES)} or all")
     parser.add_argument(
-        "--records", default="10000,100000", help="sizes of the stores searched (10000,100000)"
+        "--records", default="10000,100000", help="sizes of the searched stores (10000,100000)"
     )
     parser.add_argument(
-        "--corpus", type=Path, metavar="FILE", help="commits, .jsonl or .jsonl.gz, to begin with"
+        "--corpus",
+        type=Path,
+        metavar="FILE",
+        help="commits to fill the store with first, .jsonl or .jsonl.gz",
     )
-    parser.add_argument("--home", type=Path, help="keep the stores here and use them again")
+    parser.add_argument("--home", type=Path, help="keep the stores here and reuse them")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument(
         "--embedder",
-        help="fills the stores searched: bundled (up to 10000 records), standin, hashing",
+        help="fills the searched stores: bundled (default up to 10000 records), standin, hashing",
     )
     given = parser.parse_args()
     unknown = set(given.stages) - {*STAGES, "all"}
@@ -84,14 +87,14 @@ def main() -> int:
 
 
 class Bench:
-    """Runs stages over stores that are made once."""
+    """Runs benchmarks over stores that are built once."""
 
     def __init__(self, given: argparse.Namespace, temporary: Path) -> None:
         self._given = given
         self._temporary = temporary
 
     def run(self, stage: str) -> Any:
-        """(name, (figures, bars)) of each size that the stage has."""
+        """(name, (figures, bars)) for each size of the benchmark."""
         given = self._given
         searched = {"search": search, "mcp": mcp_calls, "universal": universal}
         if stage in searched:

@@ -1,4 +1,4 @@
-"""MCP calls against the same questions over plain HTTP, and what the relay of agents costs."""
+"""MCP calls against the same queries over plain HTTP, and what the relay costs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
 
 
 def _in_turns(running: Worker, asked: list[str]) -> tuple[list[float], list[float], list[float]]:
-    """HTTP, MCP of both eras. Whoever comes later finds pages warm, so they take turns at that."""
+    """HTTP and both generations of MCP; the order alternates, as the later finds warm pages."""
     times: tuple[list[float], list[float], list[float]] = ([], [], [])
     for turn, text in enumerate(asked):
         for step in range(3):
@@ -123,7 +123,7 @@ def _called(running: Worker, name: str, arguments: dict[str, str], *, modern: bo
 
 
 def _first(running: Worker) -> float:
-    """The first call of all: it waits for the SDK to be loaded."""
+    """The very first call: it waits until the SDK is loaded."""
     started = time.perf_counter()
     _called(running, "fetch", {"id": "note:0"}, modern=True)
     return (time.perf_counter() - started) * 1000
@@ -145,7 +145,7 @@ def _numbers(home: Path) -> list[str]:
 
 
 def _relay(home: Path) -> tuple[float, float]:
-    """CPU seconds and megabytes of ``mem-search mcp`` that answers ``initialize`` and ends."""
+    """CPU seconds and megabytes of ``mem-search mcp`` until it has answered ``initialize``."""
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO}
     environ = dict(os.environ, MEM_SEARCH_HOME=str(home))
     process = subprocess.Popen(

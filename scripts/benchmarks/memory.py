@@ -1,8 +1,8 @@
-"""Memory of the worker and its Chroma while it imports and indexes; flat, or not.
+"""Memory of the worker and its Chroma while the worker imports and indexes.
 
 Chroma holds its vectors in memory, so it grows with the store by design; the worker must not.
-Pages of files that are mapped into memory are the system's cache: where the system tells them
-apart (Linux), what belongs to the process alone is shown beside the whole.
+Mapped pages of files are the system's cache. Where the system can tell them apart (Linux), the
+process's own memory is shown beside the total.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EVERY = 0.5
 def measure(
     home: Path, count: int, source: Path | None, embedder: str
 ) -> tuple[dict[str, Any], list[Bar]]:
-    """MB at each share of ``count`` records indexed, and the most that was seen."""
+    """MB at each share of ``count`` indexed records, and the peak."""
     home.mkdir(parents=True, exist_ok=True)
     file = home / "corpus.jsonl"
     corpus.write(file, corpus.records(count, source))

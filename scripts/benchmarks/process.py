@@ -1,4 +1,4 @@
-"""A worker process as anybody would start it, and a connection that stays open."""
+"""A worker process, started as users start it, and a connection that stays open."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Worker:
         return self._ask("POST", path, body, said)
 
     def child_port(self) -> int:
-        """Where this worker's own Chroma listens."""
+        """The port of this worker's own Chroma."""
         for line in ps("-A", "-o", "ppid=,args="):
             parent, _, arguments = line.strip().partition(" ")
             if parent == str(self.process.pid) and "--port=" in arguments:
@@ -116,7 +116,7 @@ class Worker:
 
 @contextmanager
 def worker(home: Path, embedder: str = "bundled") -> Iterator[Worker]:
-    """A worker of ``home`` on a free port; it has ended when the block is left."""
+    """A worker of ``home`` on a free port; leaving the block stops it."""
     port = _free_port()
     environ = {name: value for name, value in os.environ.items() if "MEM_SEARCH" not in name}
     environ |= {

@@ -1,4 +1,4 @@
-"""Questions drawn from the store itself, and asking them."""
+"""Draw queries from the store itself, and run them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,20}")
 def draw(home: Path, count: int, seed: int = 7) -> list[str]:
     """``count`` different ones; the same for the same store.
 
-    By turns two that are any words of a record, and two that are part of a title: on the answers
-    to those the legs agree more often.
+    Two are words of a record in any order, the next two part of a title, in turns: the legs agree
+    more often on the results of the latter.
     """
     chance = random.Random(seed)
     store = sqlite3.connect(home / "mem-search.db")
@@ -62,6 +62,6 @@ def ask(running: Worker, text: str, **filters: object) -> float:
 
 
 def moved(running: Worker, text: str) -> bool:
-    """Whether feedback moved the question: only where the legs agree on the best answers."""
+    """Whether feedback moved the query: only where the legs agree on the best results."""
     reply = running.get("/api/search/unified", query=text, limit=PAGE, format="json")
     return any("feedback" in result["scores"] for result in json.loads(reply)["results"])

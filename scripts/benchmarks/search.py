@@ -1,4 +1,4 @@
-"""Warm unified search through HTTP against its floor, question by question in turns."""
+"""Warm unified search over HTTP against its floor, query by query in turns."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
 
 
 def _ratio(product: Iterable[float], floor: Iterable[float]) -> float:
-    """Of the medians; 0 of none."""
+    """The ratio of the medians; 0 for no values."""
     bare = median([*floor])
     return median([*product]) / bare if bare else 0.0
 

@@ -1,9 +1,9 @@
-"""Vectors for a large store in seconds: a fast likeness of the bundled model's own space.
+"""Vectors for a large store in seconds: a fast approximation of the bundled model's space.
 
-Embedding 100k texts takes the model a quarter of an hour, and to time a search it only
-matters that the index holds that many vectors of the same shape and spread. So a text is the
-mean of the model's token vectors, turned by a linear map that is fitted to the real vectors
-of a few hundred texts. Questions are always embedded by the real model.
+Embedding 100k texts takes the model a quarter of an hour. To time a search, the index only needs
+that many vectors with the same shape and spread. So the vector of a text is the mean of the
+model's token vectors under a linear map that is fitted to the real vectors of a few hundred
+texts. The real model always embeds the queries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RIDGE = 0.02
 
 
 class StandIn:
-    """An Embedder that claims the space of the bundled model: never use it outside here."""
+    """An Embedder that claims the space of the bundled model: never use it outside benchmarks."""
 
     name = BundledEmbedder.name
     dimensions = BundledEmbedder.dimensions
@@ -46,7 +46,7 @@ class StandIn:
         return unit
 
     def _means(self, texts: Sequence[str]) -> Vectors:
-        """Unit means of token vectors, and a constant so that no text is nothing."""
+        """Unit means of token vectors, plus a constant so that no text has a zero vector."""
         rows = np.empty((len(texts), self._tokens.shape[1] + 1), np.float32)
         for row, pieces in enumerate(wordpieces.encode(texts)):
             ids = [wordpieces.START, *pieces[:_MOST_TOKENS]]

@@ -1,4 +1,4 @@
-"""From spawning a worker to its first answer, its first search, and the whole index."""
+"""The time from spawning a worker to its first reply, its first search, and the ready index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building a store of N records through the product's own import and indexer."""
+"""Build a store of N records through the product's own import and indexer."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _MADE = "bench.json"
 
 
 def settings(home: Path, embedder: str) -> Settings:
-    """What the worker over such a store runs with: the stand-in is for filling only."""
+    """The settings of a worker on such a store; the stand-in only fills it."""
     return Settings(
         home=home, port=0, follow=0, embedder="bundled" if embedder == STANDIN else embedder
     )
 
 
 def ensure(home: Path, count: int, source: Path | None, embedder: str) -> None:
-    """A complete store in ``home``: the one that is there, if it was made of the same."""
+    """A complete store in ``home``: the existing one if it has the same content, else a new one."""
     wanted = {"records": count, "corpus": source.name if source else "", "embedder": embedder}
     made = home / _MADE
     if made.is_file() and json.loads(made.read_text("utf-8")) == wanted:
@@ -59,7 +59,7 @@ def ensure(home: Path, count: int, source: Path | None, embedder: str) -> None:
 
 @contextmanager
 def copied(home: Path, where: Path) -> Iterator[Path]:
-    """A copy of the store in ``home`` below ``where``, for what changes it; then it is gone."""
+    """A temporary copy of the store in ``home`` below ``where``, for benchmarks that change it."""
     with tempfile.TemporaryDirectory(prefix="copy-", dir=where) as temporary:
         copy = Path(temporary) / home.name
         shutil.copytree(
@@ -122,6 +122,6 @@ async def _progress(done: int, total: int, _message: str) -> None:
 
 
 def say(text: str) -> None:
-    """Progress for whoever watches; a log gets only whole lines."""
+    """Print progress on a terminal; a log gets only whole lines."""
     if sys.stderr.isatty() or text.endswith("\n"):
         print(text, end="", file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""Search while an import is stored, embedded by the real model and indexed, against idle.
+"""Search during an import with the real model, against search on an idle worker.
 
-One worker, the same questions in the same order: first with nothing else to do, then while it
-works: as long as records are stored, and then for as many questions while the model reads them.
-Only questions that were answered while passages still waited for the model count.
+One worker runs the same queries in the same order: first idle, then while records are stored,
+then for as many queries while the model embeds them. Only queries that were answered while
+passages still waited for the model count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SEED = 2
 
 
 def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
-    """Figures and bars for the store in ``home``, which grows: give a copy."""
+    """Figures and bars for the store in ``home``, which grows: pass a copy."""
     asked = questions.draw(home, _WARM + QUESTIONS)
     file = home / "more.jsonl"
     corpus.write(file, islice(corpus.made_up(seed=_SEED), IMPORTED))
@@ -63,7 +63,7 @@ def _described(times: list[float]) -> dict[str, Any]:
 def _while_importing(
     running: Worker, file: Path, asked: list[str]
 ) -> tuple[dict[str, list[float]], int]:
-    """Milliseconds while the import stores, and while only the model works; passages embedded."""
+    """Milliseconds while the import stores, and while only the model works; embedded passages."""
     store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
     before = _embedded(store)
     job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(file)})["job"]

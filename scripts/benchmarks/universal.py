@@ -1,7 +1,7 @@
-"""What the universal search adds to the bare engine: citations, spans, what matched.
+"""What the universal search adds to the bare search: citations, spans, matched fields.
 
-Both are asked in this process, question by question in turns, each question once before: its
-vector is known then, and what embedding takes now and then hides nothing.
+Both run in this process, query by query in turns. Each query runs once before, so its vector is
+cached and the time of embedding does not hide the difference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SURFACE = "bench"
 
 
 def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
-    """Milliseconds added, the median over the questions, for the store in ``home``."""
+    """Added milliseconds, the median over the queries, for the store in ``home``."""
     asked = questions.draw(home, _WARM + QUESTIONS * len(LIMITS))
     added, base = asyncio.run(_added(Settings(home=home, embedder=embedder, follow=0), asked))
     figures = {
@@ -59,7 +59,7 @@ async def _added(settings: Settings, asked: list[str]) -> tuple[dict[int, float]
 
 
 async def _both(runtime: Runtime, text: str, limit: int, *, first: bool) -> tuple[float, float]:
-    """Milliseconds of the engine and of the universal search, for a question known to both."""
+    """Milliseconds of the bare and of the universal search, for a query that both have cached."""
     query = UniversalQuery(text, search_type="hybrid", limit=limit)
     await runtime.search.pipeline.search(search_query(query))
 

@@ -1,6 +1,6 @@
-"""The generated blocks of documents: where they are in a text, and what belongs in them.
+"""The generated blocks of documents: find them in a text, and produce their content.
 
-Tables of what the code knows by name. Pure text, no files: see ``main``.
+They are tables of things that the code knows by name. Pure text, no files: see ``main``.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _OPENING = re.compile(r"<!-- generated\b")
 
 
 def has_blocks(text: str) -> bool:
-    """Whether anything in ``text`` is to be generated."""
+    """Whether ``text`` has generated blocks."""
     return _OPENING.search(text) is not None
 
 
 def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
-    """``text`` with the content of every block made anew.
+    """``text`` with the content of every block generated again.
 
-    Raises ValueError for a block that is not closed, or whose name nobody knows.
+    Raises ValueError for a block that is not closed or has an unknown name.
     """
     if len(_BLOCK.findall(text)) != len(_OPENING.findall(text)):
         raise ValueError("a generated block is not closed, or has no name")
@@ -46,7 +46,7 @@ def filled(text: str, blocks: Mapping[str, Callable[[], str]]) -> str:
 
 
 def commands() -> str:
-    """Every command of the command line with what it takes."""
+    """Every command of the command line with its arguments and options."""
     rows = [
         (
             f"`{' '.join(('mem-search', *path))}`",
@@ -67,7 +67,7 @@ def stages() -> str:
 
 
 def kinds() -> str:
-    """Every kind of record, how it is called where, and the metadata only it has."""
+    """Every kind of record: its route and command, its label, and its own metadata."""
     rows = []
     for kind in records.KINDS:
         assert isinstance(kind, BaseKind)
@@ -82,12 +82,12 @@ def kinds() -> str:
 
 
 def common_metadata() -> str:
-    """The metadata that a record of any kind may have."""
+    """The metadata that a record of any kind can have."""
     return ", ".join(f"`{name}`" for name in Metadata.model_fields)
 
 
 def all_sources() -> str:
-    """Every source, what it reads and whether the worker keeps following it."""
+    """Every source: what it reads and whether the worker follows it."""
     return _table(
         ("source", "reads", "followed"),
         [
@@ -157,7 +157,7 @@ def _takes(command: Any) -> str:
 
 
 def _merged(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-    """What a command takes is said once: the next with the very same refers to it."""
+    """List arguments and options once: a command with the same ones refers to the first."""
     first: dict[str, str] = {}
     for name, takes, said in rows:
         known = first.setdefault(takes, name)

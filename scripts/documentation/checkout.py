@@ -1,7 +1,7 @@
-"""The Markdown documents of this checkout: which they are, and as records to import.
+"""The Markdown documents of this checkout, as paths and as records to import.
 
-Run as a program it prints one record a line for ``mem-search import jsonl -``: kind ``file``,
-titled by the first heading, of the same project as the checkout's git history.
+Run as a program it prints one record a line for ``mem-search import jsonl -``: kind ``file``, the
+first heading as the title, the project of the checkout's git history.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Keep the parts of the documents that follow from the code in step with it.
+"""Write the generated parts of the documents, or check that they are current.
 
-Without arguments they are written; ``--check`` shows what would change and exits with 1. A
-Markdown file asks for a block with ``<!-- generated: NAME -->`` … ``<!-- /generated -->``;
-the names are in ``blocks.BLOCKS``. docs/openapi.json is generated whole.
+``--check`` writes nothing, prints what would change, and exits with 1 when something would. A
+Markdown file requests a block with ``<!-- generated: NAME -->`` … ``<!-- /generated -->``;
+the names are in ``blocks.BLOCKS``. All of docs/openapi.json is generated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from mem_search.http.openapi import document
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/docs", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing, say what would")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; print what would change"
+    )
     check = parser.parse_args().check
     differences = [difference for file in generated() if (difference := bring_up(file, check))]
     sys.stdout.writelines(differences)
@@ -36,7 +38,7 @@ def main() -> int:
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """(file, what it should hold) of every document that has generated parts."""
+    """(file, expected content) of every document with generated parts."""
     for file in documents(ROOT):
         text = file.read_text("utf-8")
         if has_blocks(text):
@@ -51,7 +53,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 
 def bring_up(wanted: tuple[Path, str], check: bool) -> str:
-    """Write the file unless only checking; the difference, empty when there is none."""
+    """Write the file unless only checking; return the difference, empty when there is none."""
     file, text = wanted
     before = file.read_text("utf-8") if file.exists() else ""
     if before == text:

@@ -1,7 +1,7 @@
-"""What a part of the ranking is worth: without one that is on, and with one that is off.
+"""Measure what a part of the ranking is worth: leave one out, or add one that is off.
 
-A stage of the ranking is left out of the engine's list; a part of a leg or of the fusion is
-switched off by its constant. A part that is off is asked for by the query.
+A stage is left out of the list of stages. A constant switches off a part of a leg or of the
+fusion. The request asks for a part that is off by default.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def leave_out(names: list[str]) -> tuple[Stage, ...]:
-    """The stages of the engine without those called ``names``.
+    """``STAGES`` without those called ``names``.
 
     Constants in ``names`` are switched off for this process. Raises InputError for an unknown
     name, and for a stage that cannot be left out.
@@ -47,7 +47,7 @@ def leave_out(names: list[str]) -> tuple[Stage, ...]:
 
 
 def with_options(query: SearchRequest, names: list[str]) -> SearchRequest:
-    """The query, asking for parts that are off. Raises KeyError for an unknown one."""
+    """The request with the optional parts ``names``. Raises KeyError for an unknown one."""
     wanted = [OPTIONS[name] for name in names]
     boosts = tuple(boost for option in wanted for boost in option.get("boosts", ()))
     return replace(query, **{**{k: v for o in wanted for k, v in o.items()}, "boosts": boosts})

@@ -1,4 +1,4 @@
-"""Asking every system every question, in turns, and judging what each answers."""
+"""Run every query on every system, in turns, and judge the results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Asked = Mapping[str, Sequence[Run]]
 
 
 async def ask_all(systems: Mapping[str, System], data: Dataset) -> dict[str, Asked]:
-    """scope → answers. ``own`` asks within the project of the question, ``pooled`` everywhere."""
+    """scope → runs. ``own`` searches the project of the query, ``pooled`` searches everything."""
     scopes = ["own", "pooled"] if all(query.project for query in data.queries) else ["pooled"]
     return {scope: await _ask_scope(systems, data, scope) for scope in scopes}
 

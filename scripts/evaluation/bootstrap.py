@@ -1,9 +1,9 @@
-"""How sure a mean over questions is: percentile bootstrap, every column over the same resamples.
+"""Confidence intervals of means over queries: percentile bootstrap with shared resamples.
 
-Questions are drawn with replacement, as many as there are, and the mean of every column is taken
+Queries are drawn with replacement, as many as there are, and the mean of every column is taken
 over the same draw (Efron 1979; for retrieval measures Sakai, SIGIR 2006). So the difference of
-two systems is a column like any other, and it is paired: what is hard for both cancels out.
-Pure; knows neither systems nor measures.
+two systems is a column like any other, and it is paired: queries that are hard for both cancel
+out. Pure; knows neither systems nor measures.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROWS = 1_000
 
 
 class Interval(NamedTuple):
-    """A mean and the interval it is believed to lie in."""
+    """A mean and its confidence interval."""
 
     mean: float
     low: float
@@ -44,7 +44,7 @@ def intervals(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> dict[K, Interval]:
-    """The interval of the mean of each column; columns have one value a question, in one order.
+    """The interval of the mean of each column; columns have one value a query, in the same order.
 
     The same arguments always give the same answer. Raises ValueError for columns that are
     empty or differ in length, and for a level that is not between 0 and 1.
@@ -69,7 +69,7 @@ def intervals(
 def _resampled(
     values: NDArray[np.float64], resamples: int, chance: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Means of the columns of ``values`` (questions, columns); shape (resamples, columns)."""
+    """Means of the columns of ``values`` (queries, columns); shape (resamples, columns)."""
     questions = len(values)
     even = np.full(questions, 1 / questions)
     drawn = []

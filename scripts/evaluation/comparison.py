@@ -1,4 +1,4 @@
-"""Systems side by side: an interval for each, and for what ours has over each other."""
+"""Compare systems: an interval for each, and for our difference to each other system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Figures = Mapping[str, Interval]
 
 @dataclass(frozen=True)
 class Comparison:
-    """``systems``: the mean of each. ``differences``: ours − other, question by question."""
+    """``systems``: the mean of each. ``differences``: ours − other, query by query."""
 
     systems: Mapping[str, Figures]
     differences: Mapping[str, Figures]
@@ -32,9 +32,9 @@ class Comparison:
 
 
 def compare(runs: Mapping[str, Sequence[Run]]) -> Comparison:
-    """Compare what each system answered to the same questions in the same order.
+    """Compare the runs of each system over the same queries in the same order.
 
-    Raises ValueError when ours is not among them or the questions differ.
+    Raises ValueError when ours is not among them or the queries differ.
     """
     if OURS not in runs:
         raise ValueError(f"nothing to compare with: {OURS} was not asked")

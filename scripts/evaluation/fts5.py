@@ -1,4 +1,4 @@
-"""The reference every set names: SQLite FTS5, porter, OR of all words, all weights 1."""
+"""The reference that every set names: SQLite FTS5, porter, OR of all words, all weights 1."""
 
 from __future__ import annotations
 

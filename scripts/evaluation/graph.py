@@ -1,8 +1,8 @@
 """Link prediction: hide a fifth of a tracker's edges in turn and rank the other end.
 
-For both ends of each hidden edge the record itself is the question. Text alone is the engine's
-hybrid ranking of its title and text; text and graph adds to each fused score the logarithm of
-the record's share of a walk from the one asked about, over the four fifths that are left.
+For both ends of each hidden edge the record itself is the query. Text alone is the hybrid ranking
+of its title and text. Text and graph adds to each fused score the logarithm of the record's share
+of a walk that starts at the queried record, over the remaining four fifths.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ async def judge(
     depth: int,
     totals: dict[str, list[tuple[float, float]]],
 ) -> None:
-    """Add (recall, nDCG) of every question of this fold to ``totals``."""
+    """Add (recall, nDCG) of every query of this fold to ``totals``."""
     by_id = {document["id"]: document for document in documents}
     names = {number: name for name, number in ids.items()}
     known: dict[str, set[str]] = {}
@@ -172,7 +172,7 @@ async def judge(
 
 
 async def by_text(runtime: Runtime, document: dict[str, Any], name: str) -> dict[str, float]:
-    """source id → the engine's score for the record as a question."""
+    """source id → the fused score with the record as the query."""
     # Words only, in lower case: nothing in a record is meant as query syntax.
     words = re.findall(r"\w+", f"{document.get('title') or ''} {document['text']}".lower())
     question = " ".join(words)[:QUESTION]

@@ -1,14 +1,13 @@
-"""What an agent without an index does: grep for the words of the question, most words first.
+"""What an agent without an index does: grep for the words of the query, most words first.
 
-The real ``grep`` over one file a record (title and text), a folder a project:
+The real ``grep`` over one file a record (title and text) and one folder a project:
 
     grep -r -a -i -o -F --null -e WORD -e WORD … FOLDER
 
-Any word may match, also inside a longer one, in any case; the stop list of the keyword leg is
-left out unless nothing else remains. Files are ranked by how many different words of the
-question they have, then by how often, then in the order of the corpus. Of the recipes tried
-(whole words or not, stop words or not, ranked by words, matches or both) this one did best
-on average.
+Any word may match, also inside a longer one, in any case. Stop words of the keyword leg are left
+out unless nothing else remains. Files are ranked by the number of different words, then by the
+number of matches, then by the order of the corpus. Of the recipes tried (whole words or not, stop
+words or not, ranked by words, matches or both) this one did best on average.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Grep:
 
 
 def words(question: str) -> list[str]:
-    """What is looked for: letters and digits in lower case, each word once."""
+    """The words to search for: letters and digits in lower case, each word once."""
     found = list(dict.fromkeys(re.findall(r"[^\W_]+", question.lower())))
     return [word for word in found if word not in STOP_WORDS] or found
 

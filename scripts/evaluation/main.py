@@ -1,4 +1,4 @@
-"""Evaluate the engine on one judged set: import, index, ask, print a table and JSON."""
+"""Evaluate the search on one judged set: import, index, search, print a table, write JSON."""
 
 from __future__ import annotations
 
@@ -39,28 +39,33 @@ def arguments() -> argparse.Namespace:
         "--modes",
         default="",
         metavar="NAME,…",
-        help=f"of {', '.join(NAMES)}; keyword,vector,hybrid unless --compare asks all",
+        help=f"any of {', '.join(NAMES)}; default keyword,vector,hybrid, with --compare all",
     )
     parser.add_argument(
         "--compare",
         action="store_true",
-        help=f"the same questions to grep, FTS5, raw Chroma and ours; 95 %% intervals of each"
-        f" and of {OURS} against each",
+        help=f"run the same queries on grep, FTS5, raw Chroma and ours; show 95 %% intervals"
+        f" of each and of {OURS} minus each",
     )
     parser.add_argument(
-        "--per-query", type=Path, metavar="DIR", help="a JSONL file here for each scope and system"
+        "--per-query",
+        type=Path,
+        metavar="DIR",
+        help="write a JSONL file here for each scope and system",
     )
     parser.add_argument("--project-field", default="", metavar="meta.sample")
     parser.add_argument("--session-field", default="", metavar="meta.session")
-    parser.add_argument("--queries", type=int, default=0, metavar="N", help="only the first N")
+    parser.add_argument(
+        "--queries", type=int, default=0, metavar="N", help="only the first N queries"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--home", type=Path, help="keep the store here and use it again")
+    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--embedder", default="bundled")
     parser.add_argument(
-        "--without", default="", metavar="PART,…", help=f"ablation: {', '.join(PARTS)}"
+        "--without", default="", metavar="PART,…", help=f"leave out: {', '.join(PARTS)}"
     )
     parser.add_argument(
-        "--with", default="", metavar="PART,…", dest="extra", help=f"also {', '.join(OPTIONS)}"
+        "--with", default="", metavar="PART,…", dest="extra", help=f"add: {', '.join(OPTIONS)}"
     )
     given = parser.parse_args()
     default = NAMES if given.compare else ("keyword", "vector", "hybrid")
@@ -78,7 +83,7 @@ def arguments() -> argparse.Namespace:
 
 
 def missing_files(given: argparse.Namespace) -> str:
-    """What is not there, told before minutes of work end for it; empty when all is there."""
+    """The files that are missing, reported before minutes of work are lost; empty when none is."""
     folder = given.dataset
     for name in ("corpus.jsonl", "queries.jsonl"):
         if not (folder / name).is_file():
@@ -130,7 +135,7 @@ async def main() -> int:
 
 
 async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
-    """Import the corpus as any user would and wait for the index."""
+    """Import the corpus through the product's own import, and wait for the index."""
     exchange = home / "corpus.jsonl"
     with exchange.open("w", encoding="utf-8") as file:
         for document in data.documents:

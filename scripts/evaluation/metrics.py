@@ -23,7 +23,7 @@ def mrr(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
 
 
 def judge(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, float]:
-    """Every one of ``METRICS`` for one question."""
+    """Every one of ``METRICS`` for one query."""
     return {
         "recall@5": recall(ranked, relevant, 5),
         "recall@10": recall(ranked, relevant, 10),

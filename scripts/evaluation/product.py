@@ -1,4 +1,4 @@
-"""The product's own engine as one of the systems: keyword, vector or hybrid."""
+"""The product's own search as one of the systems: keyword, vector or hybrid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODES = ("keyword", "vector", "hybrid")
 
 
 class Product:
-    """One mode of the engine, over the kinds that are judged."""
+    """One mode of the search, over the kinds that are judged."""
 
     def __init__(
         self, pipeline: SearchPipeline, mode: str, kinds: tuple[str, ...], extra: Sequence[str] = ()
@@ -38,4 +38,4 @@ class Product:
         return [result.record.source_id for result in page.results]
 
     def close(self) -> None:
-        """Nothing: the engine is the runtime's."""
+        """Does nothing: the runtime closes the search."""

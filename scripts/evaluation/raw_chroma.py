@@ -1,7 +1,7 @@
 """Chroma as most programs use it: one vector a record, made by the product's own model.
 
-In this process, in memory, with Chroma's own settings. A record is embedded whole, so the
-model cuts it at its window. A project is a collection of its own: no filter is needed.
+In this process, in memory, with Chroma's default settings. A record is embedded whole, so the
+model cuts it at its window. Each project has a collection, so no filter is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROWS = 500
 
 
 class RawChroma:
-    """A collection of everything, and one a project where there are projects."""
+    """A collection of everything, and one for each project where there are projects."""
 
     def __init__(self, data: Dataset, embedder: Embedder) -> None:
         import chromadb  # a second, only for who asks for it

@@ -1,4 +1,4 @@
-"""What one system answered to one question, the means over all, and the file of them."""
+"""The results of one system for one query, the means over all queries, and their file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metrics import METRICS
 
 @dataclass(frozen=True)
 class Run:
-    """The answer to one question: ranked ids, best first, and what they are worth."""
+    """The results for one query: ranked ids, best first, and their metrics."""
 
     query: str
     ranked: tuple[str, ...]
@@ -34,7 +34,7 @@ def summarise(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def write(file: Path, runs: Sequence[Run]) -> None:
-    """One line of JSON a question, in the order they were asked."""
+    """Write one line of JSON a query, in the order of the queries."""
     with file.open("w", encoding="utf-8") as lines:
         for run in runs:
             line: dict[str, Any] = {"query": run.query, "ranked": list(run.ranked)}

@@ -1,4 +1,4 @@
-"""Everything that can be asked a question of a judged set, by name."""
+"""The systems that can search a judged set, by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(
 ) -> Iterator[Mapping[str, System]]:
     """The systems called ``names``, in that order, each filled with the judged documents.
 
-    Ours are also asked for the parts in ``extra`` (see ``ablation``).
+    Ours also get the optional parts in ``extra`` (see ``ablation``).
     """
     with ExitStack() as stack:
         systems: dict[str, System] = {}

@@ -12,7 +12,7 @@ _SAID = {"above": "better", "below": "WORSE", "open": "not told apart"}
 
 
 def show(report: Mapping[str, Any], compared: Mapping[str, Comparison]) -> None:
-    """One row a system and scope; below it, where it was asked for, how sure each figure is."""
+    """One row a system and scope; below it, on request, the interval of each figure."""
     print(f"\n{report['dataset']} {report['qrels']} ({report['documents']} documents)")
     for scope, modes in ((report["scope"], report["modes"]), ("pooled", report.get("pooled", {}))):
         for mode, figures in modes.items():
