@@ -121,6 +121,12 @@ def test_every_decision_has_its_number_a_title_and_a_place_in_the_architecture()
         assert f"adr/{file.name}" in architecture
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "docs" / "contracts").glob("*.md")), ids=name_of)
+def test_a_contract_names_tests_that_exist(file: Path) -> None:
+    for pattern in re.findall(r"`(tests/[\w/*.]+)`", file.read_text("utf-8")):
+        assert list(ROOT.glob(pattern)), f"there is no {pattern}"
+
+
 def test_the_changelog_knows_this_version_or_what_is_unreleased() -> None:
     text = text_of("CHANGELOG.md")
     assert "## [Unreleased]" in text or f"## [{mem_search.__version__}]" in text
