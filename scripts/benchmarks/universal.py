@@ -1,4 +1,4 @@
-"""What the universal search adds to the bare search: citations, spans, matched fields.
+"""What a cited page costs beside the bare pipeline: log, suggestions, citations and spans.
 
 Both run in this process, query by query in turns. Each query runs once before, so its vector is
 cached and the time of embedding does not hide the difference.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import questions
 from figures import Bar, median
 
-from mem_search.search.universal import UniversalQuery
-from mem_search.search.universal_filters import search_query
+from mem_search.http.schemas.universal_requests import BASE
+from mem_search.search.citations import cite
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
 
@@ -59,15 +60,15 @@ async def _added(settings: Settings, asked: list[str]) -> tuple[dict[int, float]
 
 
 async def _both(runtime: Runtime, text: str, limit: int, *, first: bool) -> tuple[float, float]:
-    """Milliseconds of the bare and of the universal search, for a query that both have cached."""
-    query = UniversalQuery(text, search_type="hybrid", limit=limit)
-    await runtime.search.pipeline.search(search_query(query))
+    """Milliseconds of the pipeline and of the cited page, for a query that both have cached."""
+    request = replace(BASE, text=text, limit=limit)
+    await runtime.search.pipeline.search(request)
 
     async def engine() -> object:
-        return await runtime.search.pipeline.search(search_query(query))
+        return await runtime.search.pipeline.search(request)
 
     async def universal() -> object:
-        return await runtime.search.universal.search(query, SURFACE)
+        return cite(await runtime.search.service.search(request, SURFACE))
 
     if first:
         return await _timed(engine), await _timed(universal)

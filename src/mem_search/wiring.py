@@ -25,7 +25,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob
-from mem_search.records import by_name, kind_called
+from mem_search.records import kind_called
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
 from mem_search.research.saved_searches import SavedSearches
@@ -40,7 +40,6 @@ from mem_search.search.service import SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
-from mem_search.search.universal_search import UniversalSearch
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
@@ -76,7 +75,6 @@ class SearchRuntime:
 
     service: SearchService
     pipeline: SearchPipeline
-    universal: UniversalSearch
     weighted: WeightedSearch
     corpus: CorpusNumbers
 
@@ -209,14 +207,13 @@ def _search_runtime(
             scans=index.state == "off",
         ),
     )
-    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, priority, stages)
+    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, stages)
     service = SearchService(
-        pipeline, Suggestions(database), SearchLog(database, on=settings.search_log)
+        pipeline, Suggestions(database), SearchLog(database, on=settings.search_log), priority
     )
     return SearchRuntime(
         service=service,
         pipeline=pipeline,
-        universal=UniversalSearch(service, database, by_name, columns),
         weighted=WeightedSearch(
             database, legs, GraphExpansion(database), corpus, kind_called, priority
         ),
@@ -249,14 +246,14 @@ def _ingest_runtime(
 def _research_runtime(
     settings: Settings, database: Database, model: EmbeddingModel, search: SearchRuntime
 ) -> ResearchRuntime:
-    operations = Research(database, search.universal, search.corpus, model.embedder.fingerprint)
+    operations = Research(database, search.service, search.corpus, model.embedder.fingerprint)
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
     deliveries = Deliveries(database, sender)
     return ResearchRuntime(
         operations=operations,
         replays=Replays(database, operations),
         search_jobs=SearchJobs(database, operations, deliveries, most=settings.limit_jobs),
-        saved_searches=SavedSearches(database, search.universal, deliveries),
+        saved_searches=SavedSearches(database, search.service, deliveries),
         deliveries=deliveries,
     )
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,13 +16,13 @@ from people import join
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.saved_searches import Scope
-from mem_search.research.requests import Asked, dump
+from mem_search.research.requests import dump
 from mem_search.research.search_jobs import SearchJobs
-from mem_search.search.universal import UniversalQuery
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import scopes, search_jobs
 from mem_search.webhooks.signing import webhook_secret
 from runtimes import fill, settled
+from search_requests import universal
 from webhook_receiver import Receiver, receiving
 
 SEARCH, JOBS = "/api/v1/search", "/api/v1/search/jobs"
@@ -86,7 +85,7 @@ async def notified(client: Client, job: str, attempts: int = 1) -> Any:
 async def unfinished(client: Client, *jobs: str) -> None:
     """Jobs in the store that no queue knows: they stay as they are."""
     request = {
-        **dump(Asked(UniversalQuery("auth"), datetime.now(UTC))),
+        **dump(universal("auth")),
         "base": "http://x",
         "flags": [],
     }
@@ -189,8 +188,8 @@ async def test_a_search_that_fails_says_why_and_tells_it(
     later = SearchJobs(
         runtime.database, runtime.research.operations, runtime.research.deliveries, most=10
     )
-    asked = Asked(UniversalQuery("auth", scope="work"), datetime.now(UTC))
-    job = await later.submit(asked, "http", base="", webhook_url=receiver.url)
+    request = universal("auth", scope="work")
+    job = await later.submit(request, "http", base="", webhook_url=receiver.url)
     await runtime.database.write(scopes.remove, "work")
     running = asyncio.create_task(later.run())
     failed = await ended(client, job)

@@ -14,8 +14,7 @@ from mem_search.http.schemas.universal import (
     UniversalSearchResponse,
 )
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import KINDS, Draft
-from mem_search.search.universal import UniversalQuery
+from mem_search.model import KINDS, Draft, ResearchPlacement, ResultTexts, SearchRequest
 from runtimes import fill
 
 SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"
@@ -170,7 +169,14 @@ async def test_deep_research_reads_everything_unless_told_otherwise(post: Post) 
 
 def test_what_is_left_out_is_as_the_contract_says() -> None:
     asked = UniversalSearchRequest.model_validate({"query": "x"})
-    assert asked.universal() == UniversalQuery("x")
+    assert asked.request() == SearchRequest(
+        "x",
+        mode="keyword",
+        limit=50,
+        fold=False,
+        hide_scratchpad=True,
+        texts=ResultTexts(snippet_length=200),
+    )
     assert set(UniversalSearchRequest.model_fields) == {
         "query", "content_types", "mode", "search_type", "limit", "offset", "created_after",
         "created_before", "updated_after", "updated_before", "folder", "domain", "archived",
@@ -179,8 +185,8 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         "scope", "boosts",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}
-    query = UniversalSearchRequest.model_validate({"query": "x", **chain}).universal()
-    assert (query.session_id, query.parent_operation_id, query.max_operations) == ("s", "p", 3)
+    request = UniversalSearchRequest.model_validate({"query": "x", **chain}).request()
+    assert request.research == ResearchPlacement("basic", "s", "p", 3)
 
 
 async def test_research_agents_get_ids_that_open_the_record(post: Post, filled: Client) -> None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from hashlib import sha256
 
-from mem_search.model import Citation, Record, SearchReport
+from mem_search.model import (
+    Analyzed,
+    Citation,
+    Record,
+    Result,
+    ResultTexts,
+    SearchPage,
+    SearchReport,
+    SearchRequest,
+    Snippet,
+)
 from mem_search.renderers.universal import (
     document_json,
     found_json,
@@ -13,13 +23,7 @@ from mem_search.renderers.universal import (
     universal_json,
     url_of,
 )
-from mem_search.search.universal import (
-    Annotation,
-    Span,
-    UniversalItem,
-    UniversalPage,
-    UniversalQuery,
-)
+from mem_search.search.citations import Annotation, CitedResult, Span, cite
 
 BASE = "http://127.0.0.1:37777"
 RECORD = Record(
@@ -52,7 +56,7 @@ CITATION = Citation(
 )
 PROOF = sha256(b"login").hexdigest()
 SPAN = Span("login", 4, 9, PROOF)
-ITEM = UniversalItem(
+ITEM = CitedResult(
     record=RECORD,
     relevance=0.75,
     citation=CITATION,
@@ -82,10 +86,17 @@ METADATA = {
 }
 
 
-def page(*items: UniversalItem) -> UniversalPage:
-    report = SearchReport(requested="keyword", realised="keyword")
-    query = UniversalQuery("login", limit=5, offset=10)
-    return UniversalPage(query, items, 21, {"note": 14, "website": 7}, 12.5, report)
+RESULT = Result(RECORD, 2.1972246, Snippet("login", 4, 9))
+"""The score of relevance .75."""
+
+
+def page(*results: Result, snippets: bool = True) -> SearchPage:
+    report = SearchReport(
+        "keyword", "keyword", took_ms=12.5, analyzed=Analyzed("login", words=("login",))
+    )
+    texts = ResultTexts(snippets=snippets)
+    request = SearchRequest("login", limit=5, offset=10, texts=texts)
+    return SearchPage(request, results, 21, {"note": 14, "website": 7}, report)
 
 
 def test_an_item_has_exactly_these_keys() -> None:
@@ -110,8 +121,8 @@ def test_an_item_has_exactly_these_keys() -> None:
 
 
 def test_a_page_has_exactly_these_keys() -> None:
-    said = universal_json(page(ITEM), BASE)
-    assert said["items"] == [item_json(ITEM, BASE)]
+    said = universal_json(page(RESULT), BASE)
+    assert said["items"] == [item_json(cite(page(RESULT))[0], BASE)]
     assert said["search"]["realised"] == "keyword"
     assert {name: said[name] for name in said if name not in ("items", "search")} == {
         "total_count": 21,
@@ -127,7 +138,7 @@ def test_a_page_has_exactly_these_keys() -> None:
 
 
 def test_what_a_chain_adds_takes_its_place() -> None:
-    said = universal_json(replace(page(), beside={"session_id": "s", "operations": [{"id": "o"}]}))
+    said = universal_json(page(), step={"session_id": "s", "operations": [{"id": "o"}]})
     assert (said["session_id"], said["operations"], said["job_id"]) == ("s", [{"id": "o"}], None)
 
 
@@ -160,12 +171,12 @@ def test_annotations_and_full_content_are_there_when_the_item_has_them() -> None
 def test_without_a_snippet_there_is_no_span() -> None:
     said = item_json(replace(ITEM, snippet=None))
     assert (said["snippet"], said["snippet_span"]) == (None, None)
-    found = found_json(page(replace(ITEM, snippet=None)))
+    found = found_json(page(RESULT, snippets=False))
     assert (found["results"][0]["text"], found["results"][0]["snippet_span"]) == ("", None)
 
 
 def test_a_short_result_has_the_keys_of_both_contracts() -> None:
-    said = found_json(page(ITEM), BASE)
+    said = found_json(page(RESULT), BASE)
     assert said["results"] == [
         {
             "id": "local:website:7",

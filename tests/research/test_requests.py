@@ -1,8 +1,9 @@
-"""What is kept of a query is all of it, and a body that can be sent again."""
+"""A stored request is all of the request, and can be sent again as a body."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
@@ -10,54 +11,105 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import KINDS, DateRange
-from mem_search.research.requests import Asked, body, dump, load
-from mem_search.search.universal import SearchType, UniversalQuery
+from mem_search.http.schemas.universal_requests import (
+    BASE,
+    UniversalSearchRequest,
+    request_body,
+)
+from mem_search.model import (
+    KINDS,
+    DateRange,
+    Filters,
+    Mode,
+    ResearchPlacement,
+    ResultTexts,
+    SearchRequest,
+)
+from mem_search.research.requests import dump, load
 
 TEXT = st.text(min_size=1, max_size=20).filter(str.strip)
+NAME = st.just("") | TEXT.map(str.strip)
 MOMENT = st.integers(0, 4_000_000_000_000)
 RANGE = st.tuples(st.none() | MOMENT, st.none() | MOMENT).map(
     lambda ends: DateRange(*(sorted(ends) if None not in ends else ends))  # type: ignore[type-var]
 )
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45)), ZoneInfo("Europe/Berlin")])
-QUERIES = st.builds(
-    UniversalQuery,
-    text=TEXT,
-    kinds=st.lists(st.sampled_from(KINDS), unique=True).map(tuple),
-    mode=st.sampled_from(["basic", "deep_research"]),
-    search_type=st.sampled_from(get_args(SearchType)),
-    limit=st.integers(1, 100),
-    offset=st.integers(0, 10_000),
-    created=RANGE,
-    updated=RANGE,
-    folder=st.just("") | TEXT.map(str.strip),
-    domain=st.just("") | TEXT.map(str.strip),
-    archived=st.none() | st.booleans(),
-    snippet_length=st.none() | st.integers(40, 2000),
-    full_content=st.booleans(),
-    session_id=st.just("") | TEXT,
-    parent_operation_id=st.just("") | TEXT,
-    max_operations=st.integers(1, 100),
-    scope=st.just("") | TEXT.map(str.strip),
-)
 MOMENTS = st.datetimes(
     datetime(2000, 1, 1),  # noqa: DTZ001 - the zones are added
     datetime(2100, 1, 1),  # noqa: DTZ001
     timezones=ZONES,
     allow_imaginary=False,
 )
+KIND_LISTS = st.lists(st.sampled_from(KINDS), unique=True).map(tuple)
+SENT = st.builds(
+    replace,
+    st.just(BASE),
+    text=TEXT,
+    filters=st.builds(
+        Filters,
+        kinds=KIND_LISTS,
+        created=RANGE,
+        updated=RANGE,
+        archived=st.none() | st.booleans(),
+    ),
+    mode=st.sampled_from(get_args(Mode)),
+    limit=st.integers(1, 100),
+    offset=st.integers(0, 10_000),
+    folder=NAME,
+    domain=NAME,
+    scope=NAME,
+    boosts=st.sampled_from([(), ("recency",), ("importance", "recency")]),
+    texts=st.builds(ResultTexts, st.booleans(), st.integers(40, 2000), st.booleans()),
+    research=st.builds(
+        ResearchPlacement,
+        st.sampled_from(["basic", "deep_research"]),
+        st.just("") | TEXT,
+        st.just("") | TEXT,
+        st.integers(1, 100),
+    ),
+    asked_at=MOMENTS,
+)
+"""What a body of ``POST /api/v1/search`` can mean."""
+
+ANY = st.builds(
+    replace,
+    SENT,
+    filters=st.builds(
+        Filters,
+        kinds=KIND_LISTS,
+        types=st.lists(TEXT, max_size=2).map(tuple),
+        facets=st.lists(st.tuples(TEXT, TEXT), max_size=2).map(tuple),
+        importance=st.none() | st.floats(0, 1),
+        stored=RANGE,
+        project=NAME,
+    ),
+    order=st.sampled_from(["relevance", "date_desc"]),
+    fold=st.booleans(),
+    per_session=st.none() | st.integers(1, 9),
+    explain=st.booleans(),
+)
 
 
-@given(query=QUERIES, at=MOMENTS)
-def test_what_is_kept_is_the_same_when_it_is_read(query: UniversalQuery, at: datetime) -> None:
-    kept: Any = json.loads(json.dumps(dump(Asked(query, at))))
-    again = load(kept)
-    assert again.query == query
-    assert again.at == at
-    assert again.at.utcoffset() == at.utcoffset()
+def stored(request: SearchRequest) -> Any:
+    return json.loads(json.dumps(dump(request)))
 
 
-@given(query=QUERIES)
-def test_what_is_kept_can_be_sent_again(query: UniversalQuery) -> None:
-    assert UniversalSearchRequest.model_validate(body(query)).universal() == query
+@given(request=ANY)
+def test_a_stored_request_is_the_same_when_it_is_read(request: SearchRequest) -> None:
+    again = load(stored(request))
+    assert again == request
+    assert again.asked_at is not None
+    assert request.asked_at is not None
+    assert again.asked_at.utcoffset() == request.asked_at.utcoffset()
+
+
+@given(request=SENT)
+def test_a_stored_request_can_be_sent_again(request: SearchRequest) -> None:
+    body = request_body(stored(request))
+    assert body is not None
+    assert set(UniversalSearchRequest.model_fields) - set(body) == {"background", "webhook_url"}
+    assert UniversalSearchRequest.model_validate(body).request(request.asked_at) == request
+
+
+def test_a_fetch_has_no_body() -> None:
+    assert request_body({"ref": "note:1"}) is None

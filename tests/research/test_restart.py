@@ -24,22 +24,19 @@ JOBS = 6
 
 WORKER = """
 import asyncio, sys
-from datetime import UTC, datetime
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from runtimes import small
-from mem_search.research.requests import Asked
-from mem_search.search.universal import UniversalQuery
+from search_requests import universal
 from mem_search.wiring import open_runtime
 
 async def main():
     allowed = sys.argv[2].split("/")[2]
     async with open_runtime(small(Path(sys.argv[1]), webhook_allow=(allowed,))) as runtime:
         for n in range(int(sys.argv[4])):
-            query = UniversalQuery("auth", mode="deep_research", session_id=f"s{n}")
-            asked = Asked(query, datetime.now(UTC))
+            request = universal("auth", mode="deep_research", session_id=f"s{n}")
             job = await runtime.research.search_jobs.submit(
-                asked, "http", base="http://x", webhook_url=sys.argv[2])
+                request, "http", base="http://x", webhook_url=sys.argv[2])
             print(job, flush=True)
         await asyncio.sleep(float(sys.argv[5]))
         print("now", flush=True)

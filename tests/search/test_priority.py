@@ -59,7 +59,7 @@ async def test_an_import_waits_for_the_search_before_each_record(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(runtime, *(drafts.draft(f"{n}", f"words {n}") for n in range(3)))
-    intake, way = runtime.ingest.writer, runtime.search.pipeline._priority
+    intake, way = runtime.ingest.writer, runtime.search.service._priority
     assert intake._give_way == way.give
     asked: list[bool] = []
     monkeypatch.setattr(intake, "_give_way", lambda: asked.append(way._free.is_set()))
@@ -67,5 +67,5 @@ async def test_an_import_waits_for_the_search_before_each_record(
     with way:
         await intake.take(Location("test", "here"), Batch(more))
     assert asked == [False, False]
-    await runtime.search.pipeline.search(SearchRequest("words"))
+    await runtime.search.service.search(SearchRequest("words"), "test")
     assert way._free.is_set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,7 @@ async def test_what_was_noted_last_is_stored_when_the_worker_ends(tmp_path: Path
 
 
 def test_equal_filters_have_equal_digests() -> None:
-    assert digest(Filters()) == ""
-    assert digest(Filters(project="a")) == digest(Filters(project="a")) != ""
-    assert digest(Filters(project="a")) != digest(Filters(project="b"))
+    by_a, by_b = (SearchRequest("auth", Filters(project=name)) for name in "ab")
+    assert digest(SearchRequest("auth")) == ""
+    assert digest(by_a) == digest(replace(by_a, text="login", limit=5)) != ""
+    assert len({digest(by_a), digest(by_b), digest(replace(by_a, folder="x"))}) == 3

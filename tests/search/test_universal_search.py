@@ -13,14 +13,14 @@ import pytest
 import drafts
 from mem_search.contracts import Question, Ranking
 from mem_search.errors import MissingField, ModelUnavailable, Unavailable
-from mem_search.model import KINDS, DateRange, Draft, SearchPage, SearchRequest
-from mem_search.records import by_name
+from mem_search.model import KINDS, DateRange, Draft, Mode, SearchPage
+from mem_search.search.citations import CitedResult, cite, share
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.universal import SearchType, UniversalPage, UniversalQuery
-from mem_search.search.universal_search import UniversalSearch, relevance
+from mem_search.search.service import SearchService
 from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.wiring import Runtime
 from runtimes import fill
+from search_requests import universal
 
 DAY = 86_400_000
 
@@ -47,12 +47,16 @@ async def filled(runtime: Runtime) -> Runtime:
     return runtime
 
 
-async def ask(runtime: Runtime, text: str = "lantern", **fields: Any) -> UniversalPage:
-    return await runtime.search.universal.search(UniversalQuery(text, **fields), "test")
+async def ask(runtime: Runtime, text: str = "lantern", **fields: Any) -> SearchPage:
+    return await runtime.search.service.search(universal(text, **fields), "test")
 
 
-def found(page: UniversalPage) -> set[str]:
-    return {item.record.source_id for item in page.items}
+async def cited(runtime: Runtime, text: str = "lantern", **fields: Any) -> tuple[CitedResult, ...]:
+    return cite(await ask(runtime, text, **fields))
+
+
+def found(page: SearchPage) -> set[str]:
+    return {result.record.source_id for result in page.results}
 
 
 ALL = {"plain", "inbox", "page", "other page", "file", "fact", "talk"}
@@ -81,14 +85,14 @@ ALL = {"plain", "inbox", "page", "other page", "file", "fact", "talk"}
         ({"updated": DateRange(start=9 * DAY)}, {"fact"}),
     ],
 )
-@pytest.mark.parametrize("search_type", get_args(SearchType))
+@pytest.mark.parametrize("mode", get_args(Mode))
 async def test_a_filter_narrows_the_kinds_that_it_is_about(
-    filled: Runtime, fields: dict[str, Any], expected: set[str], search_type: SearchType
+    filled: Runtime, fields: dict[str, Any], expected: set[str], mode: Mode
 ) -> None:
-    page = await ask(filled, search_type=search_type, **fields)
+    page = await ask(filled, search=mode, **fields)
     assert found(page) == expected
     assert page.total == len(expected) == sum(page.counts.values())
-    kinds = [item.record.kind for item in page.items]
+    kinds = [result.record.kind for result in page.results]
     assert page.counts == {kind: kinds.count(kind) for kind in sorted(set(kinds))}
 
 
@@ -112,18 +116,18 @@ async def test_totals_count_all_matches_and_pages_fit_together(runtime: Runtime)
     for offset in range(0, 250, 25):
         page = await ask(runtime, "lantern light", limit=25, offset=offset)
         assert (page.total, sum(page.counts.values()), len(page.counts)) == (230, 230, 10)
-        shares = [item.relevance for item in page.items]
+        shares = [item.relevance for item in cite(page)]
         assert shares == sorted(shares, reverse=True)
         assert all(0 <= share <= 1 for share in shares)
-        together += [item.record.source_id for item in page.items]
+        together += [result.record.source_id for result in page.results]
     assert len(together) == len(set(together)) == 230
 
 
 def test_relevance_grows_with_the_score_and_never_leaves_its_range() -> None:
     scores = [-1e9, -50.0, -1.0, 0.0, 0.5, 4.0, 30.0, 1e9]
-    shares = [relevance(score) for score in scores]
+    shares = [share(score) for score in scores]
     assert shares == sorted(shares)
-    assert (shares[0], relevance(0.0), shares[-1]) == (0.0, 0.5, 1.0)
+    assert (shares[0], share(0.0), shares[-1]) == (0.0, 0.5, 1.0)
 
 
 async def test_match_fields_say_where_the_words_stand(runtime: Runtime) -> None:
@@ -134,7 +138,7 @@ async def test_match_fields_say_where_the_words_stand(runtime: Runtime) -> None:
         drafts.draft("both", "The lantern.", title="Lantern"),
         drafts.draft("part", "def lightLantern(): pass", title="Code"),
     )
-    fields = {item.record.source_id: item.match_fields for item in (await ask(runtime)).items}
+    fields = {item.record.source_id: item.match_fields for item in await cited(runtime)}
     assert fields == {
         "title": ("title",),
         "text": ("content",),
@@ -146,14 +150,14 @@ async def test_match_fields_say_where_the_words_stand(runtime: Runtime) -> None:
 async def test_snippets_keep_to_their_length_and_prove_themselves(runtime: Runtime) -> None:
     await fill(runtime, drafts.draft("long", "before it. " * 90 + "A lantern shone. " + "x " * 400))
     for length in (40, 100, 2000):
-        (item,) = (await ask(runtime, snippet_length=length)).items
+        (item,) = await cited(runtime, snippet_length=length)
         assert item.snippet is not None
         span = item.snippet
         assert "lantern" in span.text
         assert len(span.text) <= length
         assert span.text == item.record.text[span.start : span.end]
         assert span.sha256 == sha256(span.text.encode()).hexdigest()
-    (item,) = (await ask(runtime, snippet_length=None)).items
+    (item,) = await cited(runtime, snippets=False)
     assert item.snippet is None
 
 
@@ -166,8 +170,8 @@ async def test_deep_research_annotates_every_passage_that_matches(runtime: Runti
         drafts.draft("long", "".join(stories), title="Diary"),
         drafts.draft("short", "One lantern, café."),
     )
-    page = await ask(runtime, "lantern keeper", mode="deep_research", full_content=True)
-    long, short = page.items
+    items = await cited(runtime, "lantern keeper", mode="deep_research", full_content=True)
+    long, short = items
     assert long.full_content == long.record.text
     assert long.annotations is not None
     assert short.annotations is not None
@@ -175,7 +179,7 @@ async def test_deep_research_annotates_every_passage_that_matches(runtime: Runti
     assert len(short.annotations) == 1
     taken = sorted((noted.span.start, noted.span.end) for noted in long.annotations)
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(taken))
-    for item in page.items:
+    for item in items:
         for noted in item.annotations or ():
             span = noted.span
             assert span.text == item.record.text[span.start : span.end]
@@ -183,9 +187,9 @@ async def test_deep_research_annotates_every_passage_that_matches(runtime: Runti
             assert "lantern" in span.text
             assert "**lantern**" in noted.highlight
             assert noted.source_id == str(item.record.ref)
-    basic = await ask(runtime, "lantern keeper")
-    assert {item.annotations for item in basic.items} == {None}
-    assert {item.full_content for item in basic.items} == {None}
+    basic = await cited(runtime, "lantern keeper")
+    assert {item.annotations for item in basic} == {None}
+    assert {item.full_content for item in basic} == {None}
 
 
 class Away:
@@ -203,29 +207,13 @@ class Away:
         return {}
 
 
-class Plain:
-    """An engine without what stands in front of it."""
-
-    def __init__(self, engine: SearchPipeline) -> None:
-        self._engine = engine
-
-    async def search(self, query: SearchRequest, surface: str) -> SearchPage:
-        return await self._engine.search(query)
-
-
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
     legs = (filled.search.pipeline._legs[0], Away())
-    universal = UniversalSearch(
-        Plain(
-            SearchPipeline(
-                filled.database, legs, filled.search.corpus, RecordColumns(filled.database)
-            )
-        ),
-        filled.database,
-        by_name,
-        RecordColumns(filled.database),
-    )
-    page = await universal.search(UniversalQuery("lantern", search_type="hybrid"), "test")
+    columns = RecordColumns(filled.database)
+    pipeline = SearchPipeline(filled.database, legs, filled.search.corpus, columns)
+    whole = filled.search.service
+    service = SearchService(pipeline, whole.suggestions, whole.log)
+    page = await service.search(universal("lantern", search="hybrid"), "test")
     assert found(page) == ALL
     assert {leg.name: leg.state for leg in page.report.legs} == {
         "keyword": "ok",
@@ -234,13 +222,13 @@ async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) 
     assert page.report.realised == "keyword"
     assert any("the model is gone" in notice for notice in page.report.notices)
     with pytest.raises(Unavailable, match="the model is gone"):
-        await universal.search(UniversalQuery("lantern", search_type="semantic"), "test")
+        await service.search(universal("lantern", search="vector"), "test")
 
 
 async def test_a_question_that_only_filters_is_answered_without_relevance(filled: Runtime) -> None:
     page = await ask(filled, "kind:website")
     assert found(page) == {"page", "other page"}
-    assert {(item.relevance, item.match_fields) for item in page.items} == {(0.0, ())}
+    assert {(item.relevance, item.match_fields) for item in cite(page)} == {(0.0, ())}
     with pytest.raises(MissingField):
         await ask(filled, " ")
 

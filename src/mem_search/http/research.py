@@ -18,13 +18,15 @@ from mem_search.http.core.paging import (
 )
 from mem_search.http.core.replies import json_reply, prefers_text
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.universal_requests import request_body
 from mem_search.model.research import OperationFilter
 from mem_search.renderers.universal import document_json, universal_json
 from mem_search.research.export import export as exported
 from mem_search.research.export import export_json, export_markdown
 from mem_search.research.json import session_json, step_json, tree_json, whole_operation_json
-from mem_search.research.operations import told
+from mem_search.research.operations import step_of
 from mem_search.research.replay import Change, Drift, Replay
+from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations
 
 MARKDOWN = "text/markdown"
@@ -45,7 +47,8 @@ async def listed(call: Call) -> web.StreamResponse:
 
 async def one(call: Call) -> web.StreamResponse:
     """One operation with its filters, its results and the index it met."""
-    return json_reply(whole_operation_json(await call.runtime.research.replays.get(_id(call))))
+    operation = await call.runtime.research.replays.get(_id(call))
+    return json_reply(whole_operation_json(operation, request_body))
 
 
 async def replay(call: Call) -> web.StreamResponse:
@@ -96,7 +99,6 @@ async def export(call: Call) -> web.StreamResponse:
     asked = call.asked(ExportParameters)
     whole = await exported(
         runtime.database,
-        runtime.search.universal.citation,
         _id(call),
         steps,
         style=asked.style,
@@ -106,7 +108,7 @@ async def export(call: Call) -> web.StreamResponse:
     if asked.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
         text = export_markdown(whole).encode("utf-8", "replace")
         return web.Response(body=text, content_type=MARKDOWN, charset="utf-8")
-    return json_reply(export_json(whole))
+    return json_reply(export_json(whole, request_body))
 
 
 async def forget(call: Call) -> web.StreamResponse:
@@ -138,11 +140,11 @@ def _replay(call: Call, done: Replay, *, results: bool) -> dict[str, Any]:
 
 def _result(call: Call, done: Replay) -> dict[str, Any] | None:
     if done.page is not None:
-        return {**universal_json(done.page, call.base), **told(done.operation)}
+        return universal_json(done.page, call.base, step_of(done.operation))
     if done.record is None:
         return None
-    citation = call.runtime.search.universal.citation(done.record)
-    return {**document_json(done.record, citation, call.base), **told(done.operation)}
+    document = document_json(done.record, citation(done.record), call.base)
+    return {**document, **step_of(done.operation)}
 
 
 def _drift(drift: Drift, deleted: frozenset[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Annotated, Any
 
 from aiohttp import web
@@ -18,14 +19,20 @@ from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
+from mem_search.http.schemas.universal_requests import (
+    LONGEST_URL,
+    Body,
+    UniversalSearchRequest,
+    request_body,
+)
 from mem_search.model import Record
 from mem_search.model.saved_searches import Match, Notification, SavedSearch
 from mem_search.renderers.universal import id_of, universal_json, url_of
 from mem_search.research import saved_searches
 from mem_search.research.json import delivery_json
-from mem_search.research.requests import Asked
+from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
+from mem_search.search.citations import citation
 from mem_search.storage.sqlite import notifications, records, webhook_deliveries
 from mem_search.text import dates
 
@@ -64,7 +71,7 @@ class SavedSearchPlan(Body):
         default=None, description="Told of new matches"
     )
 
-    def plan(self) -> Plan:
+    def plan(self, asked_at: datetime) -> Plan:
         """The same as values. Raises Invalid for what a saved search has no use for."""
         faults = [
             Fault("is not for a saved search; leave it out", pointer=f"/search/{name}")
@@ -74,7 +81,7 @@ class SavedSearchPlan(Body):
         if faults:
             raise Invalid(faults)
         return Plan(
-            query=self.search.universal(),
+            request=self.search.request(asked_at),
             every=None if self.every is None else saved_searches.seconds(self.every),
             inbox=self.inbox,
             webhook_url=self.webhook_url,
@@ -90,12 +97,10 @@ class SavedSearchBody(SavedSearchPlan):
 async def create(call: Call) -> web.StreamResponse:
     """Save a search; it tells of what is stored from now on."""
     asked = call.sent(SavedSearchBody)
-    plan = asked.plan()
+    plan = asked.plan(call.now)
     await check_schedule(call.request, call.runtime, asked.name, plan.every)
     with _faults_in_search():
-        saved = await call.runtime.research.saved_searches.create(
-            asked.name, plan, Asked(plan.query, call.now)
-        )
+        saved = await call.runtime.research.saved_searches.create(asked.name, plan)
     reply = json_reply(_saved(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
     return reply
@@ -119,12 +124,10 @@ async def one(call: Call) -> web.StreamResponse:
 
 async def change(call: Call) -> web.StreamResponse:
     """Another question, schedule or way to tell; another question looks from now on."""
-    plan = call.sent(SavedSearchPlan).plan()
+    plan = call.sent(SavedSearchPlan).plan(call.now)
     await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
-        saved = await call.runtime.research.saved_searches.change(
-            _name(call), plan, Asked(plan.query, call.now)
-        )
+        saved = await call.runtime.research.saved_searches.change(_name(call), plan)
     return json_reply(_saved(saved))
 
 
@@ -137,7 +140,7 @@ async def remove(call: Call) -> web.StreamResponse:
 async def run(call: Call) -> web.StreamResponse:
     """Ask it now: all that it finds, and what of it is new and told from now on."""
     saved = await call.runtime.research.saved_searches.get(_name(call))
-    admit(call.request, str(saved.request["search"]["query"]))
+    admit(call.request, load(saved.request).text)
     run = await call.runtime.research.saved_searches.look(saved.name)
     page = await call.runtime.research.saved_searches.ask(run.saved, call.surface)
     told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
@@ -210,7 +213,7 @@ def _saved(saved: SavedSearch) -> dict[str, Any]:
     every = saved.every_seconds
     return {
         "name": saved.name,
-        "search": dict(saved.request["search"]),
+        "search": request_body(saved.request),
         "every": None if every is None else saved_searches.written(every),
         "inbox": saved.inbox,
         "webhook_url": saved.webhook_url or None,
@@ -249,7 +252,7 @@ def _matches(
         {
             "id": id_of(record),
             "content_type": record.kind,
-            "title": call.runtime.search.universal.citation(record).source_title,
+            "title": citation(record).source_title,
             "url": url_of(record, call.base),
             "created_at": dates.iso(record.created_at),
             "changed": match.changed,

@@ -10,28 +10,27 @@ from aiohttp import web
 from mem_search.http.core.paging import JobsListing
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.http.schemas.universal_requests import UniversalSearchRequest, request_body
 from mem_search.research.json import delivery_json
-from mem_search.research.requests import Asked
 from mem_search.research.search_jobs import Told
 from mem_search.text import dates
 
 PATH = "/api/v1/search/jobs"
 
 
-async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamResponse:
+async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse:
     """Queue the search; the reply is an empty page with the id of its job.
 
     A ``webhook_url`` makes the worker talk to another machine, so it needs the token.
     """
-    if asked.webhook_url is not None:
+    if body.webhook_url is not None:
         call.check_may_change()
-    query = asked.universal()
+    request = body.request(call.now)
     job = await call.runtime.research.search_jobs.submit(
-        Asked(query, call.now),
+        request,
         call.surface,
         base=call.base,
-        webhook_url=asked.webhook_url,
+        webhook_url=body.webhook_url,
         flags=call.flags,
     )
     said = call.flagged(
@@ -39,13 +38,13 @@ async def submit(call: Call, asked: UniversalSearchRequest) -> web.StreamRespons
             "items": [],
             "total_count": 0,
             "counts_by_type": {},
-            "query": query.text,
+            "query": request.text,
             "execution_time_ms": 0.0,
             "operations": None,
-            "session_id": query.session_id or None,
+            "session_id": request.research.session_id or None,
             "job_id": job,
-            "limit": query.limit,
-            "offset": query.offset,
+            "limit": request.limit,
+            "offset": request.offset,
             "search": {"notices": [f"runs in the background; the result: GET {PATH}/{job}"]},
         }
     )
@@ -101,7 +100,7 @@ def _job(told: Told) -> dict[str, Any]:
         "job_id": job.id,
         "status": job.status,
         "progress": {"step": job.step, "done": job.done, "total": job.total},
-        "request_payload": dict(job.request["search"]),
+        "request_payload": request_body(job.request),
         "error_message": job.error or None,
         "webhook_url": job.webhook_url or None,
         "webhook_called_at": _time(delivery.ended_at) if delivery and delivered else None,

@@ -15,6 +15,7 @@ from mem_search.http.core.replies import json_reply, prefers_text, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import SearchRequest
 from mem_search.model.statistics import AskedQuery
+from mem_search.search.service import NOBODY
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Connection
 from mem_search.text import dates
@@ -63,10 +64,8 @@ async def suggest(call: Call) -> web.StreamResponse:
 async def related(call: Call) -> web.StreamResponse:
     """Searches beside this one, out of its best results and of what was asked before."""
     asked = call.asked(RelatedParameters)
-    # Not by way of the log: nobody asked this question just now.
-    page = await call.runtime.search.pipeline.search(
-        SearchRequest(text=asked.query, filters=asked.filters(), mode="keyword")
-    )
+    request = SearchRequest(text=asked.query, filters=asked.filters(), mode="keyword")
+    page = await call.runtime.search.service.search(request, NOBODY)
     await call.runtime.search.service.log.flush()  # what was asked a moment ago counts
     found = await call.runtime.search.service.suggestions.related(page, asked.limit)
     return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})

@@ -1,12 +1,12 @@
-"""``POST /api/v1/mcp/search`` and ``fetch``: what research agents call, over plain HTTP.
+"""``POST /api/v1/search``, and ``/api/v1/mcp/search`` and ``fetch`` for agents over plain HTTP.
 
-The MCP tools of the same names are elsewhere; both write results by ``renderers.universal``.
+The MCP tools of the same names are in ``mcp.tools``; both write results by
+``renderers.universal``.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from aiohttp import web
 
@@ -21,22 +21,18 @@ from mem_search.http.schemas.universal_requests import (
 )
 from mem_search.model import Ref
 from mem_search.renderers.universal import document_json, found_json, universal_json
-from mem_search.research.operations import told
-from mem_search.search.universal import UniversalQuery
+from mem_search.research.operations import step_of
+from mem_search.search.citations import citation
 
 
 async def search(call: Call) -> web.StreamResponse:
-    """Answer one universal search."""
-    asked = call.sent(UniversalSearchRequest)
-    if asked.background:
-        return await search_jobs.submit(call, asked)
-    return json_reply(call.flagged(await answer(call, asked.universal())))
-
-
-async def answer(call: Call, query: UniversalQuery) -> dict[str, Any]:
-    """The reply to one query as plain values; a step of a research chain is kept."""
-    page = await call.runtime.research.operations.search(query, call.surface, asked_at=call.now)
-    return universal_json(page, call.base)
+    """Answer one universal search; a step of a research chain is stored."""
+    body = call.sent(UniversalSearchRequest)
+    if body.background:
+        return await search_jobs.submit(call, body)
+    request = body.request(call.now)
+    page, step = await call.runtime.research.operations.search(request, call.surface)
+    return json_reply(call.flagged(universal_json(page, call.base, step_of(step))))
 
 
 SURFACE = "mcp"
@@ -44,8 +40,8 @@ SURFACE = "mcp"
 
 async def agent_search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
-    query = call.sent(McpSearchRequest).universal()
-    page = await call.runtime.search.universal.search(query, SURFACE, asked_at=call.now)
+    request = call.sent(McpSearchRequest).request(call.now)
+    page = await call.runtime.search.service.search(request, SURFACE)
     return json_reply(call.flagged(found_json(page, call.base)))
 
 
@@ -54,18 +50,15 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
 
     Raises NotFound naming ``id``, and what its place in the chain does not allow.
     """
-    asked, started = call.sent(McpFetchRequest), time.perf_counter()
-    record, _ = await find(call, Ref.parse(asked.id), "id")
-    said = document_json(record, call.runtime.search.universal.citation(record), call.base)
-    beside: dict[str, Any] = {"operations": None, "session_id": None}
-    if asked.session_id or asked.parent_operation_id:
-        beside = told(
-            await call.runtime.research.operations.fetched(
-                record,
-                session_id=asked.session_id or "",
-                parent_id=asked.parent_operation_id or "",
-                most=asked.max_operations,
-                started=started,
-            )
+    body, started = call.sent(McpFetchRequest), time.perf_counter()
+    record, _ = await find(call, Ref.parse(body.id), "id")
+    step = None
+    if body.session_id or body.parent_operation_id:
+        step = await call.runtime.research.operations.fetched(
+            record,
+            session_id=body.session_id or "",
+            parent_id=body.parent_operation_id or "",
+            most=body.max_operations,
+            started=started,
         )
-    return json_reply({**said, **beside})
+    return json_reply({**document_json(record, citation(record), call.base), **step_of(step)})

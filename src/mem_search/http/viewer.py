@@ -18,6 +18,7 @@ from mem_search.http.records import find
 from mem_search.model import Citation, Record, Ref
 from mem_search.renderers import View, record_json
 from mem_search.renderers.safe_text import harmless
+from mem_search.search.citations import citation as citation_of
 
 _STYLE = """
 body { font: 16px/1.6 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem;
@@ -43,9 +44,8 @@ async def view(call: Call) -> web.StreamResponse:
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
     if prefers(call.request.headers.get("Accept", ""), JSON, html.TYPE):
         return json_reply(record_json(record, links))
-    citation = call.runtime.search.universal.citation(record)
     return web.Response(
-        text=render(record, citation, call.view()),
+        text=render(record, citation_of(record), call.view()),
         content_type=html.TYPE,
         headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
     )

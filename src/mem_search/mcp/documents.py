@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from mem_search.mcp.argument_types import STRING, STRINGS, described, listed
 from mem_search.mcp.tool import Asker, Json
-from mem_search.model import Record
+from mem_search.model import Record, SearchPage
 from mem_search.renderers.universal import document_json, found_json
-from mem_search.search.universal import UniversalPage
+from mem_search.search.citations import citation
 from mem_search.text import dates
 
 HITS = described(results=listed(described(id=STRING, title=STRING, url=STRING)))
 DOCUMENT = described(id=STRING, title=STRING, text=STRING, url=STRING, metadata=STRINGS)
 
 
-def hits(page: UniversalPage, base: str) -> Json:
+def hits(page: SearchPage, base: str) -> Json:
     """The results of a search, to choose from by their titles."""
     found = found_json(page, base)["results"]
     return {"results": [{name: each[name] for name in ("id", "title", "url")} for each in found]}
@@ -26,7 +26,7 @@ def hits(page: UniversalPage, base: str) -> Json:
 
 def document(record: Record, asker: Asker) -> Json:
     """A whole record; passages that other tools cite are spans of its ``text``."""
-    said = document_json(record, asker.runtime.search.universal.citation(record), asker.base)
+    said = document_json(record, citation(record), asker.base)
     whole = {name: said[name] for name in ("id", "title", "text", "url")}
     return {**whole, "metadata": _metadata(record, said["citation"], asker)}
 

@@ -28,6 +28,8 @@ from mem_search.model.requests import (
     Mode,
     Not,
     Order,
+    ResearchPlacement,
+    ResultTexts,
     SearchRequest,
     Term,
 )
@@ -70,7 +72,9 @@ __all__ = [
     "Passage",
     "Record",
     "Ref",
+    "ResearchPlacement",
     "Result",
+    "ResultTexts",
     "SearchPage",
     "SearchReport",
     "SearchRequest",

@@ -1,4 +1,4 @@
-"""What is asked: the text, the filters beside it, and what the text itself demands."""
+"""What a search is asked: the text, the filters, and the options of the answer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from mem_search.model.records import Kind
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
+ResearchMode = Literal["basic", "deep_research"]
+MOST_OPERATIONS = 10
+"""Steps of a research chain, unless a request allows more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +108,45 @@ Demand = Term | Condition | Not | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """One search: HTTP, CLI and MCP all hand over this.
+class ResultTexts:
+    """Which parts of a record's text the results carry.
 
-    ``text`` may use the query language (docs/query-language.md). ``asked_at`` is the moment of
-    asking in the caller's time zone: ``before:yesterday`` counts from there.
-    ``explain`` adds to every hit what each leg's share in its score was (``fusion.explain``).
-    ``fold`` puts near-duplicates under the best of them. After ``per_session`` results of one
-    session those of others come; None is no bound. ``boosts`` count a little beside the question.
-    ``snippet_length`` is the most characters of a snippet; None is the usual. ``exact`` takes more
-    time for an answer that the same store gives again, whatever became of the vector index.
+    ``snippet_length`` is the most characters of a snippet; None is the usual length.
+    """
+
+    snippets: bool = True
+    snippet_length: int | None = None
+    full_content: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResearchPlacement:
+    """Where a search stands in a research chain. In ``basic`` mode it is no step of any.
+
+    Without ``session_id`` a step belongs to the session of its parent, or to a new one.
+    ``max_operations`` is the longest chain that the step may end.
+    """
+
+    mode: ResearchMode = "basic"
+    session_id: str = ""
+    parent_operation_id: str = ""
+    max_operations: int = MOST_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search: every surface (HTTP, CLI, MCP, research) makes one and gets a ``SearchPage``.
+
+    ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
+    filter; ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
+    ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
+    ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts
+    from there. ``explain`` adds each leg's share to every score (``fusion.explain``). ``fold`` puts
+    near-duplicates under the best of them. After ``per_session`` results of one session those of
+    others come; None is no bound. ``boosts`` add a little to the score beside the question.
+
+    A field is declared here and in the wire models that expose it; ``search.request_codec`` maps
+    it by name, and research stores it without further code.
     """
 
     text: str = ""
@@ -128,5 +160,18 @@ class SearchRequest:
     fold: bool = True
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
-    snippet_length: int | None = None
-    exact: bool = False
+    scope: str = ""
+    folder: str = ""
+    domain: str = ""
+    hide_scratchpad: bool = False
+    texts: ResultTexts = ResultTexts()
+    research: ResearchPlacement = ResearchPlacement()
+
+    @property
+    def is_research(self) -> bool:
+        """Whether it is a step of a research chain.
+
+        A step is answered exactly (no approximate index takes part, so that a replay gives the
+        same results) and its results are annotated.
+        """
+        return self.research.mode == "deep_research"

@@ -39,13 +39,17 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A hit with its record. ``similar`` are the near-duplicates that are folded under it."""
+    """A hit with its record. ``similar`` are the near-duplicates that are folded under it.
+
+    ``passages`` are (start, end, page) of all its passages in order, for what is annotated.
+    """
 
     record: Record
     score: float
     snippet: Snippet
     scores: Mapping[str, float] = field(default_factory=dict)
     similar: tuple[Ref, ...] = ()
+    passages: tuple[tuple[int, int, int | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,10 @@ class SearchReport:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """Results in the asked order, the true total, and how it was done.
+    """The results in the requested order, the true total, and how the search was done.
 
-    ``folded`` of all that match have no place on any page: a near-duplicate names them.
+    ``counts`` is kind → how many records match. ``folded`` of all matches have no place on any
+    page: a near-duplicate names them.
     """
 
     request: SearchRequest

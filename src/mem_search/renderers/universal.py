@@ -1,4 +1,4 @@
-"""Universal pages and records as plain values for JSON: the shapes of seed 000 and of OpenAI.
+"""Cited pages and records as plain values for JSON: the shapes of ``/api/v1`` and of OpenAI.
 
 Keys of the contract are always there, null where there is nothing to say; ours beside them are
 ``url``, ``snippet_span`` and ``search``. Ids are ``local:kind:number``, which every route that
@@ -8,36 +8,40 @@ what has no address of its own gets a permalink there, or a relative one without
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
-from mem_search.model import Citation, Record
+from mem_search.model import Citation, Record, SearchPage
 from mem_search.renderers.json import report_json
-from mem_search.search.universal import Annotation, Span, UniversalItem, UniversalPage
+from mem_search.search.citations import Annotation, CitedResult, Span, cite
 from mem_search.text import dates
 
 SOURCE = "local"
+NO_STEP: Final[Mapping[str, Any]] = MappingProxyType({"operations": None, "session_id": None})
+"""What a reply says of its research step where it is none (``research.operations.step_of``)."""
 
 
-def universal_json(page: UniversalPage, base: str = "") -> dict[str, Any]:
-    """``UniversalSearchResponse`` of seed 000."""
+def universal_json(
+    page: SearchPage, base: str = "", step: Mapping[str, Any] = NO_STEP
+) -> dict[str, Any]:
+    """``UniversalSearchResponse`` of ``/api/v1``; ``step`` is what it says of its research step."""
     return {
-        "items": [item_json(item, base) for item in page.items],
+        "items": [item_json(item, base) for item in cite(page)],
         "total_count": page.total,
         "counts_by_type": dict(page.counts),
-        "query": page.query.text,
-        "execution_time_ms": page.took_ms,
-        "operations": None,
-        "session_id": None,
+        "query": page.request.text,
+        "execution_time_ms": page.report.took_ms,
+        **step,
         "job_id": None,
-        **page.beside,
-        "limit": page.query.limit,
-        "offset": page.query.offset,
+        "limit": page.request.limit,
+        "offset": page.request.offset,
         "search": report_json(page.report),
     }
 
 
-def item_json(item: UniversalItem, base: str = "") -> dict[str, Any]:
-    """``SearchResultItem`` of seed 000."""
+def item_json(item: CitedResult, base: str = "") -> dict[str, Any]:
+    """``SearchResultItem`` of ``/api/v1``."""
     record, snippet, noted = item.record, item.snippet, item.annotations
     return {
         "id": id_of(record),
@@ -59,10 +63,10 @@ def item_json(item: UniversalItem, base: str = "") -> dict[str, Any]:
     }
 
 
-def found_json(page: UniversalPage, base: str = "") -> dict[str, Any]:
-    """``MCPSearchResponse`` of seed 000; each result has OpenAI's ``id title url text`` too."""
+def found_json(page: SearchPage, base: str = "") -> dict[str, Any]:
+    """``MCPSearchResponse`` of ``/api/v1``; each result has OpenAI's ``id title url text`` too."""
     return {
-        "results": [_found(item, base) for item in page.items],
+        "results": [_found(item, base) for item in cite(page)],
         "total_count": page.total,
         "counts_by_type": dict(page.counts),
         "search": report_json(page.report),
@@ -70,7 +74,7 @@ def found_json(page: UniversalPage, base: str = "") -> dict[str, Any]:
 
 
 def document_json(record: Record, citation: Citation, base: str = "") -> dict[str, Any]:
-    """``MCPFetchResponse`` of seed 000 and OpenAI's document in one: ``text`` is ``content``.
+    """``MCPFetchResponse`` of ``/api/v1`` and OpenAI's document in one: ``text`` is ``content``.
 
     Spans of search results are of this text.
     """
@@ -88,7 +92,7 @@ def document_json(record: Record, citation: Citation, base: str = "") -> dict[st
 
 
 def citation_json(citation: Citation) -> dict[str, Any]:
-    """``CitationMetadata`` of seed 000."""
+    """``CitationMetadata`` of ``/api/v1``."""
     return {
         "source_id": f"{SOURCE}:{citation.source_id}",
         "source_type": citation.source_type,
@@ -136,7 +140,7 @@ def url_of(record: Record, base: str = "") -> str:
     return f"{base}/v/{record.ref}"
 
 
-def _found(item: UniversalItem, base: str) -> dict[str, Any]:
+def _found(item: CitedResult, base: str) -> dict[str, Any]:
     text = item.snippet.text if item.snippet else ""
     return {
         "id": id_of(item.record),

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Literal
 
 from mem_search.citations import bibliography, csl
-from mem_search.model import Citation, Record, Ref
+from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import citation_json, url_of
-from mem_search.research.json import whole_operation_json
+from mem_search.research.json import RequestBody, whole_operation_json
+from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import dates
@@ -62,12 +63,12 @@ class Export:
         return "same" if digests[-1] == source.digest else "changed"
 
 
-def export_json(export: Export) -> dict[str, Any]:
+def export_json(export: Export, request_body: RequestBody) -> dict[str, Any]:
     """The session, its operations whole and in order, and the numbered sources."""
     return {
         "session_id": export.session_id,
         "exported_at": dates.iso(export.exported_at),
-        "operations": [whole_operation_json(operation) for operation in export.operations],
+        "operations": [whole_operation_json(each, request_body) for each in export.operations],
         "sources": [_source_json(export, ref, n) for ref, n in export.numbers.items()],
     }
 
@@ -119,8 +120,7 @@ def _outline(export: Export) -> Iterator[str]:
         depth = depths.get(operation.parent_id or "", -1) + 1
         depths[operation.id] = depth
         indent = "  " * depth
-        mode = operation.request.get("search", {}).get("search_type", "keyword")
-        how = "" if operation.type == "fetch" else f", {mode}"
+        how = "" if operation.type == "fetch" else f", {_mode(operation)}"
         found = f"{len(operation.results)} of {operation.total_count}"
         yield (
             f"{indent}- {operation.type}{how}: **{_plain(operation.query)}**"
@@ -129,6 +129,12 @@ def _outline(export: Export) -> Iterator[str]:
         if operation.results:
             cited = " ".join(f"[{numbers[seen.ref]}]" for seen in operation.results)
             yield f"{indent}  {cited}"
+
+
+def _mode(operation: Operation) -> str:
+    """The mode in the words of the API."""
+    mode = str(operation.request["search"]["mode"])
+    return "semantic" if mode == "vector" else mode
 
 
 def _by_chain(operations: Sequence[Operation]) -> Iterator[Operation]:
@@ -160,7 +166,6 @@ def _plain(text: str) -> str:
 
 async def export(
     database: Database,
-    citation: Callable[[Record], Citation],
     session: str,
     steps: Sequence[Operation],
     *,

@@ -6,7 +6,7 @@ says where it stands, what it found and what it depended on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -60,11 +60,15 @@ def step_json(operation: Operation) -> dict[str, Any]:
     }
 
 
-def whole_operation_json(operation: Operation) -> dict[str, Any]:
-    """One step with all its filters, its results and the state of the index it met."""
+RequestBody = Callable[[Mapping[str, Any]], dict[str, Any] | None]
+"""What ``research.requests.dump`` made, as the body that the API takes; None of a fetch."""
+
+
+def whole_operation_json(operation: Operation, request_body: RequestBody) -> dict[str, Any]:
+    """One step with its request, its results and the state of the index it met."""
     return {
         **step_json(operation),
-        "request": operation.request.get("search"),
+        "request": request_body(operation.request),
         "asked_at": operation.request.get("asked_at"),
         "result_ids": [f"local:{seen.ref}" for seen in operation.results],
         "results": [

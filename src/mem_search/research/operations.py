@@ -1,29 +1,30 @@
-"""Deep research: the universal search whose steps are kept, each with what it depended on.
+"""Deep research: searches whose steps are stored, each with what it depended on.
 
-A basic search goes straight through. What a step was and what came back is enough to do it
-again (``replay``) and to cite it (``renderers.research``); texts are not kept a second time.
+A basic search goes straight through. The request of a step and its results are enough to replay
+it (``replay``) and to cite it (``export``); texts are not stored a second time.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from mem_search import __version__
 from mem_search.errors import Conflict, InputError, NotFound
-from mem_search.model import Record
+from mem_search.model import Record, SearchPage, SearchRequest
+from mem_search.model.requests import MOST_OPERATIONS
 from mem_search.model.research import IndexState, Operation, OperationType, Seen
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.json import report_json
+from mem_search.renderers.universal import NO_STEP
 from mem_search.research.json import operation_json
-from mem_search.research.requests import Asked, dump
+from mem_search.research.requests import dump
+from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
-from mem_search.search.universal import MOST_OPERATIONS, UniversalPage, UniversalQuery
-from mem_search.search.universal_search import UniversalSearch
+from mem_search.search.service import SearchService
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.database import Database
 from mem_search.text.redaction import redact
@@ -74,54 +75,49 @@ class Research:
     def __init__(
         self,
         database: Database,
-        universal: UniversalSearch,
+        service: SearchService,
         corpus: Callable[[], Awaitable[Corpus]],
         embedder: str,
     ) -> None:
         self._database = database
-        self.universal = universal
+        self.service = service
         self._corpus = corpus
         self._embedder = embedder
 
-    async def check(self, query: UniversalQuery) -> None:
-        """Raises what ``search`` would raise for the query's scope and its place in a chain."""
-        await self.universal.scope(query)
-        if query.mode == "deep_research":
-            await self._place(query)
+    async def check(self, request: SearchRequest) -> None:
+        """Raises what ``search`` would raise for the filters and the place in a chain."""
+        await self.service.check(request)
+        if request.is_research:
+            await self._place(request)
 
     async def search(
-        self,
-        query: UniversalQuery,
-        surface: str,
-        *,
-        asked_at: datetime | None = None,
-        operation: str = "",
-    ) -> UniversalPage:
-        """As ``UniversalSearch.search``; in ``deep_research`` the page tells its operation.
+        self, request: SearchRequest, surface: str, *, operation: str = ""
+    ) -> tuple[SearchPage, Operation | None]:
+        """As ``SearchService.search``, with the operation that was stored; None of a basic search.
 
-        ``operation`` is its id, for what may have been begun before. Raises NotFound, InputError
-        or Conflict where its chain does not allow it.
+        ``request`` has ``asked_at``. ``operation`` is the id of a step that may have been begun
+        before. Raises NotFound, InputError or Conflict where its chain does not allow the step.
         """
-        if query.mode != "deep_research":
-            return await self.universal.search(query, surface, asked_at=asked_at)
-        asked = Asked(query, asked_at or datetime.now().astimezone())
-        where = await self._place(query)
+        if not request.is_research:
+            return await self.service.search(request, surface), None
+        where = await self._place(request)
         state = await self.state()
-        page = await self.universal.search(query, surface, asked_at=asked.at)
-        kept = await self._keep(
+        page = await self.service.search(request, surface)
+        placed = replace(request, research=replace(request.research, session_id=where.session_id))
+        step = await self._keep(
             operation,
             where,
             "refine" if where.parent_id else "search",
-            query.text,
-            request=dump(replace(asked, query=replace(query, session_id=where.session_id))),
-            content_types=query.kinds,
-            results=await self.seen([(item.record, item.relevance) for item in page.items]),
+            request.text,
+            request=dump(placed),
+            content_types=request.filters.kinds,
+            results=await self.results_of(page),
             total=page.total,
-            took_ms=page.took_ms,
+            took_ms=page.report.took_ms,
             report=report_json(page.report),
             state=state,
         )
-        return replace(page, beside={**page.beside, **told(kept)})
+        return page, step
 
     async def fetched(
         self,
@@ -162,6 +158,10 @@ class Research:
             version=__version__,
         )
 
+    async def results_of(self, page: SearchPage) -> tuple[Seen, ...]:
+        """What is kept of the results of ``page``."""
+        return await self.seen([(each.record, relevance(page, each)) for each in page.results])
+
     async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[Seen, ...]:
         """(record, relevance) as what is kept of a result."""
         numbers = [record.number for record, _ in results]
@@ -171,9 +171,10 @@ class Research:
             for record, relevance in results
         )
 
-    async def _place(self, query: UniversalQuery) -> Place:
+    async def _place(self, request: SearchRequest) -> Place:
+        given = request.research
         return await place(
-            self._database, query.session_id, query.parent_operation_id, query.max_operations
+            self._database, given.session_id, given.parent_operation_id, given.max_operations
         )
 
     async def _keep(
@@ -193,8 +194,8 @@ class Research:
     ) -> Operation:
         clean, secrets = redact(text)
         if secrets:
-            # It could not be asked again as it was: what is kept says so (see ``replay``).
-            request = {**request, "search": {**request["search"], "query": clean}}
+            # It cannot be replayed as it was: ``redacted`` says so.
+            request = {**request, "search": {**request["search"], "text": clean}}
             report = {name: value for name, value in report.items() if name != "analyzed"}
         kept = Operation(
             id=operation or str(uuid.uuid4()),
@@ -217,6 +218,8 @@ class Research:
         return kept
 
 
-def told(operation: Operation) -> dict[str, Any]:
-    """What a reply says of the operation that it is."""
+def step_of(operation: Operation | None) -> Mapping[str, Any]:
+    """What a reply says of its research step, if it is one."""
+    if operation is None:
+        return NO_STEP
     return {"operations": [operation_json(operation)], "session_id": operation.session_id}

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mem_search.errors import Conflict, NotFound
-from mem_search.model import Record, Ref
+from mem_search.model import Record, Ref, SearchPage
 from mem_search.model.research import IndexState, Operation, Seen
 from mem_search.research.operations import Research
 from mem_search.research.requests import load
-from mem_search.search.universal import UniversalPage
+from mem_search.search.service import NOBODY
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
 
@@ -67,10 +67,6 @@ def drift(
     )
 
 
-NOBODY = ""
-"""The surface of what nobody asks just now: it is not noted in the log of searches."""
-
-
 @dataclass(frozen=True, slots=True)
 class Replay:
     """``page`` of a search, ``record`` of a fetch; ``deleted`` are refs that are no more."""
@@ -78,7 +74,7 @@ class Replay:
     operation: Operation
     index_state: IndexState
     drift: Drift
-    page: UniversalPage | None = None
+    page: SearchPage | None = None
     record: Record | None = None
     deleted: frozenset[str] = frozenset()
 
@@ -128,9 +124,8 @@ class Replays:
         state = await self._research.state()
         if operation.type == "fetch":
             return await self._fetch(operation, state)
-        asked = load(operation.request)
-        page = await self._research.universal.search(asked.query, NOBODY, asked_at=asked.at)
-        after = await self._research.seen([(item.record, item.relevance) for item in page.items])
+        page = await self._research.service.search(load(operation.request), NOBODY)
+        after = await self._research.results_of(page)
         found = drift(operation.results, after, operation.total_count, page.total)
         return Replay(operation, state, found, page, deleted=await self._deleted(found))
 

@@ -1,105 +1,57 @@
-"""A universal query with the moment it was asked, as values that JSON can hold, and back.
+"""A search request as values that JSON can hold, and back: for jobs, saved searches, operations.
 
-The query is written as the body of ``POST /api/v1/search`` (seed 000's
-``UniversalSearchRequest``), every field of it: what is kept can be read, and sent again.
+The dataclass is dumped and loaded as a whole, with a version: a new field of ``SearchRequest``
+needs no line here. What an older version wrote is rewritten by a migration of the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from mem_search.model import DateRange
-from mem_search.search.universal import SNIPPET_LENGTH, UniversalQuery
-from mem_search.text import dates
+from pydantic import TypeAdapter
+
+from mem_search.model import SearchRequest
+from mem_search.text.redaction import redact
+
+VERSION: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query and when it was asked, in the time zone of whoever did."""
+def dump(request: SearchRequest) -> dict[str, Any]:
+    """``request`` as plain values: ``load(dump(request)) == request``.
 
-    query: UniversalQuery
-    at: datetime
-
-
-def dump(asked: Asked) -> dict[str, Any]:
-    """As plain values: ``load(dump(asked)) == asked``, but for ``stored``, which nobody asks."""
-    zone = getattr(asked.at.tzinfo, "key", "")
+    It must have ``asked_at``, and no ``filters.demand``: a demand is written in ``text`` or
+    ``scope``, and means something else at another time.
+    """
+    assert request.asked_at is not None
+    assert request.filters.demand is None
+    zone = getattr(request.asked_at.tzinfo, "key", "")
     return {
-        "search": body(asked.query),
-        "asked_at": asked.at.isoformat(),
+        "version": VERSION,
+        "search": _adapter().dump_python(replace(request, asked_at=None), mode="json"),
+        "asked_at": request.asked_at.isoformat(),
         **({"zone": zone} if zone else {}),
     }
 
 
-def load(values: Mapping[str, Any]) -> Asked:
+def load(values: Mapping[str, Any]) -> SearchRequest:
     """What ``dump`` made."""
     at = datetime.fromisoformat(values["asked_at"])
     if zone := values.get("zone"):
         # With the rules of the zone, not that day's offset: "last month" may have had another.
         at = at.astimezone(ZoneInfo(zone))
-    said = values["search"]
-    query = UniversalQuery(
-        text=said["query"],
-        kinds=tuple(said["content_types"] or ()),
-        mode=said["mode"],
-        search_type=said["search_type"],
-        limit=said["limit"],
-        offset=said["offset"],
-        created=_range(said, "created"),
-        updated=_range(said, "updated"),
-        folder=said["folder"] or "",
-        domain=said["domain"] or "",
-        archived=said["archived"],
-        snippet_length=said["snippet_length"] if said["include_snippets"] else None,
-        full_content=said["full_content"],
-        session_id=said["session_id"] or "",
-        parent_operation_id=said["parent_operation_id"] or "",
-        max_operations=said["max_operations"],
-        scope=said["scope"] or "",
-        boosts=tuple(said["boosts"] or ()),
-    )
-    return Asked(query, at)
+    return replace(_adapter().validate_python(values["search"]), asked_at=at)
 
 
-def body(query: UniversalQuery) -> dict[str, Any]:
-    """The query as the body of a request, complete."""
-    length = query.snippet_length
-    return {
-        "query": query.text,
-        "content_types": list(query.kinds) or None,
-        "mode": query.mode,
-        "search_type": query.search_type,
-        "limit": query.limit,
-        "offset": query.offset,
-        "created_after": _iso(query.created.start),
-        "created_before": _iso(query.created.end),
-        "updated_after": _iso(query.updated.start),
-        "updated_before": _iso(query.updated.end),
-        "folder": query.folder or None,
-        "domain": query.domain or None,
-        "archived": query.archived,
-        "include_snippets": length is not None,
-        "snippet_length": SNIPPET_LENGTH if length is None else length,
-        "full_content": query.full_content,
-        "session_id": query.session_id or None,
-        "parent_operation_id": query.parent_operation_id or None,
-        "max_operations": query.max_operations,
-        "scope": query.scope or None,
-        "boosts": list(query.boosts) or None,
-    }
+def redacted_text(values: Mapping[str, Any]) -> str:
+    """The question of what ``dump`` made, without secrets."""
+    return redact(values["search"]["text"])[0]
 
 
-def _range(said: Mapping[str, Any], name: str) -> DateRange:
-    start, end = said[f"{name}_after"], said[f"{name}_before"]
-    return DateRange(
-        None if start is None else dates.from_iso(start),
-        None if end is None else dates.from_iso(end),
-    )
-
-
-def _iso(at: int | None) -> str | None:
-    return None if at is None else dates.iso(at)
+@cache
+def _adapter() -> TypeAdapter[SearchRequest]:
+    return TypeAdapter(SearchRequest)

@@ -18,14 +18,19 @@ from datetime import datetime
 from typing import Any, Final
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound, StorageError
-from mem_search.model import DateRange, Record
+from mem_search.model import (
+    DateRange,
+    Record,
+    ResearchPlacement,
+    ResultTexts,
+    SearchPage,
+    SearchRequest,
+)
 from mem_search.model.saved_searches import Match, SavedSearch
 from mem_search.renderers.universal import id_of
-from mem_search.research.replay import NOBODY
-from mem_search.research.requests import Asked, dump, load
+from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
-from mem_search.search.universal import UniversalPage, UniversalQuery
-from mem_search.search.universal_search import UniversalSearch
+from mem_search.search.service import NOBODY, SearchService
 from mem_search.storage.sqlite import (
     notifications,
     operations,
@@ -35,7 +40,6 @@ from mem_search.storage.sqlite import (
 )
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
-from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 SHORTEST: Final = 60
@@ -84,7 +88,7 @@ _RETRY_SECONDS = 30.0
 class Plan:
     """What to ask, how often (seconds), and whom to tell."""
 
-    query: UniversalQuery
+    request: SearchRequest
     every: int | None = None
     inbox: bool = True
     webhook_url: str | None = None
@@ -102,30 +106,28 @@ class Run:
 class SavedSearches:
     """The saved searches of one store. ``run`` until cancelled."""
 
-    def __init__(
-        self, database: Database, universal: UniversalSearch, deliveries: Deliveries
-    ) -> None:
+    def __init__(self, database: Database, service: SearchService, deliveries: Deliveries) -> None:
         self._database = database
-        self._universal = universal
+        self._service = service
         self._deliveries = deliveries
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._agenda = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
 
-    async def create(self, name: str, plan: Plan, asked: Asked) -> SavedSearch:
+    async def create(self, name: str, plan: Plan) -> SavedSearch:
         """Raises Conflict when the name is taken, and what ``check`` raises."""
-        await self._check(plan, asked)
+        await self._check(plan)
         if not await self._database.write(
-            saved_searches.create, name, dump(asked), **_values(plan), at=_now()
+            saved_searches.create, name, dump(plan.request), **_values(plan), at=_now()
         ):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
         return await self.get(name)
 
-    async def change(self, name: str, plan: Plan, asked: Asked) -> SavedSearch:
+    async def change(self, name: str, plan: Plan) -> SavedSearch:
         """Raises NotFound, and what ``check`` raises."""
-        await self._check(plan, asked)
+        await self._check(plan)
         await self._database.write(
-            saved_searches.change, name, dump(asked), **_values(plan), at=_now()
+            saved_searches.change, name, dump(plan.request), **_values(plan), at=_now()
         )
         self.wake()
         return await self.get(name)
@@ -149,10 +151,9 @@ class SavedSearches:
         saved = await self.get(name)
         await self._database.write(saved_searches.remove, saved.name)
 
-    async def ask(self, saved: SavedSearch, surface: str) -> UniversalPage:
+    async def ask(self, saved: SavedSearch, surface: str) -> SearchPage:
         """Its question as it stands, with everything that it finds."""
-        asked = load(saved.request)
-        return await self._universal.search(asked.query, surface, asked_at=_again(asked))
+        return await self._service.search(_now_again(load(saved.request)), surface)
 
     async def look(self, name: str) -> Run:
         """Run it now and tell what is new. Raises NotFound, and what a search raises."""
@@ -185,12 +186,11 @@ class SavedSearches:
                 )
         return await self._database.read(saved_searches.next_at)
 
-    async def _check(self, plan: Plan, asked: Asked) -> None:
+    async def _check(self, plan: Plan) -> None:
         """Raises RefusedReceiver, and what the question itself raises: better now than at night."""
         if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
-        tried = replace(asked.query, limit=1, offset=0, snippet_length=None, full_content=False)
-        await self._universal.search(tried, NOBODY, asked_at=asked.at)
+        await self._service.search(replace(plan.request, limit=1, offset=0), NOBODY)
 
     async def _look(self, saved: SavedSearch) -> Run:
         started = _now()
@@ -223,36 +223,36 @@ class SavedSearches:
 
     async def _found(self, saved: SavedSearch) -> tuple[list[int], bool]:
         """The records stored since that it finds, best first; whether nothing stood in the way."""
-        asked = load(saved.request)
-        query = replace(
-            asked.query,
-            mode="basic",
+        request = _now_again(load(saved.request))
+        request = replace(
+            request,
+            filters=replace(request.filters, stored=DateRange(saved.since)),
+            research=ResearchPlacement(),
+            texts=ResultTexts(snippets=False),
             limit=_PAGE,
             offset=0,
-            snippet_length=None,
-            full_content=False,
-            stored=DateRange(saved.since),
         )
         found: dict[int, None] = {}
         is_whole = True
         while True:
-            page = await self._universal.search(query, NOBODY, asked_at=_again(asked))
-            found |= dict.fromkeys(item.record.number for item in page.items)
-            is_whole = is_whole and _is_whole(page, query)
-            query = replace(query, offset=query.offset + _PAGE)
-            if query.offset >= min(page.total, MOST_FOUND) or not page.items:
+            page = await self._service.search(request, NOBODY)
+            found |= dict.fromkeys(result.record.number for result in page.results)
+            is_whole = is_whole and _is_whole(page)
+            request = replace(request, offset=request.offset + _PAGE)
+            if request.offset >= min(page.total, MOST_FOUND) or not page.results:
                 return list(found), is_whole
 
 
-def _is_whole(page: UniversalPage, query: UniversalQuery) -> bool:
+def _is_whole(page: SearchPage) -> bool:
     """Whether everything was looked at: what has no vector yet may still match by meaning."""
-    covered = query.search_type == "keyword" or page.report.coverage == 1
+    covered = page.request.mode == "keyword" or page.report.coverage == 1
     return covered and all(leg.state != "failed" for leg in page.report.legs)
 
 
-def _again(asked: Asked) -> datetime:
-    """Now, where it was asked: ``since:yesterday`` means the day before each run."""
-    return datetime.now(asked.at.tzinfo)
+def _now_again(request: SearchRequest) -> SearchRequest:
+    """The request as of now, in its time zone: ``since:yesterday`` is the day before each run."""
+    assert request.asked_at is not None
+    return replace(request, asked_at=datetime.now(request.asked_at.tzinfo))
 
 
 def _values(plan: Plan) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _data(saved: SavedSearch, count: int, sent: Sequence[tuple[Match, Record]]) 
     """What the webhook is told: which records, by name; not what is in them."""
     return {
         "saved_search": saved.name,
-        "query": redact(saved.request["search"]["query"])[0],
+        "query": redacted_text(saved.request),
         "count": count,
         "matches": [
             {

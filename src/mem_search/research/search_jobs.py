@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, StorageError
+from mem_search.model import SearchRequest
 from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery
 from mem_search.renderers.universal import universal_json
-from mem_search.research.operations import Research
-from mem_search.research.requests import Asked, dump, load
+from mem_search.research.operations import Research, step_of
+from mem_search.research.requests import dump, load, redacted_text
 from mem_search.storage.sqlite import search_jobs, webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
-from mem_search.text.redaction import redact
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class SearchJobs:
 
     async def submit(
         self,
-        asked: Asked,
+        request: SearchRequest,
         surface: str,
         *,
         base: str,
@@ -101,12 +101,12 @@ class SearchJobs:
         """
         if webhook_url is not None:
             self._deliveries.check(webhook_url)
-        await self._research.check(asked.query)
+        await self._research.check(request)
         job = str(uuid.uuid4())
         if not await self._database.write(
             search_jobs.create,
             job,
-            {**dump(asked), "base": base, "flags": [*flags]},
+            {**dump(request), "base": base, "flags": [*flags]},
             surface=surface,
             webhook_url=webhook_url or "",
             at=_now(),
@@ -214,13 +214,10 @@ class SearchJobs:
             await self._end(found, "completed", reply=reply)
 
     async def _answer(self, job: SearchJob) -> dict[str, Any]:
-        asked = load(job.request)
         await self._report(job, 0)
-        page = await self._research.search(
-            asked.query, job.surface, asked_at=asked.at, operation=job.id
-        )
+        page, step = await self._research.search(load(job.request), job.surface, operation=job.id)
         await self._report(job, 1)
-        reply = universal_json(page, job.request["base"])
+        reply = universal_json(page, job.request["base"], step_of(step))
         if flags := job.request["flags"]:
             reply["search"]["flags"] = flags
         return reply
@@ -277,7 +274,7 @@ def _summary(
     return {
         "job_id": job.id,
         "status": status,
-        "query": redact(job.request["search"]["query"])[0],
+        "query": redacted_text(job.request),
         "total_count": None if reply is None else reply["total_count"],
         "error_message": error or None,
         "created_at": dates.iso(job.created_at),

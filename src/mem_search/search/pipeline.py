@@ -13,18 +13,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mem_search.contracts import Question, Retriever
-from mem_search.errors import MissingField, Unavailable
-from mem_search.model import Hit, LegReport, Result, SearchPage, SearchReport, SearchRequest
+from mem_search.errors import Unavailable
+from mem_search.model import (
+    Filters,
+    Hit,
+    LegReport,
+    Result,
+    SearchPage,
+    SearchReport,
+    SearchRequest,
+)
 from mem_search.model.rankings import Ranking
 from mem_search.model.statistics import Corpus
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
-from mem_search.search.priority import SearchPriority
 from mem_search.search.query_understanding import understand_query
 from mem_search.search.ranking import Answered, rank
+from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
-from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite import passage_spans, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text.query.fields import KindOf, plain_kind
@@ -58,7 +66,6 @@ class SearchPipeline:
         corpus: Callable[[], Awaitable[Corpus]],
         columns: RecordColumns,
         kind_of: KindOf = plain_kind,
-        priority: SearchPriority | None = None,
         stages: Sequence[Stage] = STAGES,
     ) -> None:
         self._database = database
@@ -67,17 +74,15 @@ class SearchPipeline:
         self._columns = columns
         self._kind_of = kind_of
         self._stages = stages
-        self._priority = priority or SearchPriority()
 
-    async def search(self, query: SearchRequest) -> SearchPage:
-        """Answer one search. Raises MissingField when there is neither a question nor a filter."""
-        with self._priority:
-            return await self._search(query)
+    async def search(self, request: SearchRequest) -> SearchPage:
+        """Answer one search.
 
-    async def _search(self, query: SearchRequest) -> SearchPage:
+        Raises MissingField when there is neither a question nor a filter, InputError for an
+        unknown scope, Unavailable when no leg answers.
+        """
         started = time.perf_counter()
-        if not query.text.strip() and not query.filters:
-            raise MissingField("give a query, or at least one filter", field="query")
+        query = replace(request, filters=await self.filters_of(request))
         question, analyzed = await understand_query(self._database, query, self._kind_of)
         is_asked = bool(question.text.strip())
         found = await (self._rank if is_asked else self._browse)(query, question)
@@ -90,7 +95,7 @@ class SearchPipeline:
                 " keyword search covers all of it"
             )
         return SearchPage(
-            request=query,
+            request=request,
             results=_in_order(found.results, query),
             total=sum(found.counts.values()),
             counts=found.counts,
@@ -106,6 +111,10 @@ class SearchPipeline:
                 analyzed=analyzed,
             ),
         )
+
+    async def filters_of(self, request: SearchRequest) -> Filters:
+        """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
+        return await filters_of(self._database, self._columns, request, self._kind_of)
 
     async def _browse(self, query: SearchRequest, question: Question) -> _Found:
         """Nothing to look for: everything that passes the filters, by date."""
@@ -154,7 +163,7 @@ def _browsed(connection: sqlite3.Connection, query: SearchRequest, question: Que
     numbers = records.browse(connection, question.filters, query.order, query.limit, query.offset)
     hits = [Hit(number, 0.0) for number in numbers]
     return _Found(
-        hydrate(connection, hits, (), length=query.snippet_length),
+        _hydrated(connection, query, hits, ()),
         records.counts(connection, question.filters),
     )
 
@@ -167,11 +176,25 @@ def _ranked(
 ) -> _Found:
     """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
     ranked = rank(connection, answered, further, stages=stages)
-    words, length = answered.question.words.all, answered.request.snippet_length
     return _Found(
-        hydrate(connection, ranked.page, words, length=length),
+        _hydrated(connection, answered.request, ranked.page, answered.question.words.all),
         ranked.counts,
         ranked.folded,
+    )
+
+
+def _hydrated(
+    connection: sqlite3.Connection,
+    request: SearchRequest,
+    hits: Sequence[Hit],
+    words: Sequence[str],
+) -> tuple[Result, ...]:
+    results = hydrate(connection, hits, words, length=request.texts.snippet_length)
+    if not request.is_research:
+        return results
+    passages = passage_spans.passages_of(connection, [each.record.number for each in results])
+    return tuple(
+        replace(each, passages=tuple(passages.get(each.record.number, ()))) for each in results
     )
 
 

@@ -56,7 +56,7 @@ async def understand_query(
         warning = f"no record{where} has the phrase {said}; its words are looked for instead"
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = replace(asked.filters, demand=_both(asked.filters.demand, reading.demand))
-    return Question(reading.text, reading.words, filters, asked.exact), analyzed
+    return Question(reading.text, reading.words, filters, asked.is_research), analyzed
 
 
 def _both(one: Demand | None, other: Demand | None) -> Demand | None:

@@ -1,21 +1,84 @@
-"""Scopes as demands: what the text ``scope:work``, or the name ``work``, means at this moment.
+"""Filters of a request beside its words: scopes, folder, domain, and the hidden scratchpad.
 
-A scope is written in the query language, of fields alone: what it lets through is decided the
-same way for every search, and nothing in it ranks. Scopes do not contain each other.
+A scope is written in the query language, of fields alone: it filters the same way in every
+search, and nothing in it ranks. Scopes do not contain each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
-from mem_search.errors import InputError
-from mem_search.model import Demand
+from mem_search.errors import InputError, MissingField
+from mem_search.model import (
+    KINDS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Demand,
+    Filters,
+    Kind,
+    Not,
+    SearchRequest,
+)
 from mem_search.storage.sqlite import scopes
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filter_masks import numbers_passing
+from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text import query as language
 from mem_search.text.query.fields import KindOf
 
 LONGEST_FILTER = 2_000
+
+SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
+"""Notes that are working papers: hidden where a request says so (names of folders fold case)."""
+
+
+async def filters_of(
+    database: Database, columns: RecordColumns, request: SearchRequest, kind_of: KindOf
+) -> Filters:
+    """All filters of ``request`` as one value.
+
+    Raises InputError for an unknown scope, MissingField when there is neither a question nor a
+    filter: that the scratchpad is hidden counts as none.
+    """
+    filters = request.filters
+    if set(filters.kinds) >= set(KINDS):
+        filters = replace(filters, kinds=())
+    demands = [*([filters.demand] if filters.demand is not None else []), *_narrowings(request)]
+    if request.scope:
+        now = request.asked_at or datetime.now().astimezone()
+        demands.append(await scope(database, request.scope, now, kind_of))
+    if demands:
+        filters = replace(filters, demand=AllOf(tuple(demands)) if demands[1:] else demands[0])
+    if not (filters or request.filters or request.text.strip()):
+        raise MissingField("give a query, or at least one filter", field="query")
+    if request.hide_scratchpad and not request.folder and _asks_for(request, "note"):
+        # By their numbers: mostly there are none, and then nothing is filtered.
+        filters = replace(filters, without=await numbers_passing(columns, SCRATCHPAD))
+    return filters
+
+
+def _narrowings(request: SearchRequest) -> Iterator[Demand]:
+    if request.folder and _asks_for(request, "note"):
+        yield _only_of("note", "folder", request.folder)
+    if request.domain and _asks_for(request, "website"):
+        domain = request.domain.lower().removeprefix("www.")
+        yield _only_of("website", "domain", domain, f"www.{domain}")
+
+
+def _asks_for(request: SearchRequest, kind: Kind) -> bool:
+    return not request.filters.kinds or kind in request.filters.kinds
+
+
+def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
+    """A record of ``kind`` has one of the values; records of other kinds need not."""
+    others = Not(Condition(f"kind:{kind}", (Filters(kinds=(kind,)),)))
+    alternatives = tuple((facet, value) for value in values)
+    own = Filters(kinds=(kind,), any_facets=alternatives)
+    return AnyOf((others, Condition(f"{facet}:{values[0]}", (own,))))
 
 
 async def named(database: Database, text: str, now: datetime, kind_of: KindOf) -> dict[str, Demand]:

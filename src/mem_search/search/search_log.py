@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mem_search.errors import StorageError
-from mem_search.model import Filters, SearchPage
+from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
 from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
@@ -45,28 +45,25 @@ class SearchLog:
         self._writing = asyncio.Lock()
 
     def note(self, page: SearchPage, surface: str) -> None:
-        """Remember a search by its answer. Not for later pages, nor without a question."""
-        query = page.request
-        if not query.offset:
-            self._note(
-                query.text, query.filters, query.mode, page.total, page.report.took_ms, surface
-            )
+        """Remember a search by its reply. Not for later pages, nor without a question."""
+        if not page.request.offset:
+            self._note(page.request, page.request.mode, page.total, page.report.took_ms, surface)
 
     def note_weighted(self, query: WeightedQuery, page: WeightedPage, surface: str) -> None:
         """As ``note``; such a search has no total, so it is what was returned."""
         legs = [name for name, weight in query.weights.items() if weight]
         mode = legs[0] if len(legs) == 1 else "weighted"
-        self._note(query.text, query.filters, mode, len(page.found), page.took_ms, surface)
+        request = SearchRequest(query.text, query.filters)
+        self._note(request, mode, len(page.found), page.took_ms, surface)
 
     def _note(
-        self, text: str, filters: Filters, mode: str, total: int, took_ms: float, surface: str
+        self, request: SearchRequest, mode: str, total: int, took_ms: float, surface: str
     ) -> None:
-        if not self.on or not text.strip() or len(self._waiting) >= MOST_WAITING:
+        if not self.on or not request.text.strip() or len(self._waiting) >= MOST_WAITING:
             return
         now = int(time.time() * 1000)
-        self._waiting.append(
-            LoggedSearch(now, text, digest(filters), mode, total, took_ms, surface)
-        )
+        entry = LoggedSearch(now, request.text, digest(request), mode, total, took_ms, surface)
+        self._waiting.append(entry)
         self._work.set()
 
     async def run(self) -> None:
@@ -96,15 +93,13 @@ class SearchLog:
         return await self._database.write(search_log.forget)
 
 
-def digest(filters: Filters) -> str:
-    """Equal for equal filters, and nothing else can be read from it; "" for none.
-
-    What is left out without having been asked for is no filter of the question.
-    """
-    filters = replace(filters, without=())
-    if not filters:
+def digest(request: SearchRequest) -> str:
+    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    narrowed = (request.scope, request.folder, request.domain)
+    if not request.filters and not any(narrowed):
         return ""
-    return hashlib.blake2b(repr(filters).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    filters = repr((request.filters, *narrowed)).encode("utf-8", "replace")
+    return hashlib.blake2b(filters, digest_size=8).hexdigest()
 
 
 def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:

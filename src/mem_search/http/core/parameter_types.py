@@ -132,6 +132,7 @@ def _end(value: Any, info: ValidationInfo) -> Any:
 
 
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
+Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 SearchMode = Annotated[

@@ -1,4 +1,8 @@
-"""The query parameters of searches, in one model that every search route reuses."""
+"""The query parameters of searches, in one model that every search route reuses.
+
+A parameter says its place in a ``SearchRequest`` (``search.request_codec``) where it is called
+otherwise there.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,14 @@ from mem_search.http.core.parameter_types import (
     Kinds,
     SearchMode,
     Start,
+    Stripped,
     Text,
     TimeZone,
     Words,
     kind_of,
 )
-from mem_search.model import DateRange, Filters, Kind, Order, SearchRequest
+from mem_search.model import Filters, Kind, Order, SearchRequest
+from mem_search.search.request_codec import At, to_request
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
@@ -85,20 +91,28 @@ class OfPlatform(Parameters):
 class Narrowed(Seen):
     """Which records, whatever their kind."""
 
-    project: Text = Field(default="", description="Project by name")
-    session: Text = Field(default="", description="Session by its id")
-    source: Text = Field(default="", description="Source: claude-mem, claude-code, git, jsonl, …")
+    project: Annotated[Stripped, At("filters.project")] = Field(
+        default="", description="Project by name"
+    )
+    session: Annotated[Stripped, At("filters.session")] = Field(
+        default="", description="Session by its id"
+    )
+    source: Annotated[Stripped, At("filters.source")] = Field(
+        default="", description="Source: claude-mem, claude-code, git, jsonl, …"
+    )
     platform: Text = _platform()
     branch: Text = Field(default="", description="Branch")
     worktree: Text = Field(default="", description="Linked worktree")
-    tags: Words = Field(default=(), description="Any of these tags", json_schema_extra=also("tag"))
-    date_start: Start = Field(
+    tags: Annotated[Words, At("filters.tags")] = Field(
+        default=(), description="Any of these tags", json_schema_extra=also("tag")
+    )
+    date_start: Annotated[Start, At("filters.created.start")] = Field(
         default=None,
         alias="dateStart",
         description="Not before: ISO, epoch s or ms, or words such as 'last Tuesday'",
         json_schema_extra=also("date_start", "date_from", "since", "dateRange[start]"),
     )
-    date_end: End = Field(
+    date_end: Annotated[End, At("filters.created.end")] = Field(
         default=None,
         alias="dateEnd",
         description="Not after; a day includes all of it",
@@ -113,15 +127,11 @@ class Narrowed(Seen):
         return self
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
-        """These narrowings and ``kinds``."""
+        """The filters that these parameters set, and ``kinds``."""
         facets = (("platform", self.platform), ("branch", self.branch), ("worktree", self.worktree))
-        return Filters(
+        return replace(
+            to_request(self, SearchRequest()).filters,
             kinds=cast(tuple[Kind, ...], kinds),
-            tags=self.tags,
-            project=self.project.strip(),
-            session=self.session.strip(),
-            source=self.source.strip(),
-            created=DateRange(self.date_start, self.date_end),
             facets=tuple((name, value) for name, value in facets if value),
         )
 
@@ -129,17 +139,19 @@ class Narrowed(Seen):
 class KindParameters(Narrowed):
     """A search whose route says the kind."""
 
-    query: Text = Field(default="", description="The question", json_schema_extra=also("q"))
+    query: Annotated[Text, At("text")] = Field(
+        default="", description="The question", json_schema_extra=also("q")
+    )
     format: Format = Field(default="index", description="A line a record, all of it, or JSON")
-    type: Words = Field(
+    type: Annotated[Words, At("filters.types")] = Field(
         default=(),
         description="Types of observation: bugfix, feature, decision, …",
         json_schema_extra=also("obs_type"),
     )
-    concepts: Words = Field(
+    concepts: Annotated[Words, At("filters.concepts")] = Field(
         default=(), description="Any of these concepts", json_schema_extra=also("concept")
     )
-    files: Words = Field(
+    files: Annotated[Words, At("filters.files")] = Field(
         default=(),
         description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
         json_schema_extra=also("filePath", "file"),
@@ -191,29 +203,18 @@ class KindParameters(Narrowed):
         return self
 
     def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchRequest:
-        """The search asked for, among ``kinds``; ``order`` unless another one is given."""
-        return self.with_filters(self._filters(kinds), order)
+        """The search among ``kinds``; in ``order`` unless another one is given."""
+        asked_at = datetime.now(self.tz) if self.tz else None
+        request = to_request(self, SearchRequest(order=order, asked_at=asked_at))
+        return replace(request, filters=self.filters(kinds))
 
-    def with_filters(self, filters: Filters, order: Order) -> SearchRequest:
-        return SearchRequest(
-            text=self.query,
-            asked_at=datetime.now(self.tz) if self.tz else None,
-            filters=filters,
-            mode=self.mode,
-            order=self.order or order,
-            limit=self.limit,
-            offset=self.offset,
-            explain=self.explain,
-            fold=self.fold,
-            per_session=self.per_session,
-            boosts=self.boosts,
-        )
-
-    def _filters(self, kinds: tuple[str, ...]) -> Filters:
-        files = self.files
-        if self.is_folder:
-            files = tuple(f"{path.removesuffix('*').rstrip('/')}/*" for path in files)
-        return replace(self.filters(kinds), types=self.type, concepts=self.concepts, files=files)
+    def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
+        """As of ``Narrowed``; the paths of folders stand for what lies directly in them."""
+        filters = super().filters(kinds)
+        if not self.is_folder:
+            return filters
+        folders = (path.removesuffix("*").rstrip("/") for path in filters.files)
+        return replace(filters, files=tuple(f"{folder}/*" for folder in folders))
 
 
 class SearchParameters(KindParameters):
@@ -229,17 +230,17 @@ class SearchParameters(KindParameters):
         json_schema_extra=also("kinds"),
     )
 
-    def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchRequest:
+    def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
+        """As of ``KindParameters``, with the words of ``type`` that are kinds among ``kinds``."""
         named = tuple(kind for word in self.type if (kind := kind_of(word)))
-        wanted = tuple(dict.fromkeys((*self.types, *named, *kinds)))
-        types = tuple(word for word in self.type if not kind_of(word))
-        return self.with_filters(replace(self._filters(wanted), types=types), order)
+        filters = super().filters(tuple(dict.fromkeys((*self.types, *named, *kinds))))
+        return replace(filters, types=tuple(word for word in self.type if not kind_of(word)))
 
 
 class ByConcept(KindParameters):
     """``concept`` is required."""
 
-    concepts: Annotated[Words, Field(min_length=1)] = Field(
+    concepts: Annotated[Words, Field(min_length=1), At("filters.concepts")] = Field(
         alias="concept", description="Any of these concepts", json_schema_extra=also("concepts")
     )
 
@@ -247,7 +248,7 @@ class ByConcept(KindParameters):
 class ByFile(KindParameters):
     """``filePath`` is required."""
 
-    files: Annotated[Words, Field(min_length=1)] = Field(
+    files: Annotated[Words, Field(min_length=1), At("filters.files")] = Field(
         alias="filePath",
         description="Any of these paths, whole or their end; src/ is all below, src/* directly in",
         json_schema_extra=also("files", "file"),
@@ -257,7 +258,7 @@ class ByFile(KindParameters):
 class ByType(KindParameters):
     """``type`` is required."""
 
-    type: Annotated[Words, Field(min_length=1)] = Field(
+    type: Annotated[Words, Field(min_length=1), At("filters.types")] = Field(
         description="Any of these types: bugfix, feature, decision, …",
         json_schema_extra=also("obs_type"),
     )

@@ -1,10 +1,15 @@
-"""The bodies of ``/api/v1``: every field with its default and range, every fault at its place."""
+"""The bodies of ``/api/v1``: every field with its default, its range and its place in a request.
+
+Every fault is named at its field.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Self, cast
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -13,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
+    PlainSerializer,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -24,26 +30,30 @@ from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
     LONGEST_VALUE,
     REF_PATTERN,
-    Text,
+    Stripped,
     fault_at,
     faults_of,
     refused,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK
-from mem_search.model import Boost, DateRange, Kind, Ref
-from mem_search.search.universal import (
-    MOST_OPERATIONS,
-    SNIPPET_LENGTH,
-    SearchMode,
-    SearchType,
-    UniversalQuery,
-)
+from mem_search.model import Boost, Kind, Ref, ResultTexts, SearchRequest
+from mem_search.model.requests import MOST_OPERATIONS, ResearchMode
+from mem_search.research.requests import load
+from mem_search.search.citations import SNIPPET_LENGTH
+from mem_search.search.request_codec import At, to_request, to_wire
 from mem_search.text import dates
 
 LONGEST_ID = 200
 LONGEST_URL = 2000
 LONGEST_CHAIN = 100
 RANGES = (("created_after", "created_before"), ("updated_after", "updated_before"))
+
+BASE = SearchRequest(
+    fold=False,  # whoever pages to the total, or waits for what is new, gets every match
+    hide_scratchpad=True,
+    texts=ResultTexts(snippet_length=SNIPPET_LENGTH),
+)
+"""What the bodies of ``/api/v1`` leave out, as this API means it."""
 
 ONLY_IN_BACKGROUND: JsonDict = {
     "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
@@ -87,9 +97,15 @@ Query = Annotated[
     WithJsonSchema(
         {"type": "string", "minLength": 1, "maxLength": LONGEST_VALUE, "pattern": r"\S"}
     ),
+    At("text"),
 ]
+ContentTypes = Annotated[list[Kind] | None, At("filters.kinds")]
+SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
 Moment = Annotated[
-    int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})
+    int,
+    BeforeValidator(_moment),
+    PlainSerializer(dates.iso, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """Milliseconds since 1970."""
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
@@ -119,10 +135,10 @@ class UniversalSearchRequest(Body):
     query: Query = Field(
         description="The question; may use the query language", examples=["rate limit tag:work"]
     )
-    content_types: list[Kind] | None = Field(
+    content_types: ContentTypes = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
-    mode: SearchMode = Field(
+    mode: Annotated[ResearchMode, At("research.mode")] = Field(
         default="basic",
         description="deep_research adds annotations, takes part in a research chain, and unless"
         " said otherwise searches by meaning too and returns full content",
@@ -132,32 +148,50 @@ class UniversalSearchRequest(Body):
     )
     limit: Limit = Field(default=50, description="How many at most")
     offset: Offset = Field(default=0, description="How many to skip")
-    created_after: Moment | None = Field(default=None, description="Not created before (RFC 3339)")
-    created_before: Moment | None = Field(default=None, description="Not created after (RFC 3339)")
-    updated_after: Moment | None = Field(default=None, description="Not updated before (RFC 3339)")
-    updated_before: Moment | None = Field(default=None, description="Not updated after (RFC 3339)")
-    folder: Text | None = Field(default=None, description="Of notes, only those in this folder")
-    domain: Text | None = Field(default=None, description="Of websites, only those of this domain")
-    archived: bool | None = Field(
+    created_after: Annotated[Moment | None, At("filters.created.start")] = Field(
+        default=None, description="Not created before (RFC 3339)"
+    )
+    created_before: Annotated[Moment | None, At("filters.created.end")] = Field(
+        default=None, description="Not created after (RFC 3339)"
+    )
+    updated_after: Annotated[Moment | None, At("filters.updated.start")] = Field(
+        default=None, description="Not updated before (RFC 3339)"
+    )
+    updated_before: Annotated[Moment | None, At("filters.updated.end")] = Field(
+        default=None, description="Not updated after (RFC 3339)"
+    )
+    folder: Stripped | None = Field(default=None, description="Of notes, only those in this folder")
+    domain: Stripped | None = Field(
+        default=None, description="Of websites, only those of this domain"
+    )
+    archived: Annotated[bool | None, At("filters.archived")] = Field(
         default=None, description="Only what is archived, or is not; both when left out"
     )
-    include_snippets: bool = Field(default=True, description="Whether results have a snippet")
-    snippet_length: SnippetLength = Field(
+    include_snippets: Annotated[bool, At("texts.snippets")] = Field(
+        default=True, description="Whether results have a snippet"
+    )
+    snippet_length: Annotated[SnippetLength, At("texts.snippet_length")] = Field(
         default=SNIPPET_LENGTH, description="Most characters of a snippet"
     )
-    full_content: bool = Field(
+    full_content: Annotated[bool, At("texts.full_content")] = Field(
         default=False, description="Whether results have their whole text; true in deep_research"
     )
-    session_id: Id | None = Field(default=None, description="Groups the searches of a chain")
-    parent_operation_id: Id | None = Field(
+    session_id: Annotated[Id | None, At("research.session_id")] = Field(
+        default=None, description="Groups the searches of a chain"
+    )
+    parent_operation_id: Annotated[Id | None, At("research.parent_operation_id")] = Field(
         default=None, description="The operation that this search follows"
     )
-    max_operations: Steps = Field(default=MOST_OPERATIONS, description="Longest chain")
+    max_operations: Annotated[Steps, At("research.max_operations")] = Field(
+        default=MOST_OPERATIONS, description="Longest chain"
+    )
     background: bool = Field(default=False, description="Answer with a job instead of results")
     webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
         default=None, description="Called when the background job has ended"
     )
-    scope: Text | None = Field(default=None, description="Only what is in this scope, by its name")
+    scope: Stripped | None = Field(
+        default=None, description="Only what is in this scope, by its name"
+    )
     boosts: list[Boost] | None = Field(
         default=None, description="What counts a little beside the question"
     )
@@ -176,30 +210,19 @@ class UniversalSearchRequest(Body):
                 return body
         raise ValidationError.from_exception_data(cls.__name__, rules)
 
-    def universal(self) -> UniversalQuery:
-        """The query; what is not said in ``deep_research`` is its own default."""
-        deep = self.mode == "deep_research"
-        said = self.model_fields_set
-        return UniversalQuery(
-            text=self.query,
-            kinds=tuple(dict.fromkeys(self.content_types or ())),
-            mode=self.mode,
-            search_type="hybrid" if deep and "search_type" not in said else self.search_type,
-            limit=self.limit,
-            offset=self.offset,
-            created=DateRange(self.created_after, self.created_before),
-            updated=DateRange(self.updated_after, self.updated_before),
-            folder=(self.folder or "").strip(),
-            domain=(self.domain or "").strip(),
-            archived=self.archived,
-            snippet_length=self.snippet_length if self.include_snippets else None,
-            full_content=deep if "full_content" not in said else self.full_content,
-            session_id=self.session_id or "",
-            parent_operation_id=self.parent_operation_id or "",
-            max_operations=self.max_operations,
-            scope=(self.scope or "").strip(),
-            boosts=tuple(dict.fromkeys(self.boosts or ())),
-        )
+    def request(self, asked_at: datetime | None = None) -> SearchRequest:
+        """The search; ``deep_research`` has defaults of its own for what is left out."""
+        request = to_request(self, replace(BASE, asked_at=asked_at))
+        if request.is_research and "search_type" not in self.model_fields_set:
+            request = replace(request, mode="hybrid")
+        if request.is_research and "full_content" not in self.model_fields_set:
+            request = replace(request, texts=replace(request.texts, full_content=True))
+        return request
+
+
+def request_body(stored: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A stored search (``research.requests``) as a body that can be sent again; None of none."""
+    return to_wire(UniversalSearchRequest, load(stored)) if "search" in stored else None
 
 
 class McpSearchRequest(Body):
@@ -208,19 +231,14 @@ class McpSearchRequest(Body):
     query: Query = Field(
         description="The question; may use the query language", examples=["how is the rate limited"]
     )
-    content_types: list[Kind] | None = Field(
+    content_types: ContentTypes = Field(
         default=None, description="Kinds of record to search; all of them when left out or empty"
     )
     limit: Limit = Field(default=20, description="How many at most")
 
-    def universal(self) -> UniversalQuery:
-        """The query."""
-        return UniversalQuery(
-            text=self.query,
-            kinds=tuple(dict.fromkeys(self.content_types or ())),
-            search_type="hybrid",
-            limit=self.limit,
-        )
+    def request(self, asked_at: datetime | None = None) -> SearchRequest:
+        """The search."""
+        return to_request(self, replace(BASE, mode="hybrid", asked_at=asked_at))
 
 
 class McpFetchRequest(Body):

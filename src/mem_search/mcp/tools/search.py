@@ -7,10 +7,10 @@ from pydantic import Field
 from mem_search.mcp.argument_types import Words
 from mem_search.mcp.documents import HITS, hits
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
-from mem_search.search.universal import UniversalQuery
+from mem_search.model import ResultTexts, SearchRequest
 
 MOST = 20
-"""Results, as in seed 000: by their titles a model reads them for some thousand tokens."""
+"""Results: a model reads their titles for some thousand tokens."""
 
 
 class SearchArguments(Arguments):
@@ -24,8 +24,15 @@ class SearchArguments(Arguments):
 
 async def search(asker: Asker, given: SearchArguments) -> Json:
     """The best matches of all kinds, by words and meaning."""
-    query = UniversalQuery(given.query, search_type="hybrid", limit=MOST, snippet_length=None)
-    page = await asker.runtime.search.universal.search(query, "mcp", asked_at=asker.view.now)
+    request = SearchRequest(
+        given.query,
+        limit=MOST,
+        asked_at=asker.view.now,
+        fold=False,
+        hide_scratchpad=True,
+        texts=ResultTexts(snippets=False),
+    )
+    page = await asker.runtime.search.service.search(request, "mcp")
     return hits(page, asker.base)
 
 

@@ -1,10 +1,12 @@
-"""The tool ``search_local_knowledge`` of seed 000: a search with filters that returns texts."""
+"""The tool ``search_local_knowledge``: a search with filters that returns texts."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from mem_search.mcp.argument_types import (
     INTEGER,
@@ -18,69 +20,71 @@ from mem_search.mcp.argument_types import (
 )
 from mem_search.mcp.token_budget import BUDGET, Budget, fit_texts
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
-from mem_search.model import DateRange
+from mem_search.model import ResultTexts, SearchRequest
+from mem_search.model.requests import ResearchMode
 from mem_search.renderers.universal import citation_json, item_json
-from mem_search.search.universal import (
-    SearchMode,
-    SearchType,
-    UniversalItem,
-    UniversalPage,
-    UniversalQuery,
-)
+from mem_search.research.operations import step_of
+from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
+from mem_search.search.request_codec import At, to_request
 
+_BASE = SearchRequest(
+    fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)
+)
 _CITED = ("source_id", "source_type", "source_title", "created_date", "url")
 
 
-class KnowledgeArguments(Arguments):
-    """The input schema of seed 000; ``content_types`` may be any kind, and there is a budget."""
+Stripped = Annotated[Text, AfterValidator(str.strip)]
 
-    query: Words
-    content_types: Kinds = Field(default=(), description="Only these kinds")
-    search_type: SearchType = "keyword"
-    mode: SearchMode = Field(
+
+class KnowledgeArguments(Arguments):
+    """The arguments of the contract; ``content_types`` may be any kind, and there is a budget."""
+
+    query: Annotated[Words, At("text")]
+    content_types: Annotated[Kinds, At("filters.kinds")] = Field(
+        default=(), description="Only these kinds"
+    )
+    search_type: Annotated[
+        Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})
+    ] = "keyword"
+    mode: Annotated[ResearchMode, At("research.mode")] = Field(
         default="basic", description="deep_research records the search as a step of a session"
     )
     limit: Annotated[int, Field(ge=1, le=100)] = 20
-    created_after: Moment = None
-    updated_after: Moment = None
-    folder: Text = Field(default="", description="Notes in this folder")
-    domain: Text = Field(default="", description="Websites of this domain")
-    full_content: bool = Field(default=True, description="Whole texts instead of snippets")
-    session_id: Text = Field(default="", description="Session that the search belongs to")
-    parent_operation_id: Text = Field(default="", description="The search that led to it")
+    created_after: Annotated[Moment, At("filters.created.start")] = None
+    updated_after: Annotated[Moment, At("filters.updated.start")] = None
+    folder: Stripped = Field(default="", description="Notes in this folder")
+    domain: Stripped = Field(default="", description="Websites of this domain")
+    full_content: Annotated[bool, At("texts.full_content")] = Field(
+        default=True, description="Whole texts instead of snippets"
+    )
+    session_id: Annotated[Stripped, At("research.session_id")] = Field(
+        default="", description="Session that the search belongs to"
+    )
+    parent_operation_id: Annotated[Stripped, At("research.parent_operation_id")] = Field(
+        default="", description="The search that led to it"
+    )
     max_tokens: Budget = BUDGET
 
-    def asked(self) -> UniversalQuery:
-        """The universal search that these mean; a step of research is hybrid unless said."""
-        deep = self.mode == "deep_research" and "search_type" not in self.model_fields_set
-        return UniversalQuery(
-            self.query,
-            kinds=self.content_types,
-            mode=self.mode,
-            search_type="hybrid" if deep else self.search_type,
-            limit=self.limit,
-            created=DateRange(self.created_after),
-            updated=DateRange(self.updated_after),
-            folder=self.folder.strip(),
-            domain=self.domain.strip(),
-            full_content=self.full_content,
-            session_id=self.session_id.strip(),
-            parent_operation_id=self.parent_operation_id.strip(),
-        )
+    def request(self) -> SearchRequest:
+        """The search that these mean; a step of research is hybrid unless it says otherwise."""
+        request = to_request(self, _BASE)
+        if request.is_research and "search_type" not in self.model_fields_set:
+            request = replace(request, mode="hybrid")
+        return request
 
 
 async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Json:
     """The matches with their texts, as many and as much as there is room for."""
-    page = await asker.runtime.research.operations.search(
-        given.asked(), "mcp", asked_at=asker.view.now
+    request = replace(given.request(), asked_at=asker.view.now)
+    page, step = await asker.runtime.research.operations.search(request, "mcp")
+    fitted = fit_texts(
+        [_result(item, asker.base) for item in cite(page)], "content", given.max_tokens
     )
-    said = [_result(item, asker.base) for item in page.items]
-    fitted = fit_texts(said, "content", given.max_tokens)
     reply: Json = {
         "results": fitted.items,
         "total_count": page.total,
         "counts_by_type": dict(page.counts),
-        **_session(page),
+        **_session(step_of(step)),
     }
     if fitted.cut or fitted.left:
         reply["note"] = (
@@ -90,26 +94,24 @@ async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Jso
     return reply
 
 
-def _result(item: UniversalItem, base: str) -> Json:
-    said = item_json(item, base)
+def _result(cited: CitedResult, base: str) -> Json:
+    item = item_json(cited, base)
     return {
-        "id": said["id"],
-        "type": said["content_type"],
-        "title": said["title"],
-        "content": said["full_content"] or said["snippet"] or "",
-        "relevance_score": said["relevance_score"],
-        "citation": {name: citation_json(item.citation)[name] for name in _CITED},
-        "url": said["url"],
-        "created_at": said["created_at"],
-        "updated_at": said["updated_at"],
+        "id": item["id"],
+        "type": item["content_type"],
+        "title": item["title"],
+        "content": item["full_content"] or item["snippet"] or "",
+        "relevance_score": item["relevance_score"],
+        "citation": {name: citation_json(cited.citation)[name] for name in _CITED},
+        "url": item["url"],
+        "created_at": item["created_at"],
+        "updated_at": item["updated_at"],
     }
 
 
-def _session(page: UniversalPage) -> Json:
+def _session(step: Mapping[str, Any]) -> Json:
     """The session of a research chain, and the operation that a next search may name."""
-    operations = page.beside.get("operations")
-    said: Json = {"session_id": page.beside.get("session_id")}
-    return {**said, "operations": operations} if operations else said
+    return dict(step) if step["operations"] else {"session_id": None}
 
 
 SEARCH_LOCAL_KNOWLEDGE = Tool(

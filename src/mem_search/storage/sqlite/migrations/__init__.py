@@ -19,6 +19,7 @@ from mem_search.storage.sqlite.migrations.m006_tokens import m006_tokens
 from mem_search.storage.sqlite.migrations.m007_ranking import m007_ranking
 from mem_search.storage.sqlite.migrations.m008_mixed_scripts import m008_mixed_scripts
 from mem_search.storage.sqlite.migrations.m009_commits import m009_commits
+from mem_search.storage.sqlite.migrations.m010_search_requests import m010_search_requests
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -36,6 +37,7 @@ MIGRATIONS = (
     m007_ranking,
     m008_mixed_scripts,
     m009_commits,
+    m010_search_requests,
 )
 
 

@@ -1,0 +1,165 @@
+"""A page of results as it can be cited: relevance in 0..1, citations, exact spans, annotations.
+
+A projection of a ``SearchPage``, pure: nothing is searched or ranked here. Spans are offsets into
+the canonical text of a record, and exactly what they say: nothing is normalised or left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
+from mem_search.records import by_name
+from mem_search.text.highlight import WordMatcher, highlight, word_matcher
+from mem_search.text.snippets import snippet
+
+SNIPPET_LENGTH = 200
+"""Characters of a snippet in a cited page, and of an annotation, unless a request sets it."""
+
+MOST = 5
+"""Annotations of one record: the best of a long text, not all of it."""
+
+SURROUNDINGS = 120
+"""Characters on either side of a span that its highlight shows."""
+
+SPREAD = 2.0
+"""Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """``record.text[start:end]``, exactly, and the SHA-256 of its UTF-8 bytes in hex."""
+
+    text: str
+    start: int
+    end: int
+    sha256: str
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A matching passage that can be cited, with its surroundings (``highlight``)."""
+
+    span: Span
+    source_id: str
+    highlight: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedResult:
+    """One result. ``relevance`` lies in 0..1 and falls with the place on the page."""
+
+    record: Record
+    relevance: float
+    citation: Citation
+    snippet: Span | None = None
+    match_fields: tuple[str, ...] = ()
+    full_content: str | None = None
+    annotations: tuple[Annotation, ...] | None = None
+
+
+def cite(page: SearchPage) -> tuple[CitedResult, ...]:
+    """The results of ``page`` with what its request wants to see of their texts."""
+    request, texts = page.request, page.request.texts
+    words = words_of(page.report.analyzed)
+    matcher = word_matcher(words)
+    is_ranked = page.report.realised != "filter"
+    length = (texts.snippet_length if texts.snippets else None) or SNIPPET_LENGTH
+    return tuple(
+        CitedResult(
+            record=result.record,
+            relevance=relevance(page, result),
+            citation=citation(result.record),
+            snippet=_snippet_span(result) if texts.snippets else None,
+            match_fields=match_fields(result, matcher) if is_ranked else (),
+            full_content=result.record.text if texts.full_content else None,
+            annotations=annotate(result, words, length=length) if request.is_research else None,
+        )
+        for result in page.results
+    )
+
+
+def citation(record: Record) -> Citation:
+    """Where ``record`` comes from, as its kind tells it."""
+    return by_name(record.kind).citation(record)
+
+
+def relevance(page: SearchPage, result: Result) -> float:
+    """The relevance of one result of ``page``; 0 where the page is not ranked but filtered."""
+    return 0.0 if page.report.realised == "filter" else share(result.score)
+
+
+def share(score: float) -> float:
+    """A fused score as a number in 0..1 that grows with it; .5 is the average candidate's."""
+    # Far below any score that occurs exp() would overflow.
+    return round(1 / (1 + math.exp(-max(score, -1000.0) / SPREAD)), 6)
+
+
+def words_of(analyzed: Analyzed) -> tuple[str, ...]:
+    """The words of a question to highlight in a text, lower-case."""
+    phrases = (word for phrase in analyzed.phrases for word in phrase.split())
+    near = (word.rstrip("*") for _, others in analyzed.near for word in others)
+    return tuple(dict.fromkeys((*analyzed.words, *phrases, *near)))
+
+
+def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Annotation, ...]:
+    """The spans of a result that match: its snippet first, then those with the most ``words``.
+
+    Each is at most ``length`` characters of another passage, and none overlaps another.
+    """
+    record, best = result.record, result.snippet
+    matcher = word_matcher(tuple(words))
+    others = [
+        (snippet(record.text, start, min(end, len(record.text)), words, length=length), page)
+        for start, end, page in result.passages
+        if start < len(record.text)
+    ]
+    counted = [(matcher.count_in(found.text), found, page) for found, page in others]
+    ranked = sorted((item for item in counted if item[0]), key=lambda item: -item[0])
+    taken = [_snippet_span(result)] if best.text else []
+    for _, found, page in ranked:
+        if len(taken) == MOST:
+            break
+        if all(found.end <= other.start or other.end <= found.start for other in taken):
+            taken.append(_span(record, found.start, found.end, page))
+    return tuple(
+        Annotation(found, str(record.ref), _surroundings(record.text, found, words))
+        for found in taken
+    )
+
+
+def match_fields(result: Result, matcher: WordMatcher) -> tuple[str, ...]:
+    """Where the question stands: ``title``, ``content``, or both.
+
+    A record in which none of its words stands was found by its content: by its meaning, or by a
+    part of a longer word.
+    """
+    in_title = matcher.stands_in(result.record.title)
+    in_content = not in_title or matcher.stands_in(result.snippet.text)
+    return (*(("title",) if in_title else ()), *(("content",) if in_content else ()))
+
+
+def _snippet_span(result: Result) -> Span:
+    best = result.snippet
+    return _span(result.record, best.start, best.end, best.page)
+
+
+def _span(record: Record, start: int, end: int, page: int | None = None) -> Span:
+    text = record.text[start:end]
+    return Span(text, start, end, sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), page)
+
+
+def _surroundings(text: str, cited: Span, words: Sequence[str]) -> str:
+    """The span with the text around it, on one line, with the words of the question marked."""
+    first, last = max(0, cited.start - SURROUNDINGS), min(len(text), cited.end + SURROUNDINGS)
+    while 0 < first < cited.start and text[first - 1].isalnum():
+        first += 1
+    while cited.end < last < len(text) and text[last].isalnum() and text[last - 1].isalnum():
+        last -= 1
+    around = " ".join(text[first:last].split())
+    shown = highlight(around, words) or around
+    return f"{'…' if first else ''}{shown}{'…' if last < len(text) else ''}"
