@@ -1,23 +1,23 @@
-"""``mem-search`` and ``python -m mem_search``: the quick path first, else the whole command line.
+"""``mem-search`` and ``python -m mem_search``: the fast path first, else the whole command line.
 
-Nothing is imported here but what the quick path needs: see ``cli/fast_path.py``.
+This imports only what the fast path needs: see ``cli/fast_path.py``.
 """
 
 import sys
 
-from mem_search.cli.fast_path import quick
+from mem_search.cli import fast_path
 
 
 def main() -> None:
-    """Run the command line and exit with its code; see docs/guide.md for what each means."""
+    """Run the command line and exit with its code; docs/guide.md lists the codes."""
     try:
-        code = quick(sys.argv[1:])
+        code = fast_path.run(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
     if code is None:
-        from mem_search.cli.app import main as whole
+        from mem_search.cli.app import main as run_command
 
-        code = whole(sys.argv[1:])
+        code = run_command(sys.argv[1:])
     sys.exit(code)
 
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from mem_search.cli import search
 from mem_search.cli.app import main as framework
-from mem_search.cli.fast_path import quick, read_arguments, target_of, with_timezone
+from mem_search.cli.fast_path import read_arguments, run, target_of, with_timezone
 from mem_search.cli.search_options import COMMANDS, OPTIONS, collect, flag_of
 
 UNIFIED = COMMANDS[0]
@@ -157,27 +157,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_listing_is_printed_as_it_comes(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     listing = 'Found 1 result(s) matching "auth":\n\n🟣 Observation #1 - Für alle (Nov 1)\n'
     with worker(home, 200, listing) as seen:
-        assert quick(["unified", "auth", "-n", "5"]) == 0
+        assert run(["unified", "auth", "-n", "5"]) == 0
     assert capsys.readouterr().out == listing
     assert seen == ["/api/search/unified?query=auth&limit=5&tz=UTC"]
 
 
 def test_nothing_found_is_exit_1(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worker(home, 200, 'No results found matching "x"\n'):
-        assert quick(["notes", "x"]) == 1
+        assert run(["notes", "x"]) == 1
     with worker(home, 200, '{"results": [], "total": 0}'):
-        assert quick(["notes", "x", "--json"]) == 1
+        assert run(["notes", "x", "--json"]) == 1
 
 
 @pytest.mark.parametrize("status", [404, 422, 503])
 def test_a_problem_is_left_to_the_framework(home: Path, status: int) -> None:
     with worker(home, status, "{}"):
-        assert quick(["notes", "x"]) is None
+        assert run(["notes", "x"]) is None
 
 
 def test_an_answer_cut_short_is_not_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with worker(home, 200, "Found", **{"Content-Length": "500"}):
-        assert quick(["notes", "x"]) is None
+        assert run(["notes", "x"]) is None
     assert capsys.readouterr().out == ""
 
 
@@ -186,7 +186,7 @@ def test_a_state_file_without_its_lock_is_not_believed(home: Path) -> None:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         (home / "worker.json").write_text(json.dumps({"url": url}, indent=1))
         (home / "worker.lock").touch()
-        assert quick(["notes", "x"]) is None
+        assert run(["notes", "x"]) is None
 
 
 HEAVY = {"aiohttp", "numpy", "chromadb", "onnxruntime", "rich", "tomllib"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
 from mem_search.cli.mcp_relay import Relay, headers_of
-from mem_search.cli.worker_connection import Answer, Away
+from mem_search.cli.worker_connection import Answer, WorkerAway
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 Posted = list[tuple[Any, dict[str, str]]]
@@ -109,7 +109,7 @@ def test_what_is_no_message_is_the_workers_to_refuse(bad: bytes) -> None:
 
 def test_a_worker_that_is_away_is_an_error_of_the_request() -> None:
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
-        raise Away("there is no worker: see mem-search doctor")
+        raise WorkerAway("there is no worker: see mem-search doctor")
 
     answers = relayed(post, line("initialize", 0), line("ping", 1), b"nonsense\n")
     assert sorted(answer["id"] or -1 for answer in answers) == [-1, -1, 1]

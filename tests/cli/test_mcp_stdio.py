@@ -201,7 +201,7 @@ def test_the_token_of_the_environment_goes_before_that_of_the_home(fake: Home) -
 
 def test_the_relay_loads_next_to_nothing() -> None:
     code = (
-        "import sys; from mem_search.cli.fast_path import quick;"
+        "import sys; from mem_search.cli.fast_path import run;"
         "import mem_search.cli.mcp_relay;"
         "heavy = ('typer', 'pydantic', 'aiohttp', 'numpy', 'mcp', 'asyncio', 'subprocess',"
         " 'pathlib', 'dataclasses', 'mem_search.settings');"

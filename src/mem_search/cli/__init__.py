@@ -1,5 +1,5 @@
 """The command line: a thin client of the worker, which it starts when none runs.
 
-``table`` lists the search commands and their options; ``quick`` answers the plain ones without
-loading the framework, ``app`` has everything. Listings are the worker's own text.
+``search_options`` lists the search commands and their options; ``fast_path`` answers plain
+searches without loading the framework, ``app`` has every command. The worker makes the listings.
 """

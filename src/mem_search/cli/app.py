@@ -1,6 +1,6 @@
 """The whole command line: every command, and what becomes of an error.
 
-The quick path (``quick``) has been tried before this is loaded.
+``fast_path`` has been tried before this is loaded.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from mem_search.cli import (
     access,
     doctor,
     ingest,
-    mcp,
+    jobs,
     records,
     research,
     saved_searches,
     search,
-    status,
+    stats,
     worker,
 )
 from mem_search.cli.client import note, report
 from mem_search.cli.output import write
 from mem_search.errors import MemSearchError
 
-_HELP = """Find anything a coding agent, or its person, has seen.
+_HELP = """Search everything that you and your coding agents have seen.
 
 Try: mem-search sync, then mem-search unified "auth".
 """
@@ -51,18 +51,21 @@ def top(
         False, "--version", help="Print the version.", callback=_show_version, is_eager=True
     ),
 ) -> None:
-    """Takes the options that come before a command; they act by themselves."""
+    """Declares the options that precede a command; their callbacks act on them."""
 
 
-search.add_to(app)
-records.add_to(app)
-search.add_citations(app)
-ingest.add_to(app)
-status.add_to(app)
-search.add_suggest(app)
-mcp.add_to(app)
-doctor.add_to(app)
-app.add_typer(status.app, name="index")
+def mcp() -> None:
+    """Serve MCP on standard input and output, for agents that start programs."""
+    from mem_search.cli.mcp_relay import main as relay
+
+    raise typer.Exit(relay())
+
+
+for group in (search, records, ingest, stats, jobs):
+    group.add_to(app)
+app.command()(mcp)
+app.command()(doctor.doctor)
+app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
@@ -73,7 +76,7 @@ app.add_typer(saved_searches.webhook_app, name="webhook")
 
 
 def main(argv: list[str]) -> int:
-    """Run one command; the exit code as docs/guide.md lists them."""
+    """Run one command and return its exit code; docs/guide.md lists them."""
     try:
         app(args=argv, prog_name="mem-search")
     except MemSearchError as error:

@@ -1,4 +1,4 @@
-"""What every command shares: the settings, the client, and how an error is told."""
+"""The HTTP client of every command, and how its errors are reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One worker. ``Client.of(settings)`` finds it or starts it."""
+    """A client of one worker; ``Client.of(settings)`` finds or starts it."""
 
     host: str
     port: int
@@ -40,7 +40,7 @@ class Client:
 
     @classmethod
     def of(cls, settings: Settings, *, may_start: bool = True) -> Client:
-        """The client of this home's worker. Raises Unavailable when there is none."""
+        """A client of the worker of this home. Raises Unavailable when there is none."""
         place = address(str(settings.home))
         if place is None:
             if not may_start:
@@ -55,42 +55,42 @@ class Client:
         return cls(*place, token)
 
     def text(self, path: str, pairs: Pairs = ()) -> bytes:
-        """``GET`` as the text that people read."""
-        with self._ask("GET", path, pairs, accept=TEXT) as reply:
+        """``GET`` as plain text."""
+        with self._send("GET", path, pairs, accept=TEXT) as reply:
             return reply.read()
 
     def json(self, method: str, path: str, pairs: Pairs = (), body: object = None) -> Any:
-        """Any method, JSON both ways; None for an empty answer."""
+        """Any method with JSON in both directions; None for an empty reply."""
         data = None if body is None else json.dumps(body).encode()
-        with self._ask(method, path, pairs, body=data, content=JSON) as reply:
+        with self._send(method, path, pairs, body=data, content=JSON) as reply:
             answer = reply.read()
         return json.loads(answer) if answer else None
 
     def raw(self, path: str, pairs: Pairs = ()) -> bytes:
-        """``GET`` as JSON, not decoded."""
-        with self._ask("GET", path, pairs) as reply:
+        """``GET`` as JSON, undecoded."""
+        with self._send("GET", path, pairs) as reply:
             return reply.read()
 
     def file(self, path: str, pairs: Pairs = ()) -> tuple[bytes, http.client.HTTPMessage]:
-        """``GET`` what is to be kept as it is, and its headers."""
-        with self._ask("GET", path, pairs, accept="*/*") as reply:
+        """``GET`` a file: its content and the headers."""
+        with self._send("GET", path, pairs, accept="*/*") as reply:
             return reply.read(), reply.headers
 
     def stream(self, path: str, pairs: Pairs = ()) -> Iterator[bytes]:
-        """``GET`` in pieces, as they come. Raises Unavailable when it breaks off."""
-        with self._ask("GET", path, pairs, accept=NDJSON) as reply:
+        """``GET`` in pieces as they arrive. Raises Unavailable when the connection breaks."""
+        with self._send("GET", path, pairs, accept=NDJSON) as reply:
             try:
                 while piece := reply.read(65536):
                     yield piece
             except (OSError, http.client.HTTPException) as error:
-                raise Unavailable(f"the worker broke off in the middle: {error}") from error
+                raise Unavailable(f"the connection to the worker broke: {error}") from error
 
     def upload(self, path: str, file: IO[bytes] | Iterable[bytes], pairs: Pairs = ()) -> Any:
         """``POST`` a file without holding it in memory."""
-        with self._ask("POST", path, pairs, body=file, content=ANY_FILE) as reply:
+        with self._send("POST", path, pairs, body=file, content=ANY_FILE) as reply:
             return json.loads(reply.read())
 
-    def _ask(
+    def _send(
         self,
         method: str,
         path: str,
@@ -108,7 +108,7 @@ class Client:
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         deadline = time.monotonic() + _STARTING_SECONDS
         while True:
-            reply = self._once(method, target, headers, body)
+            reply = self._send_once(method, target, headers, body)
             if reply.status < 400:
                 return reply
             with reply:
@@ -119,7 +119,7 @@ class Client:
                 raise error
             time.sleep(0.1)
 
-    def _once(
+    def _send_once(
         self,
         method: str,
         target: str,
@@ -144,7 +144,7 @@ class Client:
 
 
 def _problem(reply: http.client.HTTPResponse) -> MemSearchError:
-    """The error that the worker raised; a plain Unavailable for an answer that is not ours."""
+    """The error that the worker raised; Unavailable for a reply that is no problem of ours."""
     try:
         problem = json.loads(reply.read())
         code, detail = str(problem["code"]), str(problem["detail"])
@@ -159,34 +159,34 @@ def _class_of(code: str, status: int) -> type[MemSearchError]:
     known = [value for value in vars(errors).values() if isinstance(value, type)]
     tree = [cls for cls in known if issubclass(cls, MemSearchError)]
     by_code = [cls for cls in tree if cls.code == code]
-    # A code of the HTTP surface alone, such as method_not_allowed, is known by its status.
+    # Codes that only HTTP has, such as method_not_allowed, are mapped by their status.
     by_status = [cls for cls in tree if cls.status == status]
     fallback = errors.InputError if 400 <= status < 500 else MemSearchError
     return (by_code or by_status or [fallback])[0]
 
 
 def open_client(*, may_start: bool = True) -> Client:
-    """The worker of the home that the environment names. Raises Unavailable, InputError."""
+    """A client for the home that the environment names. Raises Unavailable, InputError."""
     return Client.of(Settings.read(), may_start=may_start)
 
 
 def local(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """``pairs`` and where this terminal is."""
+    """``pairs`` with the time zone of this terminal."""
     return with_timezone(pairs)
 
 
 def note(text: str) -> None:
-    """Tell the person something that is no result."""
+    """Print a message that is no result, to standard error."""
     sys.stderr.write(f"{text}\n")
 
 
 def report(error: MemSearchError) -> int:
-    """Say what went wrong on standard error; returns the exit code."""
+    """Print the error to standard error and return the exit code."""
     message = error.message
     if error.field and isinstance(error, InputError):
         flag = flag_of(error.field)
-        named = message.removeprefix(f"{error.field}: ")
-        # The worker speaks of parameters; whoever typed an option should read its name.
-        message = named if flag in named else f"{flag}: {named}"
+        reason = message.removeprefix(f"{error.field}: ")
+        # The worker names the parameter; the reader knows the option.
+        message = reason if flag in reason else f"{flag}: {reason}"
     note(f"mem-search: {message}")
     return error.exit_code

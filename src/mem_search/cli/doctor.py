@@ -1,4 +1,4 @@
-"""``mem-search doctor``: what is missing, and the command that mends it."""
+"""``mem-search doctor``: what is missing, and the command that repairs it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from mem_search import __version__
 from mem_search.cli import local_checks
 from mem_search.cli.client import Client
-from mem_search.cli.local_checks import Finding, said_and_fix
-from mem_search.cli.output import wants_colour, write
-from mem_search.cli.status import print_json
-from mem_search.daemon.control import running, silent
+from mem_search.cli.local_checks import Finding, problem_and_fix
+from mem_search.cli.options import Json, show
+from mem_search.cli.output import wants_colour
+from mem_search.daemon.control import running, unresponsive
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError
 from mem_search.settings import Settings
@@ -38,7 +38,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
     yield from embedder(stats)
-    if stats["embedder"]["dimensions"]:  # without a model there is nothing to look at
+    if stats["embedder"]["dimensions"]:  # without a model there are no vectors to check
         yield index(stats)
         yield coverage(stats)
     yield from unread(stats)
@@ -46,15 +46,15 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
 
 
 def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    """Why the worker cannot embed, if it cannot; then words alone are searched."""
+    """Why the worker cannot embed; then only words are searched."""
     if error := stats["embedder"]["error"]:
-        said, fix = said_and_fix(error)
-        first = f"{fix} &&" if fix else "mend that, or unset MEM_SEARCH_EMBEDDER, then"
-        yield Finding("embedding", "missing", said, f"{first} mem-search worker restart")
+        problem, fix = problem_and_fix(error)
+        first = f"{fix} &&" if fix else "repair that, or unset MEM_SEARCH_EMBEDDER, then"
+        yield Finding("embedding", "missing", problem, f"{first} mem-search worker restart")
 
 
 def index(stats: Mapping[str, Any]) -> Finding:
-    """The vector index as the worker sees it."""
+    """The state of the vector index."""
     state, detail = stats["index"]["state"], stats["index"]["detail"]
     shown = f"{state}: {detail}" if detail else state
     if state == "starting":
@@ -65,7 +65,7 @@ def index(stats: Mapping[str, Any]) -> Finding:
 
 
 def coverage(stats: Mapping[str, Any]) -> Finding:
-    """Whether every passage can be found by its meaning. The share is rounded down."""
+    """Whether every passage can be found by its meaning."""
     if stats["index"]["state"] == "off":
         share = f"{stats['embedded']} of {stats['passages']} passages have vectors"
         if stats["embedded"] < stats["passages"]:
@@ -74,13 +74,13 @@ def coverage(stats: Mapping[str, Any]) -> Finding:
     detail = f"{stats['indexed']} of {stats['passages']} passages indexed"
     if stats["embedding_coverage"] >= 1:
         return Finding("coverage", "ok", detail)
-    waiting = f"{detail}; the worker goes on with it, and words are searched meanwhile"
+    waiting = f"{detail}; the worker continues, and words find the others meanwhile"
     return Finding("coverage", "advice", waiting, "mem-search index status")
 
 
 def unread(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    """Sources that this machine has and that were never synced."""
-    # Heavy: the sources bring what they read with them.
+    """Locations found on this machine that were never synced."""
+    # Heavy: a source imports the libraries that it reads with.
     from mem_search.contracts import Machine
     from mem_search.sources import installed
 
@@ -96,46 +96,40 @@ def unread(stats: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    """Sources whose last reading failed."""
+    """Locations that could not be read the last time."""
     for each in stats["sources"]:
         if each["error"]:
             place = f"{each['source']} {quote(each['path'])}"
-            fix = f"mem-search sync {place}; if it is gone for good: mem-search unfollow {place}"
+            fix = f"mem-search sync {place}; if it no longer exists: mem-search unfollow {place}"
             yield Finding(f"source {each['source']}", "missing", each["error"], fix)
 
 
 _SIGNS = {"ok": ("ok", "32"), "advice": ("hint", "33"), "missing": ("FAIL", "31")}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command()(doctor)
-
-
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Look at everything that mem-search needs; exit 0 when all is well, 1 when not."""
+def doctor(as_json: Json = False) -> None:
+    """Check everything that mem-search needs; exit 0 when all is well, 1 when not."""
     findings = list(examine(Settings.read()))
-    if as_json:
-        print_json({"version": __version__, "findings": [asdict(each) for each in findings]})
-    else:
-        colour = wants_colour(sys.stdout)
-        write("".join(f"{line}\n" for each in findings for line in lines(each, colour=colour)))
+    answer = {"version": __version__, "findings": [asdict(each) for each in findings]}
+    colour = wants_colour(sys.stdout)
+    printed = (line for each in findings for line in lines(each, colour=colour))
+    show(answer, printed, as_json=as_json)
     if any(each.state == "missing" for each in findings):
         raise typer.Exit(1)
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Every check, in the order in which one would mend things."""
+    """Every check, in the order in which problems should be repaired."""
     yield local_checks.python()
     yield local_checks.home(settings)
     yield local_checks.disk(settings)
     yield local_checks.database(settings)
     yield local_checks.model(settings)
     yield local_checks.chroma(settings)
-    if (beside := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
-        yield beside
+    if (finding := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
+        yield finding
     state = running(settings)
-    if state is None and (detail := silent(settings)):
+    if state is None and (detail := unresponsive(settings)):
         yield Finding("worker", "missing", detail, "mem-search worker logs")
     elif state is None:
         yield local_checks.port(settings)
@@ -147,7 +141,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def lines(finding: Finding, *, colour: bool) -> Iterator[str]:
-    """A line for the finding and one for the way out of it."""
+    """A line for the finding and one for its repair."""
     sign, code = _SIGNS[finding.state]
     shown = f"\x1b[{code}m{sign:<4}\x1b[0m" if colour else f"{sign:<4}"
     yield f"{shown}  {finding.name}: {finding.detail}"

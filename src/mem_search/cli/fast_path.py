@@ -1,14 +1,14 @@
-"""The plain search, answered without the framework: most calls, and the ones people wait for.
+"""Plain searches without the framework: most calls, and the ones that people wait for.
 
-It does what it can do surely and cheaply, and returns None for the rest: help, completion,
-anything odd in the arguments, no worker, any answer but 200. The framework then starts over;
-asking twice is harmless because a search changes nothing. Sockets are used bare: JSON, paths
-and the standard HTTP client each cost as much as the interpreter itself.
+``run`` returns None for everything else: help, completion, unusual arguments, no running
+worker, any status but 200. The framework then starts over, which is harmless because a search
+changes nothing. It uses bare sockets: JSON, paths and the standard HTTP client each take as
+long to import as the interpreter takes to start.
 """
 
 from __future__ import annotations
 
-# pathlib costs as much as the interpreter itself:
+# Importing pathlib takes as long as starting the interpreter:
 # ruff: noqa: PTH115
 import os
 
@@ -28,8 +28,8 @@ _ANSWER_SECONDS = 30.0
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
-def quick(argv: list[str]) -> int | None:
-    """Run ``argv`` and return the exit code, or None when the framework has to."""
+def run(argv: list[str]) -> int | None:
+    """Run ``argv``; the exit code, or None when the framework has to do it."""
     if argv == ["--version"]:
         from mem_search import __version__
         from mem_search.cli.output import write
@@ -61,13 +61,13 @@ def quick(argv: list[str]) -> int | None:
 
 
 def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] | None:
-    """The parameters of a search; None when only the framework can tell what is meant."""
+    """The parameters of a search; None for arguments that only the framework can parse."""
     words: list[str] = []
     given: list[tuple[Option, str]] = []
     rest = iter(argv)
     for argument in rest:
         if argument == NO_START:
-            continue  # there is a worker, or the framework is asked
+            continue  # without a worker the framework runs, and reads this
         if not argument.startswith("-"):
             words.append(argument)
             continue
@@ -93,7 +93,7 @@ def target_of(route: str, pairs: list[tuple[str, str]]) -> str:
 
 
 def with_timezone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Say where this terminal is: "yesterday" and the dates shown depend on it."""
+    """``pairs`` with the time zone of this terminal, for dates such as "yesterday"."""
     name = os.environ.get("TZ", "").lstrip(":")
     if not name:
         try:
@@ -101,13 +101,13 @@ def with_timezone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
         except OSError:
             return pairs
         name = link.partition("zoneinfo/")[2]
-    # A rule such as CET-1CEST is no name that others could look up.
+    # A POSIX rule such as CET-1CEST is no IANA name.
     known = name[:1].isalpha() and all(sign.isalnum() or sign in "/_+-" for sign in name)
     return [*pairs, ("tz", name)] if known and (name == "UTC" or "/" in name) else pairs
 
 
 def is_empty(body: bytes, *, as_json: bool) -> bool:
-    """Whether an answer of the worker has no result at all."""
+    """Whether an answer of the worker has no results."""
     if not as_json:
         return body.startswith(NOTHING_FOUND.encode())
     import json
@@ -122,17 +122,17 @@ def _quoted(text: str) -> str:
 
 
 def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
-    """The body of a 200; None for any other answer, and for none."""
-    # The C part alone: the module around it costs as much as the whole interpreter.
+    """The body of a reply with status 200; None for anything else."""
+    # The C module alone: ``socket`` takes as long to import as the interpreter takes to start.
     import _socket
 
     token = os.environ.get("MEM_SEARCH_TOKEN", "")
     if not (token.isascii() and token.isprintable()):
         return None
-    # Reading needs none; but whose token it is, that one's records are searched.
+    # Searching needs no token, but a user's token selects the records of that user.
     bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     request = (
-        # 1.0: the answer comes in one piece and ends with the connection.
+        # HTTP/1.0: no chunks; the end of the connection ends the answer.
         f"GET {target} HTTP/1.0\r\nHost: {place[0]}:{place[1]}\r\n"
         f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
     )
@@ -158,7 +158,7 @@ def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
     for header in headers:
         name, _, value = header.partition(":")
         if name.lower() == "content-length" and value.strip() != str(len(body)):
-            return None  # cut short
+            return None  # incomplete
         if name.lower() in ("transfer-encoding", "content-encoding"):
             return None
     return body

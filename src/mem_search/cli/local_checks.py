@@ -1,7 +1,7 @@
-"""What ``doctor`` looks at on this machine without asking the worker.
+"""The checks of ``doctor`` that need no worker.
 
 A check returns a ``Finding``: ``ok``, ``advice`` (works, could be better) or ``missing`` (does
-not work), and for the last two the command that mends it.
+not work), the last two with the command that repairs it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, Literal
 
-from mem_search.daemon.probe import ask
+from mem_search.daemon.probe import probe
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.settings import Settings
 
 OLDEST_PYTHON: Final = 0x030B0000
 LEAST_DISK: Final = 500 * 2**20
-"""Bytes. The model's graph, an index and its rebuilding fit in."""
+"""Bytes; enough for the model's graph, an index and rebuilding it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,19 @@ def python() -> Finding:
 
 
 def home(settings: Settings) -> Finding:
-    """The home exists and can be written, or can be made."""
+    """The home exists and is writable, or can be created."""
     place = settings.home
     while not place.exists():
         place = place.parent
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         fix = "set MEM_SEARCH_HOME to a directory of your own"
         return Finding("home", "missing", f"cannot write in {place}", fix)
-    made = "" if place == settings.home else " (made at the first start)"
+    made = "" if place == settings.home else " (created at the first start)"
     return Finding("home", "ok", f"{settings.home}{made}")
 
 
 def disk(settings: Settings) -> Finding:
-    """Enough room for an index."""
+    """There is enough disk space for an index."""
     place = settings.home
     while not place.exists():
         place = place.parent
@@ -73,46 +73,46 @@ def disk(settings: Settings) -> Finding:
 
 
 def database(settings: Settings) -> Finding:
-    """The store is ours, it opens and SQLite finds no fault in it. Reads only."""
+    """The store is ours, it opens and SQLite finds no error in it. Reads only."""
     from mem_search.storage.sqlite.migrations import check_ours
 
     aside, file = quote(str(settings.home / "aside")), quote(str(settings.database))
     anew = f"mem-search worker stop; mkdir -p {aside} && mv {file}* {aside}/; mem-search sync"
     fix = f"{anew}; then import your last export, if there is one: mem-search import jsonl FILE"
     if not settings.database.exists():
-        return Finding("database", "ok", "none yet (made at the first start)")
+        return Finding("database", "ok", "none yet (created at the first start)")
     if not _is_ours_to_write(settings.database):
-        said = f"{settings.database} is not yours to read and write"
+        problem = f"you may not read and write {settings.database}"
         fix = f'sudo chown -R "$(id -u)" {quote(str(settings.home))} && chmod u+rw {file}'
-        return Finding("database", "missing", said, fix)
+        return Finding("database", "missing", problem, fix)
     try:
         uri = f"{settings.database.as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=5)) as connection:
-            (said,) = connection.execute("pragma quick_check(1)").fetchone()
-            if said == "ok":
+            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
+            if problem == "ok":
                 check_ours(connection)
     except StorageError as error:
-        said, _, advice = error.message.partition("; ")
-        return Finding("database", "missing", said, anew if "move" in advice else advice)
+        problem, _, advice = error.message.partition("; ")
+        return Finding("database", "missing", problem, anew if "move" in advice else advice)
     except sqlite3.Error as error:
-        said = str(error)
-        # The lower byte is the kind of error, the upper ones its details.
+        problem = str(error)
+        # The lower byte is the error, the upper bytes are its details (SQLite result codes).
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             fix = f"end the program that holds it (fuser {file} names it), then try again"
-    if said == "ok":
+    if problem == "ok":
         size = settings.database.stat().st_size / 2**20
         return Finding("database", "ok", f"{settings.database} ({size:.1f} MB)")
-    return Finding("database", "missing", f"{settings.database}: {' '.join(said.split())}", fix)
+    return Finding("database", "missing", f"{settings.database}: {' '.join(problem.split())}", fix)
 
 
 def _is_ours_to_write(file: Path) -> bool:
-    """The worker sets the mode of its store, which is for the owner (and root) alone."""
+    """Whether this user may use the store: the worker makes it private to its owner."""
     owned = os.geteuid() in (0, file.stat().st_uid)
     return owned and os.access(file, os.R_OK | os.W_OK)
 
 
 def model(settings: Settings) -> Finding:
-    """The embedding model is there and is the one that the vectors were made with."""
+    """The embedding model is installed and is the pinned one."""
     if settings.embedder != "bundled":
         return Finding("model", "ok", f"{settings.embedder} (checked when the worker starts)")
     from mem_search.embedders.weights import pinned_weights
@@ -120,22 +120,22 @@ def model(settings: Settings) -> Finding:
     try:
         file = pinned_weights()
     except MemSearchError as error:
-        said, fix = said_and_fix(error.message)
-        return Finding("model", "missing", said, f"{fix} && mem-search worker restart")
+        problem, fix = problem_and_fix(error.message)
+        return Finding("model", "missing", problem, f"{fix} && mem-search worker restart")
     return Finding("model", "ok", f"{file} has the pinned hash")
 
 
-def said_and_fix(message: str) -> tuple[str, str]:
+def problem_and_fix(message: str) -> tuple[str, str]:
     """What is wrong with a model, and the command that its error names; empty for none."""
-    said, _, fix = message.partition("; run: ")
+    problem, _, fix = message.partition("; run: ")
     # Another python on the path would install it where the worker does not look.
-    return said, fix.replace("python", quote(sys.executable), 1)
+    return problem, fix.replace("python", quote(sys.executable), 1)
 
 
 def chroma(settings: Settings) -> Finding:
-    """The vector index can be opened on this machine, where it is wanted."""
+    """The vector index can be opened on this machine, unless it is off."""
     if settings.chroma_url == "off":
-        detail = "off: vectors are compared one by one, exact and slower on large stores"
+        detail = "off: every search compares all vectors, exact and slower on large stores"
         return Finding("chroma", "ok", detail)
     if find_spec("chromadb") is None:
         fix = f"{sys.executable} -m pip install --force-reinstall mem-search"
@@ -146,15 +146,15 @@ def chroma(settings: Settings) -> Finding:
 
 
 def port(settings: Settings) -> Finding:
-    """The port is free; asked only while no worker of this home runs."""
+    """The port is free; checked only while no worker of this home runs."""
     if settings.port == 0:
-        return Finding("port", "ok", "any free one")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return Finding("port", "ok", "any free port")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as test:
+        test.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", settings.port))
+            test.bind(("127.0.0.1", settings.port))
         except OSError as error:
-            found = ask("127.0.0.1", settings.port)
+            found = probe("127.0.0.1", settings.port)
             who = (found.server or "another program") if found else error.strerror
             if found and found.is_worker:
                 who = f"the mem-search worker of another home (pid {found.pid})"
@@ -164,30 +164,30 @@ def port(settings: Settings) -> Finding:
 
 
 def claude_mem(settings: Settings, environ: Mapping[str, str], user: int) -> Finding | None:
-    """A claude-mem beside us keeps its own port; None when there is none."""
+    """An installed claude-mem uses another port; None when it is not installed."""
     folder = Path(environ.get("HOME") or Path.home()) / ".claude-mem"
     if not folder.is_dir():
         return None
     theirs = _claude_mem_port(folder / "settings.json", environ, user)
     if theirs == settings.port:
         fix = "MEM_SEARCH_PORT=0 mem-search worker restart, or another port in config.toml"
-        return Finding("claude-mem", "advice", f"it wants port {theirs} as well", fix)
-    return Finding("claude-mem", "ok", f"beside us on port {theirs}; its store is only read")
+        return Finding("claude-mem", "advice", f"it uses port {theirs} as well", fix)
+    return Finding("claude-mem", "ok", f"installed, on port {theirs}; its store is only read")
 
 
 def _claude_mem_port(file: Path, environ: Mapping[str, str], user: int) -> int:
-    """Its own order: environment, settings (once nested under ``env``), a port per user."""
+    """The port by its own rules: environment, settings (once under ``env``), one per user."""
     try:
-        said = json.loads(file.read_text("utf-8-sig"))
+        content = json.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError):
-        said = {}
-    said = said if isinstance(said, dict) else {}
-    nested = said.get("env")
-    places: tuple[Mapping[str, object], ...] = (
-        environ, said, nested if isinstance(nested, dict) else {},
+        content = {}
+    content = content if isinstance(content, dict) else {}
+    nested = content.get("env")
+    layers: tuple[Mapping[str, object], ...] = (
+        environ, content, nested if isinstance(nested, dict) else {},
     )  # fmt: skip
-    for place in places:
-        value = str(place.get("CLAUDE_MEM_WORKER_PORT") or "")
+    for layer in layers:
+        value = str(layer.get("CLAUDE_MEM_WORKER_PORT") or "")
         if value.isdigit():
             return int(value)
     return 37700 + user % 100

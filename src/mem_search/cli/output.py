@@ -1,6 +1,6 @@
-"""What is printed: listings, coloured on a terminal and plain in a pipe.
+"""Printing: listings in colour on a terminal, plain in a pipe.
 
-Loaded on the quick path, so what only a terminal needs is imported when there is one.
+The fast path loads this module, so functions import what only they need.
 """
 
 import os
@@ -10,7 +10,7 @@ _BOLD, _DIM, _CYAN, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
 def show_listing(body: bytes, *, as_json: bool = False) -> None:
-    """Print an answer of the worker; a reader that goes away is nobody's fault."""
+    """Print an answer of the worker."""
     text = body.decode("utf-8", "replace").rstrip("\n") + "\n"
     if not as_json and wants_colour(sys.stdout):
         text = coloured(text)
@@ -18,9 +18,9 @@ def show_listing(body: bytes, *, as_json: bool = False) -> None:
 
 
 def write(text: str) -> bool:
-    """Print ``text`` whatever the terminal can show; whether somebody reads on.
+    """Print ``text``, with ``?`` for what the terminal cannot show; False once the reader is gone.
 
-    Exits with one line when there is no room for it, as on a full disk.
+    Ends the program with a message when the text cannot be written, as on a full disk.
     """
     from io import TextIOWrapper
 
@@ -36,7 +36,7 @@ def write(text: str) -> bool:
 
 
 def write_bytes(piece: bytes) -> bool:
-    """As ``write``; whether somebody reads on."""
+    """As ``write``, for bytes."""
     try:
         sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
@@ -47,7 +47,7 @@ def write_bytes(piece: bytes) -> bool:
 
 
 def _give_up(error: OSError) -> None:
-    # The interpreter flushes once more when it ends: give it somewhere to write to.
+    # The interpreter flushes once more when it exits, and must not fail at that.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
         sys.stderr.write(f"mem-search: cannot write to standard output: {error.strerror}\n")
@@ -55,7 +55,7 @@ def _give_up(error: OSError) -> None:
 
 
 def wants_colour(stream: object) -> bool:
-    """Whether to colour what is written to ``stream`` (see no-color.org)."""
+    """Whether ``stream`` is a terminal that takes colours (https://no-color.org)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     isatty = getattr(stream, "isatty", None)
@@ -63,7 +63,7 @@ def wants_colour(stream: object) -> bool:
 
 
 def coloured(text: str) -> str:
-    """A listing with its kinds in colour, numbers bold, dates and tips dim."""
+    """A listing with coloured kinds, bold numbers, dim dates and tips."""
     import re
 
     line = re.compile(r"^(\S+ )([A-Z][\w ]*?) (#\d+)( - .*?)( \([^()]*\))?( +<- .+)?$")

@@ -1,4 +1,4 @@
-"""``get``, ``delete``, ``timeline`` and ``related``: records that have been found, by refs."""
+"""``get``, ``delete``, ``timeline`` and ``related``: what to do with records that were found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import Client, local, note, open_client
+from mem_search.cli.options import Json, Kinds, MaxTokens, Yes, confirm, folded
 from mem_search.cli.output import coloured, show_listing, wants_colour, write
+from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
 from mem_search.model import Ref
 from mem_search.text import dates
@@ -21,10 +23,6 @@ RULE = "\n---\n\n"
 _ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,18}")
 
 Refs = Annotated[list[str], typer.Argument(help="kind:number, or the number alone.")]
-Json = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
-MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", help="Longest answer, 50 to 100000.")
-]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,11 +39,11 @@ def get(
     max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Open records: whole as text, or as JSON, one object a line."""
+    """Print whole records: as text, or as JSON with one object a line."""
     if format not in ("full", "json"):
         raise InputError(f"cannot be {format!r}; write full or json", field="format")
     client = open_client()
-    limit = _within(max_tokens)
+    limit = _max_tokens(max_tokens)
     missing: list[MemSearchError] = []
     printed = False
     for text in refs:
@@ -70,33 +68,29 @@ def get(
 
 def delete(
     refs: Refs,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Forget records for good: a later sync does not bring them back."""
+    """Delete records. A later sync does not import them again."""
     client = open_client()
     found = [(ref, title_of(client, ref)) for ref in (ref_of(client, text) for text in refs)]
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InputError("nobody is there to ask; add --yes to delete without asking")
-        for ref, title in found:
-            note(f"{ref}  {title}")
-        typer.confirm(f"Delete {len(found)} record(s)?", abort=True, err=True)
+    listed = "".join(f"{ref}  {title}\n" for ref, title in found)
+    confirm(f"{listed}Delete {len(found)} record(s)?", yes=yes)
     for ref, title in found:
         client.json("DELETE", f"/api/records/{ref}")
         write(f"deleted {ref}  {title}\n")
 
 
 def timeline(
-    words: Annotated[list[str], typer.Argument(help="A ref, a number, a date, or a question.")],
+    words: Annotated[list[str], typer.Argument(help="A ref, a number, a date, or a query.")],
     before: Annotated[int, typer.Option("--before", help="Records before, 0 to 50.")] = 10,
     after: Annotated[int, typer.Option("--after", help="Records after, 0 to 50.")] = 10,
     project: Annotated[str, typer.Option("--project", help="Only this project.")] = "",
-    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind.")] = None,
+    kind: Kinds = None,
     format: Annotated[str, typer.Option("--format", metavar="index|full|json")] = "index",  # noqa: A002
     max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """What happened around a record, a moment, or the best answer to a question."""
+    """Show what happened before and after a record, a date, or the best result of a query."""
     text = " ".join(words)
     wanted = "json" if as_json else format
     pairs = [
@@ -106,7 +100,7 @@ def timeline(
         ("format", wanted),
         *([("project", project)] if project else []),
         *(("types", each) for each in kind or ()),
-        *_within(max_tokens),
+        *_max_tokens(max_tokens),
     ]
     client = open_client()
     if wanted == "json":
@@ -116,21 +110,21 @@ def timeline(
     else:
         listing = client.text("/api/timeline", local(pairs)).decode()
         write(coloured(listing) if wants_colour(sys.stdout) else listing)
-        empty = listing.startswith("No results found")
+        empty = listing.startswith(NOTHING_FOUND)
     if empty:
         raise typer.Exit(1)
 
 
 def related(
     ref: Annotated[str, typer.Argument(help="kind:number, or the number alone.")],
-    depth: Annotated[int, typer.Option("--depth", help="Steps to go, 1 to 5.")] = 2,
+    depth: Annotated[int, typer.Option("--depth", help="Steps in the graph, 1 to 5.")] = 2,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many records.")] = 20,
     relation: Annotated[
-        list[str] | None, typer.Option("--relation", help="Only along this; may be repeated.")
+        list[str] | None, typer.Option("--relation", help="Only this relation; may be repeated.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """What a record is linked to, mentions, follows, or shares files and issues with."""
+    """Show what a record links to, mentions or follows, and what shares its files and issues."""
     client = open_client()
     path = f"/api/graph/{quote(str(ref_of(client, ref)), safe=':')}"
     pairs = [
@@ -143,18 +137,18 @@ def related(
         empty = len(json.loads(body)["nodes"]) < 2
     else:
         body = client.text(path, local(pairs))
-        empty = body.startswith(b"No results found")
+        empty = body.startswith(NOTHING_FOUND.encode())
     show_listing(body, as_json=as_json)
     if empty:
         raise typer.Exit(1)
 
 
-def _within(max_tokens: int | None) -> list[tuple[str, str]]:
+def _max_tokens(max_tokens: int | None) -> list[tuple[str, str]]:
     return [] if max_tokens is None else [("max_tokens", str(max_tokens))]
 
 
 def is_anchor(text: str) -> bool:
-    """Whether ``text`` names a record or a moment rather than asking something."""
+    """Whether ``text`` names a record or a date, not a query."""
     if _ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
         return True
     try:
@@ -165,7 +159,7 @@ def is_anchor(text: str) -> bool:
 
 
 def ref_of(client: Client, text: str) -> Ref:
-    """The ref that ``text`` means; a number alone is looked up. Raises InputError, NotFound."""
+    """``text`` as a ref; the worker looks up a bare number. Raises InputError, NotFound."""
     number = text.strip().removeprefix("#")
     if not number.isdecimal():
         return Ref.parse(text)
@@ -175,5 +169,5 @@ def ref_of(client: Client, text: str) -> Ref:
 
 
 def title_of(client: Client, ref: Ref) -> str:
-    """What a person knows the record by. Raises NotFound."""
-    return " ".join(str(client.json("GET", f"/api/records/{ref}").get("title") or "").split())
+    """The title of a record. Raises NotFound."""
+    return folded(str(client.json("GET", f"/api/records/{ref}").get("title") or ""))

@@ -1,8 +1,7 @@
-"""``mem-search research``: what was researched, done again, taken away."""
+"""``mem-search research``: list, show, replay, export and forget research sessions."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -10,59 +9,46 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.options import Json, Limit, Yes, confirm, folded, show
 from mem_search.cli.output import write
-from mem_search.cli.status import Json, print_json
-from mem_search.errors import InputError, NotFound
+from mem_search.errors import NotFound
 
-app = typer.Typer(help="Look at, replay and export research sessions.", no_args_is_help=True)
+app = typer.Typer(help="List, replay and export research sessions.", no_args_is_help=True)
 
 SESSIONS, OPERATIONS = "/api/v1/search/sessions", "/api/v1/search/operations"
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of a session or of one operation.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a session or operation.")]
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="The id of a session.")]
 
 
 @app.command("list")
-def listed(
-    session: Annotated[str, typer.Option("--session", help="Its operations instead.")] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 100.")] = 20,
+def list_sessions(
+    session: Annotated[str, typer.Option("--session", help="List its operations.")] = "",
+    limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
-    """Research sessions, the last active first."""
+    """List research sessions, the most recently active first."""
     pairs = [("limit", str(limit)), *([("session_id", session)] if session else [])]
     answer = open_client().json("GET", OPERATIONS if session else SESSIONS, pairs)
     rows = answer["operations" if session else "sessions"]
-    if as_json:
-        print_json(answer)
-    else:
-        line = operation_line if session else session_line
-        write("".join(f"{line(row)}\n" for row in rows))
+    show(answer, map(operation_line if session else session_line, rows), as_json=as_json)
     if not rows:
         raise typer.Exit(1)
 
 
-@app.command()
-def show(
-    wanted: Id,
-    as_json: Json = False,
-) -> None:
-    """The chains of a session, or one operation with what it found."""
+@app.command("show")
+def showfolded(wanted: Id, as_json: Json = False) -> None:
+    """Show the operations of a session as a tree, or one operation with its results."""
     client = open_client()
     session = _session(client, wanted)
     answer = session or client.json("GET", f"{OPERATIONS}/{_quoted(wanted)}")
-    if as_json:
-        print_json(answer)
-    else:
-        lines = tree_lines(answer["tree"]) if session else operation_lines(answer)
-        write("".join(f"{line}\n" for line in lines))
+    lines = tree_lines(answer["tree"]) if session else operation_lines(answer)
+    show(answer, lines, as_json=as_json)
 
 
 @app.command()
-def replay(
-    wanted: Id,
-    as_json: Json = False,
-) -> None:
-    """Ask again as it was asked; exit 1 when something else comes out."""
+def replay(wanted: Id, as_json: Json = False) -> None:
+    """Run a session or an operation again; exit 1 when the results differ."""
     client = open_client()
     if _session(client, wanted):
         answer = client.json("POST", f"{SESSIONS}/{_quoted(wanted)}/replay")
@@ -70,12 +56,10 @@ def replay(
     else:
         answer = client.json("POST", f"{OPERATIONS}/{_quoted(wanted)}/replay")
         steps = [answer]
-    if as_json:
-        print_json(answer)
-    else:
-        write("".join(f"{line}\n" for step in steps for line in replay_lines(step)))
-        for left in answer.get("not_replayed", ()):
-            write(f"{left}  not replayed: its question held a secret, which was not kept\n")
+    lines = [line for step in steps for line in replay_lines(step)]
+    reason = "not replayed: its query held a secret, which was not stored"
+    lines += [f"{skipped}  {reason}" for skipped in answer.get("not_replayed", ())]
+    show(answer, lines, as_json=as_json)
     if not answer["identical"]:
         raise typer.Exit(1)
 
@@ -86,7 +70,7 @@ def export(
     format: Annotated[str, typer.Option("--format", metavar="markdown|json")] = "markdown",  # noqa: A002
     style: Annotated[str, typer.Option("--style", metavar="apa|mla|chicago")] = "apa",
 ) -> None:
-    """Print a session with everything it found, cited."""
+    """Print a session with all results and their citations."""
     path = f"{SESSIONS}/{_quoted(session)}/export"
     body = open_client().raw(path, local([("format", format), ("style", style)]))
     write(body.decode("utf-8", "replace").rstrip("\n") + "\n")
@@ -95,13 +79,10 @@ def export(
 @app.command()
 def forget(
     session: Session,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Forget what was asked in a session; records stay."""
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InputError("nobody is there to ask; add --yes to forget without asking")
-        typer.confirm(f"Forget session {session}?", abort=True, err=True)
+    """Delete what was asked in a session. The records that it found are kept."""
+    confirm(f"Forget session {session}?", yes=yes)
     answer = open_client().json("DELETE", f"{SESSIONS}/{_quoted(session)}")
     write(f"forgot {answer['deleted']} operation(s) of {session}\n")
 
@@ -109,7 +90,7 @@ def forget(
 def session_line(session: Mapping[str, Any]) -> str:
     """``<id>  3 operation(s)  2026-11-22T10:00:00.000Z  first question``."""
     count = f"{session['operations']} operation(s)"
-    parts = (session["session_id"], count, session["last_at"], _one(session["first_query"]))
+    parts = (session["session_id"], count, session["last_at"], folded(session["first_query"]))
     return "  ".join(parts)
 
 
@@ -117,19 +98,19 @@ def operation_line(operation: Mapping[str, Any]) -> str:
     """``<id>  refine  5 of 12  30 ms  question``."""
     found = f"{operation['result_count']} of {operation['total_count']}"
     took = f"{operation['execution_time_ms']:.0f} ms"
-    parts = (operation["id"], operation["operation_type"], found, took, _one(operation["query"]))
+    parts = (operation["id"], operation["operation_type"], found, took, folded(operation["query"]))
     return "  ".join(parts)
 
 
 def tree_lines(nodes: Iterable[Mapping[str, Any]], depth: int = 0) -> Iterator[str]:
-    """Every operation, those that follow another one indented below it."""
+    """Every operation; follow-ups are indented below the one that they follow."""
     for node in nodes:
         yield f"{'  ' * depth}{operation_line(node)}"
         yield from tree_lines(node["children"], depth + 1)
 
 
 def operation_lines(operation: Mapping[str, Any]) -> Iterator[str]:
-    """One operation and the ids of what it found."""
+    """One operation and the ids of its results."""
     yield operation_line(operation)
     yield f"session {operation['session_id']}, {operation['created_at']}"
     for result in operation["results"]:
@@ -137,11 +118,11 @@ def operation_lines(operation: Mapping[str, Any]) -> Iterator[str]:
 
 
 def replay_lines(step: Mapping[str, Any]) -> Iterator[str]:
-    """Whether it is the same, and what is not."""
+    """Whether the results are identical, and how they differ."""
     operation, drift = step["operation"], step["drift"]
     index = "same index" if step["index_unchanged"] else "the index has changed"
     same = "identical" if step["identical"] else "different"
-    yield f"{operation['id']}  {same}, {index}  {_one(operation['query'])}"
+    yield f"{operation['id']}  {same}, {index}  {folded(operation['query'])}"
     if drift is None:
         return
     for word in ("appeared", "gone", "changed", "moved"):
@@ -156,7 +137,7 @@ def replay_lines(step: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _session(client: Client, wanted: str) -> Any:
-    """The session of that id, or None when it must be an operation's."""
+    """The session with that id; None when there is none, so that it is tried as an operation."""
     try:
         return client.json("GET", f"{SESSIONS}/{_quoted(wanted)}")
     except NotFound:
@@ -165,7 +146,3 @@ def _session(client: Client, wanted: str) -> Any:
 
 def _quoted(text: str) -> str:
     return quote(text, safe="")
-
-
-def _one(text: str) -> str:
-    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""``mem-search saved`` and ``scope``: searches and filters kept under a name, and their inbox."""
+"""``mem-search saved``, ``scope`` and ``webhook``: saved searches, their inbox, named filters."""
 
 from __future__ import annotations
 
@@ -9,39 +9,44 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import open_client
+from mem_search.cli.options import Json, Kinds, Limit, folded, show
 from mem_search.cli.output import write
-from mem_search.cli.status import Json, print_json
 
-app = typer.Typer(help="Save searches and see what they find anew.", no_args_is_help=True)
-scope_app = typer.Typer(help="Keep filters under a name: scope:NAME.", no_args_is_help=True)
-webhook_app = typer.Typer(help="What receivers of messages need.", no_args_is_help=True)
+app = typer.Typer(help="Save searches, and see their new results.", no_args_is_help=True)
+scope_app = typer.Typer(
+    help="Save filters by name, to search with scope:NAME.", no_args_is_help=True
+)
+webhook_app = typer.Typer(help="What receivers of webhooks need.", no_args_is_help=True)
 
 SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name it was given.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 
 
 @app.command()
 def add(
     name: Name,
     words: Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")],
-    kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")
-    ] = None,
+    kind: Kinds = None,
     by: Annotated[
         str, typer.Option("--by", metavar="keyword|semantic|hybrid", help="Words, meaning, both.")
     ] = "keyword",
     scope: Annotated[str, typer.Option("--scope", help="Only in this scope.")] = "",
-    folder: Annotated[str, typer.Option("--folder", help="Of notes, only these.")] = "",
-    domain: Annotated[str, typer.Option("--domain", help="Of websites, only these.")] = "",
+    folder: Annotated[str, typer.Option("--folder", help="Of notes, only this folder.")] = "",
+    domain: Annotated[str, typer.Option("--domain", help="Of websites, only this domain.")] = "",
     every: Annotated[
-        str, typer.Option("--every", metavar="INTERVAL", help="15m, 1h, 2d, 1w; else by hand.")
+        str,
+        typer.Option("--every", metavar="INTERVAL", help="15m, 1h, 2d or 1w; else only by hand."),
     ] = "",
-    webhook: Annotated[str, typer.Option("--webhook", metavar="URL", help="Told, too.")] = "",
-    inbox: Annotated[bool, typer.Option("--inbox/--no-inbox", help="Keep in the inbox.")] = True,
+    webhook: Annotated[
+        str, typer.Option("--webhook", metavar="URL", help="Post new results there.")
+    ] = "",
+    inbox: Annotated[
+        bool, typer.Option("--inbox/--no-inbox", help="Put new results in the inbox.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
-    """Save a search; it tells of what is stored from now on."""
+    """Save a search. It reports matching records that are stored from now on."""
     search = {
         "query": " ".join(words),
         "content_types": kind or None,
@@ -58,64 +63,53 @@ def add(
         **({"webhook_url": webhook} if webhook else {}),
     }
     saved = open_client().json("POST", SAVED, body=body)
-    if as_json:
-        print_json(saved)
-    else:
-        write(f"{saved_line(saved)}\n")
+    show(saved, [saved_line(saved)], as_json=as_json)
 
 
 @app.command("list")
-def listed(as_json: Json = False) -> None:
-    """Saved searches: name, question, when it runs next, whom it tells."""
+def list_saved(as_json: Json = False) -> None:
+    """List saved searches: name, query, when each runs next, where it reports."""
     answer = open_client().json("GET", SAVED)
     rows = answer["saved_searches"]
-    if as_json:
-        print_json(answer)
-    else:
-        write("".join(f"{saved_line(row)}\n" for row in rows))
+    show(answer, map(saved_line, rows), as_json=as_json)
     if not rows:
         raise typer.Exit(1)
 
 
 @app.command()
 def run(name: Name, as_json: Json = False) -> None:
-    """Run it now: all that it finds, with a + before what is new; exit 1 for nothing."""
+    """Run it now: print every result, new ones with a +; exit 1 when there is none."""
     answer = open_client().json("POST", f"{SAVED}/{quote(name, safe='')}/run")
-    if as_json:
-        print_json(answer)
-    else:
-        write("".join(f"{line}\n" for line in run_lines(answer)))
+    show(answer, run_lines(answer), as_json=as_json)
     if not answer["result"]["items"] and not answer["new"]:
         raise typer.Exit(1)
 
 
 @app.command()
 def remove(name: Name) -> None:
-    """Forget a saved search and what it told."""
+    """Delete a saved search and its notifications."""
     open_client().json("DELETE", f"{SAVED}/{quote(name, safe='')}")
     write(f"removed {name}\n")
 
 
 @app.command()
 def inbox(
-    everything: Annotated[bool, typer.Option("--all", help="What was read, too.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave it unread.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 100.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="Read ones, too.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Do not mark as read.")] = False,
+    limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
-    """What saved searches found anew, and mark it as read; exit 1 when there is nothing."""
+    """Show new results of saved searches and mark them as read; exit 1 when there are none."""
     client = open_client()
     pairs = [("limit", str(limit)), ("unread", str(not everything).lower())]
     answer = client.json("GET", INBOX, pairs)
-    told = answer["notifications"]
-    if as_json:
-        print_json(answer)
-    else:
-        write("".join(f"{line}\n" for each in told for line in notification_lines(each)))
-    for each in told:
+    notifications = answer["notifications"]
+    lines = (line for each in notifications for line in notification_lines(each))
+    show(answer, lines, as_json=as_json)
+    for each in notifications:
         if each["read_at"] is None and not keep:
             client.json("POST", f"{INBOX}/{each['id']}/read")
-    if not told:
+    if not notifications:
         raise typer.Exit(1)
 
 
@@ -126,7 +120,7 @@ def add_scope(
         list[str], typer.Argument(metavar="FILTER", help="Fields: project:web -tag:draft")
     ],
 ) -> None:
-    """Keep a filter under a name, in place of one of that name."""
+    """Save a filter under a name; replaces one of that name."""
     path = f"{SCOPES}/{quote(name, safe='')}"
     scope = open_client().json("PUT", path, body={"filter": " ".join(fields)})
     write(f"scope:{scope['name']}  {scope['filter']}\n")
@@ -134,13 +128,10 @@ def add_scope(
 
 @scope_app.command("list")
 def list_scopes(as_json: Json = False) -> None:
-    """Scopes and what they stand for."""
+    """List scopes with their filters."""
     answer = open_client().json("GET", SCOPES)
-    if as_json:
-        print_json(answer)
-    else:
-        lines = (f"scope:{each['name']}  {each['filter']}\n" for each in answer["scopes"])
-        write("".join(lines))
+    lines = (f"scope:{each['name']}  {each['filter']}" for each in answer["scopes"])
+    show(answer, lines, as_json=as_json)
     if not answer["scopes"]:
         raise typer.Exit(1)
 
@@ -154,47 +145,42 @@ def remove_scope(name: Name) -> None:
 
 @webhook_app.command()
 def secret() -> None:
-    """Print the secret that messages are signed with; keep it to yourself."""
+    """Print the secret that signs webhooks; do not share it."""
     write(f"{open_client().json('GET', '/api/v1/webhooks/secret')['secret']}\n")
 
 
 def saved_line(saved: Mapping[str, Any]) -> str:
-    """``name  question  every 1h, next 2026-…  inbox, https://…``."""
+    """``name  query  every 1h, next 2026-…  inbox, https://…``."""
     when = f"every {saved['every']}, next {saved['next_run_at']}" if saved["every"] else "by hand"
-    tells = ", ".join(
-        part for part in ("inbox" if saved["inbox"] else "", saved["webhook_url"] or "") if part
-    )
+    receivers = ("inbox" if saved["inbox"] else "", saved["webhook_url"] or "")
+    reports = ", ".join(filter(None, receivers))
     failed = f"FAILED: {saved['error']}" if saved["error"] else ""
-    parts = (saved["name"], _one(saved["search"]["query"]), when, tells, failed)
+    parts = (saved["name"], folded(saved["search"]["query"]), when, reports, failed)
     return "  ".join(part for part in parts if part)
 
 
 def run_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Every result on a line, and how many are new."""
+    """A line for each result, and how many are new."""
     new = {match["id"]: match for match in answer["new"]}
     items = answer["result"]["items"]
     for item in items:
-        yield f"{_sign(new.pop(item['id'], None))} {item['id']}  {_one(item['title'])}"
-    for match in new.values():  # new, and further down than the page
-        yield f"{_sign(match)} {match['id']}  {_one(match['title'])}"
+        yield f"{_sign(new.pop(item['id'], None))} {item['id']}  {folded(item['title'])}"
+    for match in new.values():  # new ones beyond the page
+        yield f"{_sign(match)} {match['id']}  {folded(match['title'])}"
     shown, total = len(items), answer["result"]["total_count"]
     yield f"{answer['new_count']} new; {shown} of {total} result(s) shown"
 
 
-def notification_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """Which search told when, and of what."""
-    webhook = told["webhook"]
+def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Which saved search found what, and when."""
+    webhook = found["webhook"]
     failed = f", webhook failed: {webhook['error']}" if webhook and webhook["error"] else ""
-    yield f"{told['at']}  {told['saved_search']}  {told['count']} new{failed}"
-    for match in told["matches"]:
-        yield f"  {_sign(match)} {match['id']}  {_one(match['title'])}"
+    yield f"{found['at']}  {found['saved_search']}  {found['count']} new{failed}"
+    for match in found["matches"]:
+        yield f"  {_sign(match)} {match['id']}  {folded(match['title'])}"
 
 
 def _sign(match: Mapping[str, Any] | None) -> str:
     if match is None:
         return " "
     return "~" if match["changed"] else "+"
-
-
-def _one(text: str) -> str:
-    return " ".join(text.split())

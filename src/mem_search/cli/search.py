@@ -1,4 +1,4 @@
-"""``suggest``: how a word or a name goes on, from what the store has."""
+"""The search commands with their files of results, ``cite`` and ``suggest``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from mem_search.cli.client import local, note, open_client
 from mem_search.cli.fast_path import is_empty
+from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import show_listing, write
 from mem_search.cli.records import Refs, ref_of
 from mem_search.cli.search_options import (
@@ -20,14 +21,15 @@ from mem_search.cli.search_options import (
     collect,
     exported,
 )
-from mem_search.cli.status import Json, print_json
 from mem_search.errors import InputError
 
 
 def add_to(app: typer.Typer) -> None:
-    """A command for each row of the table."""
+    """Register a command for each row of ``COMMANDS``, ``cite`` and ``suggest``."""
     for command in COMMANDS:
         app.command(command.name, help=command.help)(_function(command))
+    app.command()(cite)
+    app.command()(suggest)
 
 
 def _function(command: Command) -> Any:
@@ -53,7 +55,7 @@ def _function(command: Command) -> Any:
 
 
 def search_with(command: Command, values: dict[str, Any]) -> None:
-    """Ask, print, and exit with 1 when nothing was found."""
+    """Search, print, and exit with 1 when nothing was found."""
     given: list[tuple[Option, str]] = []
     for option in command.options:
         value = values[option.name]
@@ -65,10 +67,10 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
             given.append((option, value))
     pairs = collect(list(values["words"] or ()), given)
     if (wanted := dict(pairs).get("format", FORMATS[0])) not in FORMATS:
-        # The worker would name its listings only: files are another route's.
+        # The worker would name only listings: another route makes the files.
         raise InputError(f"cannot be {wanted!r}; write {', '.join(FORMATS)}", field="--format")
     if exported(pairs):
-        save(command, pairs, may_start=not values["no_start"])
+        export_results(command, pairs, may_start=not values["no_start"])
         return
     as_json = ("format", "json") in pairs
     client = open_client(may_start=not values["no_start"])
@@ -83,23 +85,15 @@ def _of_option(option: Option) -> inspect.Parameter:
     names = [name for name in (option.flag, option.short) if name]
     if option.fixed:
         return _parameter(option.name, bool, typer.Option(*names, help=option.help), False)
-    declared = typer.Option(*names, help=option.help, metavar=option.metavar, show_default=False)
+    option_info = typer.Option(*names, help=option.help, metavar=option.metavar, show_default=False)
     kind: Any = list[str] | None if option.repeats else str | None
-    return _parameter(option.name, kind, declared, None)
+    return _parameter(option.name, kind, option_info, None)
 
 
-def _parameter(name: str, kind: Any, declared: Any, default: object) -> inspect.Parameter:
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, declared],
-    )
-
-
-def add_citations(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command()(cite)
+def _parameter(name: str, kind: Any, info: Any, default: object) -> inspect.Parameter:
+    annotation = Annotated[kind, info]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
 def cite(
@@ -109,16 +103,16 @@ def cite(
     ] = "apa",
     html: Annotated[bool, typer.Option("--html", help="HTML of apa, mla or chicago.")] = False,
 ) -> None:
-    """Cite records in a style, or for a program that keeps references."""
+    """Print citations of records in a style, or as a file for a reference manager."""
     client = open_client()
-    named = ",".join(str(ref_of(client, text)) for text in refs)
-    pairs = [("refs", named), ("style", style), *([("format", "html")] if html else [])]
+    joined = ",".join(str(ref_of(client, text)) for text in refs)
+    pairs = [("refs", joined), ("style", style), *([("format", "html")] if html else [])]
     body, _ = client.file("/api/citations", local(pairs))
     write(body.decode())
 
 
-def save(command: Command, pairs: list[tuple[str, str]], *, may_start: bool) -> None:
-    """Print the results of a search as a file; say on standard error when there are more."""
+def export_results(command: Command, pairs: list[tuple[str, str]], *, may_start: bool) -> None:
+    """Print the results as a file; a note on standard error tells when there are more."""
     asked = [("as", exported(pairs)), *(pair for pair in pairs if pair[0] != "format")]
     if not command.mixed:
         asked.append(("types", command.name))
@@ -132,28 +126,20 @@ def save(command: Command, pairs: list[tuple[str, str]], *, may_start: bool) -> 
         note(f"mem-search: {headers['X-Total-Count']} in all; next: --offset {following}")
 
 
-def add_suggest(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command()(suggest)
-
-
 def suggest(
-    prefix: Annotated[list[str], typer.Argument(help="The beginning of a word or a name.")],
+    prefix: Annotated[list[str], typer.Argument(help="The beginning of a word or name.")],
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 50.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Complete what is being typed: words, titles, projects, tags, files; one a line."""
+    """Complete a prefix from the words, titles, projects, tags and files of the store."""
     pairs = [("prefix", " ".join(prefix)), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/suggest", pairs)
-    if as_json:
-        print_json(answer)
-    else:
-        write("".join(f"{_line(each)}\n" for each in answer["completions"]))
+    show(answer, map(_line, answer["completions"]), as_json=as_json)
     if not answer["completions"]:
         raise typer.Exit(1)
 
 
 def _line(completion: dict[str, object]) -> str:
-    """The text alone stands first, so that a script can cut it off at the tab."""
-    text = " ".join(str(completion["text"]).split())
+    """The text, a tab and the rest, so that a script can cut the text off."""
+    text = folded(str(completion["text"]))
     return f"{text}\t{completion['what']}, {completion['records']} record(s)"

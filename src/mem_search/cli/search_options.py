@@ -1,15 +1,14 @@
-"""The search commands and their options, once: the quick path and the framework read this.
+"""The search commands and their options, in one table for the fast path and the framework.
 
-Plain classes and no imports, because this is loaded before every search. Values are passed on
-as they are written: the worker checks them, and its error names the parameter, from which
-``flag_of`` finds the option again.
+Plain classes and no imports, because every search loads this. Values are passed on unchecked:
+the worker checks them, its error names the parameter, and ``flag_of`` maps that to the option.
 """
 
 from __future__ import annotations
 
 
 class Command:
-    """``mem-search NAME`` asks ``GET route``; ``mixed`` when it finds more than one kind."""
+    """``mem-search NAME`` requests ``route``; ``mixed`` commands find several kinds."""
 
     __slots__ = ("help", "mixed", "name", "route")
 
@@ -21,14 +20,14 @@ class Command:
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """What this command takes: a kind can be chosen only where there are several."""
+        """All options; ``--kind`` only where there are several kinds."""
         return tuple(option for option in OPTIONS if self.mixed or option.param != "types")
 
 
 class Option:
-    """``flag VALUE`` (or its ``short`` form) becomes the query parameter ``param``.
+    """``flag VALUE`` (or ``short VALUE``) becomes the query parameter ``param``.
 
-    ``repeats`` may be given several times; ``fixed`` takes no value and stands for this one.
+    ``repeats``: it may be given several times. ``fixed``: it takes no value and sends this one.
     """
 
     __slots__ = ("fixed", "flag", "help", "metavar", "param", "repeats", "short")
@@ -53,16 +52,16 @@ class Option:
 
     @property
     def name(self) -> str:
-        """As a Python name: ``--no-start`` is ``no_start``."""
+        """The Python name: ``no_start`` for ``--no-start``."""
         return self.flag[2:].replace("-", "_")
 
 
 COMMANDS = (
     Command("unified", "/api/search/unified", "Search every kind, newest first.", mixed=True),
     Command("search", "/api/search", "Search every kind, best match first.", mixed=True),
-    Command("observations", "/api/search/observations", "Search what agents did and found."),
+    Command("observations", "/api/search/observations", "Search what agents did and learned."),
     Command("sessions", "/api/search/sessions", "Search summaries of coding sessions."),
-    Command("prompts", "/api/search/prompts", "Search what people asked for."),
+    Command("prompts", "/api/search/prompts", "Search what people asked agents to do."),
     Command("notes", "/api/search/notes", "Search notes."),
     Command("websites", "/api/search/websites", "Search web pages."),
     Command("files", "/api/search/files", "Search files."),
@@ -73,7 +72,7 @@ COMMANDS = (
 )
 
 EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
-"""Formats that make a file of the results instead of a listing."""
+"""Formats that write the results as a file instead of a listing."""
 
 FORMATS = ("index", "full", "json", *EXPORTS)
 
@@ -81,51 +80,51 @@ OPTIONS = (
     Option(
         "--format",
         "format",
-        "How to print results: index if not given; the others from csv on are files.",
+        "How to print results; index by default. From csv on, formats are files.",
         "|".join(FORMATS),
     ),
     Option("--json", "format", "Same as --format json.", fixed="json"),
     Option("--project", "project", "Only this project."),
-    Option("--kind", "types", "Only this kind of record; may be repeated.", "KIND", repeats=True),
+    Option("--kind", "types", "Only this kind; may be repeated.", "KIND", repeats=True),
     Option("--type", "type", "Only observations of this type, such as bugfix.", repeats=True),
     Option("--concept", "concepts", "Only with this concept.", repeats=True),
-    Option("--file", "files", "Only what touched this file.", "PATH", repeats=True),
+    Option("--file", "files", "Only records that read or changed this file.", "PATH", repeats=True),
     Option("--tag", "tags", "Only with this tag.", repeats=True),
     Option("--session", "session", "Only this session, by its id."),
     Option("--source", "source", "Only from this source: claude-mem, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
     Option("--worktree", "worktree", "Only from this linked worktree, by its name."),
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
-    Option("--until", "dateEnd", "Not after; a day counts whole.", "WHEN"),
+    Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
-    Option("--limit", "limit", "How many results, 1 to 100; 20 if not given.", "N", "-n"),
-    Option("--offset", "offset", "Skip so many results.", "N"),
+    Option("--limit", "limit", "How many results, 1 to 100; 20 by default.", "N", "-n"),
+    Option("--offset", "offset", "Skip this many results.", "N"),
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
-    Option("--per-session", "per_session", "So many of a session before other sessions.", "N"),
-    Option("--boost", "boosts", "recency or importance count, too; may be repeated.", repeats=True),
-    Option("--mode", "mode", "How to search; the default is hybrid.", "hybrid|keyword|vector"),
-    Option("--explain", "explain", "Say how every score came about.", fixed="true"),
+    Option("--per-session", "per_session", "At most this many of a session before others.", "N"),
+    Option("--boost", "boosts", "Count recency or importance too; may be repeated.", repeats=True),
+    Option("--mode", "mode", "How to search; hybrid by default.", "hybrid|keyword|vector"),
+    Option("--explain", "explain", "Show how each score is made up.", fixed="true"),
 )
 
 NO_START = "--no-start"
 NOTHING_FOUND = "No results found"
-"""What every listing without a single match begins with."""
+"""How every listing without results begins."""
 
 
-_ELSEWHERE = {
+_OTHER_FLAGS = {
     "depth_before": "--before",
     "depth_after": "--after",
     "kinds": "--kind",
     "style": "--style",
 }
-"""Parameters that only commands other than the searches have options for."""
+"""Parameters whose options belong to commands other than the searches."""
 
 
 def flag_of(param: str) -> str:
-    """The option behind a parameter that the worker names in an error; else ``param`` itself."""
-    if param in _ELSEWHERE:
-        return _ELSEWHERE[param]
+    """The option for a parameter that the worker names in an error, or ``param`` itself."""
+    if param in _OTHER_FLAGS:
+        return _OTHER_FLAGS[param]
     for option in OPTIONS:
         if option.param == param and not option.fixed:
             return option.flag
@@ -133,14 +132,14 @@ def flag_of(param: str) -> str:
 
 
 def exported(pairs: list[tuple[str, str]]) -> str:
-    """The format of the file that is asked for; empty for a listing."""
+    """The format if it is one of ``EXPORTS``; else empty."""
     return next((value for name, value in pairs if name == "format" and value in EXPORTS), "")
 
 
 def collect(words: list[str], given: list[tuple[Option, str]]) -> list[tuple[str, str]]:
-    """The query string's pairs. An option that does not repeat counts by its last value.
+    """The pairs of the query string. Of an option that does not repeat the last value counts.
 
-    One without a value, such as ``--json``, counts more than another for the same parameter.
+    An option without a value, such as ``--json``, overrides another for the same parameter.
     """
     pairs = [("query", " ".join(words))] if words else []
     last: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""``mem-search worker``: the life of the one process that answers."""
+"""``mem-search worker``: run, start, stop and watch the worker process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from mem_search.cli.client import note
 from mem_search.cli.output import write
 from mem_search.daemon import logs
-from mem_search.daemon.control import running, silent
+from mem_search.daemon.control import running, unresponsive
 from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.errors import NotFound, Unavailable
@@ -30,12 +30,12 @@ def run(
     host: Host = None,
     background: Annotated[bool, typer.Option("--background", hidden=True)] = False,
 ) -> None:
-    """Be the worker, in the foreground, until Ctrl-C."""
+    """Run the worker in the foreground until Ctrl-C."""
     from mem_search.daemon.run import run as run_worker
 
     settings = Settings.read(port=port, host=host)
     if not background:
-        note(f"mem-search: worker of {settings.home}; Ctrl-C ends it")
+        note(f"mem-search: worker of {settings.home}; Ctrl-C stops it")
     run_worker(settings, echo=not background)
 
 
@@ -49,14 +49,14 @@ def start(port: Port = None, host: Host = None) -> None:
 
 @app.command()
 def stop() -> None:
-    """Let the worker finish what it does, and end it."""
+    """Stop the worker after it has finished what it does."""
     state = stop_worker(Settings.read())
     write(f"stopped (pid {state.pid})\n" if state else "not running\n")
 
 
 @app.command()
 def restart(port: Port = None, host: Host = None) -> None:
-    """Stop the worker, then start it."""
+    """Stop the worker and start it again."""
     from mem_search.daemon.run import check
 
     check(Settings.read(port=port, host=host))
@@ -68,13 +68,13 @@ def restart(port: Port = None, host: Host = None) -> None:
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print worker.json.")] = False,
 ) -> None:
-    """Say whether the worker runs: exit 0 when it does, 3 when not."""
+    """Show whether the worker runs: exit 0 when it does, 3 when not."""
     settings = Settings.read()
     state = running(settings)
     if state is None:
         if as_json:
             write("null\n")
-        if detail := silent(settings):
+        if detail := unresponsive(settings):
             raise Unavailable(f"{detail}; see: mem-search worker logs")
         raise Unavailable(f"no worker of {settings.home} is running; run: mem-search worker start")
     if as_json:
@@ -89,9 +89,11 @@ def status(
 @app.command("logs")
 def show_logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="How many lines.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Print the end of the worker's log."""
+    """Print the last lines of the worker's log."""
     file = Settings.read().logs_dir / logs.FILE
     if not file.is_file():
         raise NotFound(f"there is no log yet ({file}); run: mem-search worker start")

@@ -1,5 +1,5 @@
-"""The life of a worker: one per home, from its lock to its last log line.
+"""The worker process: one for each home.
 
-``run`` is the worker in the foreground; ``start`` and ``stop`` act on one from outside;
-``address`` says where it answers. What the worker answers is ``mem_search.http``.
+``run`` is the worker in the foreground, ``control`` starts and stops it from outside, ``address``
+tells where it answers. What it answers is in ``mem_search.http``.
 """

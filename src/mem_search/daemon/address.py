@@ -1,11 +1,11 @@
-"""Where the worker of a home answers: the one question every command asks first.
+"""Where the worker of a home answers; every command needs this first.
 
-Nothing is imported beyond what the interpreter has loaded anyway, because this is on the way
-of every search from the command line. The lock is the truth: a ``worker.json`` whose lock is
-free was left behind by a worker that was killed.
+This imports only what the interpreter has loaded anyway, because every search from the command
+line runs it. The lock decides whether a worker lives: a ``worker.json`` whose lock is free was
+left behind by a worker that was killed.
 """
 
-# pathlib costs as much as the interpreter itself:
+# Importing pathlib takes as long as starting the interpreter:
 # ruff: noqa: PTH111, PTH118, PTH123
 import fcntl
 import os
@@ -16,14 +16,14 @@ _MARK = '"url": "http://'
 
 
 def home_of(setting: str | None) -> str:
-    """The home that ``Settings.read`` takes when ``MEM_SEARCH_HOME`` is ``setting``."""
+    """The home for a value of ``MEM_SEARCH_HOME``, as ``Settings.read`` finds it."""
     return os.path.realpath(os.path.expanduser(setting or "~/.mem-search"))
 
 
 def is_locked(home: str) -> bool:
-    """Whether a worker of this home lives.
+    """Whether a worker of this home is running.
 
-    The question itself takes a shared lock for an instant; ``lock`` allows for that.
+    The check takes a shared lock for an instant; ``lock.worker_lock`` allows for that.
     """
     try:
         handle = os.open(os.path.join(home, LOCK), os.O_RDONLY | os.O_CLOEXEC)

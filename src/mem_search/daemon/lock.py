@@ -1,6 +1,6 @@
-"""One worker per home, and one start at a time: advisory locks held by the kernel.
+"""Advisory locks (``flock``) that allow one worker for each home, and one start at a time.
 
-A lock goes with its process, however that ends; no pid has to be believed.
+The kernel releases a lock when its process ends in any way, so no stored pid has to be trusted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 from mem_search.errors import Conflict, StorageError
 
 _PATIENCE = 0.5
-"""Seconds: longer than anybody looks at a lock, shorter than anybody notices."""
+"""Seconds; longer than ``address.is_locked`` holds a lock, too short to be noticed."""
 
 
 @contextmanager
 def worker_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a home's worker. Raises Conflict when another worker has it."""
+    """Hold the lock of the worker of a home. Raises Conflict when another worker has it."""
     handle = _open(path)
     try:
         deadline = time.monotonic() + _PATIENCE
-        while not _taken(handle):
+        while not _try_lock(handle):
             if time.monotonic() > deadline:
                 raise Conflict(f"a worker of {path.parent} is already running", field="home")
             time.sleep(0.02)
@@ -35,16 +35,16 @@ def worker_lock(path: Path) -> Iterator[None]:
 
 @contextmanager
 def start_lock(home: Path, patience: float) -> Iterator[None]:
-    """Wait until nobody else starts a worker here, at most ``patience`` seconds.
+    """Wait at most ``patience`` seconds until no other process starts a worker of this home.
 
-    Raises Conflict when the other one is still at it then.
+    Raises Conflict when one still does.
     """
     handle = _open(home / "worker.start.lock")
     try:
         deadline = time.monotonic() + patience
-        while not _taken(handle):
+        while not _try_lock(handle):
             if time.monotonic() > deadline:
-                raise Conflict(f"somebody else is starting a worker of {home}; try again")
+                raise Conflict(f"another process is starting a worker of {home}; try again")
             time.sleep(0.05)
         yield
     finally:
@@ -54,7 +54,7 @@ def start_lock(home: Path, patience: float) -> Iterator[None]:
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Not inherited: a child that outlives the worker must not keep its lock.
+        # O_CLOEXEC: a child that outlives the worker must not keep its lock.
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StorageError(
@@ -64,7 +64,7 @@ def _open(path: Path) -> int:
         ) from error
 
 
-def _taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

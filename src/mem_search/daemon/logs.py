@@ -1,7 +1,7 @@
-"""The worker's log: one line an event, rotated, without secrets.
+"""The worker's log: one line for each event, rotated, without secrets.
 
-Messages hold no bodies and no queries: that is up to who writes them. What is removed here
-are tokens, because an URL or a header ends up in an error message sooner or later.
+Callers log no bodies and no queries. The formatter removes tokens, because a URL or a header ends
+up in an error message sooner or later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mem_search.settings import Settings
 
 FILE = "worker.log"
 OUTPUT = "worker.out"
-"""Standard output and error of a worker in the background: what came before its log was open."""
+"""Standard output and error of a background worker, for failures before its log is open."""
 
 _SIZE = 5 * 2**20
 _FILES = 5
@@ -31,7 +31,7 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class OneLine(logging.Formatter):
-    """``2026-11-21T10:00:00.123Z INFO mem_search.jobs: text``; a traceback stays on the line."""
+    """``2026-11-21T10:00:00.123Z INFO mem_search.jobs: text``; tracebacks on the same line."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -49,7 +49,7 @@ class OneLine(logging.Formatter):
 
 
 def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
-    """Send what the process logs to the home's log and, to ``echo`` it, to standard error.
+    """Log to the file of the home and, with ``echo``, to standard error.
 
     Raises InputError for an unknown level, StorageError when the log cannot be written.
     """
@@ -77,13 +77,13 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
         handler.setFormatter(formatter)
         root.addHandler(handler)
     root.setLevel(level)
-    # Libraries report their requests at INFO, and a request names what somebody looked for.
+    # Libraries log their requests at INFO, and a request contains the query.
     for noisy in ("httpx", "httpcore", "chromadb", "asyncio", "mcp"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
 
 
 def last_lines(file: Path, count: int) -> list[str]:
-    """The last ``count`` lines; none when there is no such file."""
+    """The last ``count`` lines; none when the file does not exist."""
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
             return [line.rstrip("\n") for line in deque(lines, count)]
@@ -92,7 +92,7 @@ def last_lines(file: Path, count: int) -> list[str]:
 
 
 def follow(file: Path, pause: float = 0.3) -> Iterator[str]:
-    """Lines as they are written, from now on and for ever, also after a rotation."""
+    """New lines as they are written, without end, also after a rotation."""
     start = file.stat().st_size
     while True:
         with file.open(encoding="utf-8", errors="replace") as handle:
@@ -111,7 +111,7 @@ def _until_rotated(file: Path, handle: TextIO, pause: float) -> Iterator[str]:
             if partial.endswith("\n"):
                 yield partial.rstrip("\n")
                 partial = ""
-        if rotated:  # and read to its end since
+        if rotated:  # and it has been read to its end since
             return
         time.sleep(pause)
         try:

@@ -1,4 +1,4 @@
-"""Who answers at a port: this home's worker, another one, or something foreign."""
+"""Who answers at a port: the worker of this home, another worker, or another program."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ SERVICE = "mem-search"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``service`` is empty when what answers does not say; the next three are a worker's alone.
+    """``service`` is empty when the program does not name itself; only workers send the next three.
 
-    ``state`` of a worker is ``starting``, ``ok`` or ``failed``; ``status`` is that of HTTP.
+    ``state`` is ``starting``, ``ok`` or ``failed``; ``status`` is the HTTP status.
     """
 
     service: str = ""
@@ -30,8 +30,8 @@ class Answer:
         return self.service == SERVICE
 
 
-def ask(host: str, port: int, timeout: float = 2.0) -> Answer | None:
-    """Ask ``GET /api/health``; None when nobody answers in ``timeout`` seconds."""
+def probe(host: str, port: int, timeout: float = 2.0) -> Answer | None:
+    """The answer to ``GET /api/health``; None when there is none in ``timeout`` seconds."""
     connection = http.client.HTTPConnection(host, port, timeout=timeout)
     try:
         connection.request("GET", "/api/health", headers={"Accept": "application/json"})
@@ -43,31 +43,31 @@ def ask(host: str, port: int, timeout: float = 2.0) -> Answer | None:
         connection.close()
     server = reply.getheader("Server") or ""
     try:
-        said = json.loads(body)
+        health = json.loads(body)
     except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        health = None
+    if not isinstance(health, dict):
         return Answer(server=server, status=reply.status)
-    pid = said.get("pid")
+    pid = health.get("pid")
     return Answer(
-        service=str(said.get("service") or ""),
-        instance=str(said.get("instance_id") or ""),
+        service=str(health.get("service") or ""),
+        instance=str(health.get("instance_id") or ""),
         pid=pid if isinstance(pid, int) else 0,
-        state=str(said.get("status") or ""),
+        state=str(health.get("status") or ""),
         server=server,
         status=reply.status,
     )
 
 
 def conflict(host: str, port: int) -> Conflict:
-    """The port is taken: say by whom, and the way out.
+    """The error for a port in use: by whom, and what to do.
 
-    Never by this home's own worker: whoever binds a port holds the lock of its home.
+    It is never the worker of this home: the caller holds the lock of that.
     """
-    found = ask(host, port)
-    hint = "choose another with MEM_SEARCH_PORT or --port; 0 takes any free one"
+    found = probe(host, port)
+    hint = "choose another with MEM_SEARCH_PORT or --port; 0 takes any free port"
     if found is None:
-        who = "something that does not speak HTTP"
+        who = "a program that does not speak HTTP"
     elif found.is_worker:
         who = f"the mem-search worker of another home (pid {found.pid})"
     else:

@@ -1,8 +1,8 @@
-"""The worker in the foreground: lock, port, answers, and an orderly end.
+"""The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
-The port is bound before anything heavy is opened, so that a conflict is told at once. The
-state file is written when requests are answered, and goes last, so that a worker which does
-not come to an end can still be named.
+It binds the port before it opens anything heavy, so that a conflict is reported at once. It
+writes the state file when it can serve and removes it last, so that a worker that hangs while
+it stops can still be named.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from mem_search.settings import Settings
 log = logging.getLogger(__name__)
 
 GRACE = 5.0
-"""Seconds that requests under way get to finish."""
+"""Seconds that running requests get to finish."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def run(settings: Settings, *, echo: bool = True) -> None:
-    """Be the worker of this home until a signal says otherwise; a second one ends it at once.
+    """Run the worker of this home until a signal; a second signal ends it at once.
 
-    Raises Conflict when the home has a worker or the port is taken, InputError or Forbidden
-    for a host it must not listen on, StorageError when the home cannot be used.
+    Raises Conflict when the home has a worker or the port is in use, InputError or Forbidden
+    for a host that it must not listen on, StorageError when the home cannot be used.
     """
     refuse_foreign_hosts(settings.host)
     try:
@@ -51,16 +51,13 @@ def run(settings: Settings, *, echo: bool = True) -> None:
 
 
 def check(settings: Settings) -> None:
-    """What can be told of settings with which no worker starts, before one is ended for them.
-
-    Raises InputError, Forbidden.
-    """
+    """Check settings before a running worker is stopped for them. Raises InputError, Forbidden."""
     refuse_foreign_hosts(settings.host)
     check_own(settings.token)
 
 
 def refuse_foreign_hosts(host: str) -> None:
-    """The worker answers to this machine only. Raises InputError, Forbidden."""
+    """Allow loopback addresses only. Raises InputError, Forbidden."""
     if host == "localhost":
         return
     try:
@@ -71,7 +68,7 @@ def refuse_foreign_hosts(host: str) -> None:
         ) from None
     if not local:
         raise Forbidden(
-            f"will not listen on {host}: everybody who reaches it could read your memory; "
+            f"will not listen on {host}: everyone who reaches it could read your memory; "
             "use 127.0.0.1 and a tunnel such as ssh -L",
             field="host",
         )
@@ -83,18 +80,18 @@ async def _serve(settings: Settings, echo: bool) -> None:
     with _port(settings) as listener:
         from mem_search.http.access.authentication import read_or_create
 
-        # Chroma's client reads a .env file of the working directory: none of ours lies there.
+        # Chroma's client reads a .env file of the working directory; the home has none.
         os.chdir(settings.home)
         open_logs(settings, read_or_create(settings), echo=echo)
 
-        # Heavy: imported when it is certain that this process is the worker.
+        # Heavy: imported only now that this process is sure to be the worker.
         from aiohttp import web
 
         from mem_search.http.core.app import LONGEST_LINE, build_app
         from mem_search.http.core.lifecycle import LIFECYCLE
 
         app = build_app(settings)
-        # No access log: its lines would hold what people search for.
+        # No access log: its lines would contain the queries.
         runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE
         )
@@ -112,7 +109,7 @@ async def _serve(settings: Settings, echo: bool) -> None:
 
 
 async def _until(stop: asyncio.Event, ready: Coroutine[Any, Any, object]) -> None:
-    """Wait for the signal. Raises what kept the store from being opened, if anything did."""
+    """Wait for the signal. Raises the error if the store could not be opened."""
     stopping = asyncio.create_task(stop.wait())
     opening = asyncio.create_task(ready)
     try:
@@ -133,7 +130,7 @@ def _listen_to_signals(stop: asyncio.Event) -> None:
     def on_signal(number: int) -> None:
         if stop.is_set():
             log.warning("second signal: leaving at once")
-            # Not an exit with clean-up: that is what did not end. Children end with us.
+            # Without clean-up, because that is what hangs. Children end with this process.
             os._exit(128 + number)
         log.info("%s: stopping", signal.Signals(number).name)
         stop.set()
@@ -150,11 +147,11 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, settings.port))
-            # From here on callers wait in the queue instead of being refused.
+            # From here on connections wait in the queue instead of being refused.
             listener.listen(128)
         except PermissionError as error:
             raise InputError(
-                f"port {settings.port} is not for ordinary users; choose one from 1024 up",
+                f"port {settings.port} is reserved for root; choose one from 1024 up",
                 field="port",
             ) from error
         except OSError as error:
@@ -177,7 +174,7 @@ def _state(settings: Settings, listener: socket.socket, instance: str) -> Worker
 
 
 def _with_address(error: Conflict, settings: Settings) -> Conflict:
-    """The running worker's pid and URL, when it is this home's worker that stands in the way."""
+    """The error with pid and URL if the worker of this home is the conflict."""
     state = read_state(settings.worker_file)
     if error.field != "home" or state is None:
         return error

@@ -1,4 +1,4 @@
-"""``worker.json``: what the running worker says of itself to everybody else of this home."""
+"""``worker.json``: the description that a running worker leaves in its home."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WorkerState:
 
 
 def read_state(file: Path) -> WorkerState | None:
-    """What the file says; None when there is none or it is not ours to understand."""
+    """The content of the file; None when it is missing or not in this format."""
     try:
         return WorkerState(**json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
@@ -33,7 +33,7 @@ def read_state(file: Path) -> WorkerState | None:
 
 
 def write_state(file: Path, state: WorkerState) -> None:
-    """Replace the file in one step, readable by its owner only. Raises StorageError."""
+    """Replace the file atomically, readable only by its owner. Raises StorageError."""
     name = ""
     try:
         handle, name = tempfile.mkstemp(prefix=".worker-", dir=file.parent)

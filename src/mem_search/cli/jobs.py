@@ -1,0 +1,117 @@
+"""``mem-search jobs``, and waiting for a job of the worker with a progress bar."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mem_search.cli.client import Client, open_client
+from mem_search.cli.options import Json, folded, show
+from mem_search.errors import Conflict, MemSearchError
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_BAR = 24
+
+_COUNTS = (
+    ("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"),
+    ("forgotten", "skipped, deleted here before"),
+)  # fmt: skip
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(jobs)
+
+
+def jobs(
+    job: Annotated[str, typer.Argument(help="The id of one job.")] = "",
+    cancel: Annotated[bool, typer.Option("--cancel", help="Stop it at its next step.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List long-running work: what runs, what has ended and how."""
+    if cancel and not job:
+        raise typer.BadParameter("name the job: mem-search jobs ID --cancel")
+    client = open_client()
+    if cancel:
+        answer = client.json("POST", f"/api/jobs/{job}/cancel", body={})
+    elif job:
+        answer = client.json("GET", f"/api/jobs/{job}")
+    else:
+        answer = client.json("GET", "/api/jobs")
+    listed = [answer] if job else answer["jobs"]
+    lines = [job_line(each) for each in listed] or ["no jobs in the last week"]
+    show(answer, lines, as_json=as_json)
+
+
+def wait(
+    client: Client, job: str, failure: type[MemSearchError] = MemSearchError
+) -> Mapping[str, Any]:
+    """The job once it has ended. Raises ``failure`` with the reason, or Conflict if cancelled."""
+    watched = sys.stderr.isatty()
+    pause = _FIRST_PAUSE
+    try:
+        while True:
+            state: Mapping[str, Any] = client.json("GET", f"/api/jobs/{job}")
+            if state["state"] not in ("queued", "running"):
+                break
+            if watched:
+                _draw(bar(state, shutil.get_terminal_size().columns))
+            time.sleep(pause)
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"{chr(10) if watched else ''}mem-search: the worker continues the job; "
+            f"to stop it: mem-search jobs {job} --cancel\n"
+        )
+        raise
+    if watched:
+        _draw("")
+    if state["state"] == "cancelled":
+        raise Conflict(f"job {job} was cancelled; what it had stored remains")
+    if state["state"] == "failed":
+        raise failure(f"{state['name']} failed: {state['message']}")
+    return state
+
+
+def bar(state: Mapping[str, Any], width: int) -> str:
+    """``[######......] 50% git mem-search: 120 new``, at most ``width`` - 1 characters."""
+    done, total = int(state["done"]), int(state["total"])
+    share = min(1.0, done / total) if total else 0.0
+    full = round(share * _BAR)
+    head = f"[{'#' * full}{'.' * (_BAR - full)}] {int(share * 100):3d}% " if total else ""
+    return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
+
+
+def _draw(line: str) -> None:
+    sys.stderr.write(f"\r\x1b[K{line}")
+    sys.stderr.flush()
+
+
+def job_line(job: Mapping[str, Any]) -> str:
+    """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
+    progress = f"{job['done']}/{job['total']}" if job["total"] else ""
+    parts = (job["id"], job["name"], job["state"], progress, job["message"], _outcome(job))
+    return "  ".join(str(part) for part in parts if part)
+
+
+def _outcome(job: Mapping[str, Any]) -> str:
+    """The result of a job that is done: of an import in words, of others as JSON."""
+    if job["state"] != "done":
+        return ""
+    if "locations" in job["result"]:
+        return "; ".join(import_lines(job["result"]))
+    return json.dumps(job["result"])
+
+
+def import_lines(result: Mapping[str, Any], name: str = "") -> Iterator[str]:
+    """A line for each location that was read: ``git /home/me/web: 120 new, 3 changed``."""
+    for location in result["locations"]:
+        counts = [f"{location[key]} {word}" for key, word in _COUNTS if location.get(key)]
+        outcome = "failed" if "error" in location else ", ".join(counts) or "nothing new"
+        yield f"{location['source']} {name or location['path']}: {outcome}"

@@ -1,0 +1,46 @@
+"""What several commands share: options, and printing in the form that they choose."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from mem_search.cli.output import write
+from mem_search.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 100.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", help="Longest answer, 50 to 100000.")
+]
+
+
+def show(answer: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print ``answer`` as indented JSON, or ``lines`` for people."""
+    if as_json:
+        write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write("".join(f"{line}\n" for line in lines))
+
+
+def folded(text: str) -> str:
+    """``text`` on one line."""
+    return " ".join(text.split())
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something is deleted, unless ``--yes`` was given.
+
+    Raises InputError when nobody can answer, and ends the command on a no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("cannot ask for confirmation without a terminal; add --yes")
+    typer.confirm(question, abort=True, err=True)

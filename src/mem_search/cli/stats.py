@@ -1,0 +1,128 @@
+"""``mem-search stats``, ``ledger`` and ``index``: what is stored, from where, how far indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mem_search.cli.client import open_client
+from mem_search.cli.jobs import wait
+from mem_search.cli.options import Json, show
+from mem_search.cli.output import write
+from mem_search.errors import Unavailable
+from mem_search.model import KINDS
+
+index_app = typer.Typer(help="Inspect, audit and rebuild the vector index.", no_args_is_help=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands; ``index`` is a group of its own."""
+    app.command()(stats)
+    app.command()(ledger)
+
+
+def stats(as_json: Json = False) -> None:
+    """Show what is stored, from which sources, and how much of it is indexed."""
+    answer = open_client().json("GET", "/api/stats")
+    show(answer, stats_lines(answer), as_json=as_json)
+
+
+def ledger(
+    item: Annotated[str, typer.Option("--item", help="Part of a path, or a row or line.")] = "",
+    source: Annotated[str, typer.Option("--source", help="Only this source.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 500.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Show what happened to each item that a source read, and why; newest first."""
+    pairs = [("item", item), ("source", source), ("limit", str(limit))]
+    answer = open_client().json("GET", "/api/ledger", [(n, v) for n, v in pairs if v])
+    show(answer, map(ledger_line, answer["entries"]), as_json=as_json)
+    if not answer["entries"]:
+        raise typer.Exit(1)
+
+
+def stats_lines(stats: Mapping[str, Any]) -> Iterator[str]:
+    """The statistics as people read them."""
+    records: Mapping[str, int] = stats["records"]
+    yield f"{records['total']} records"
+    for kind in sorted((k for k in records if k != "total"), key=_kind_order):
+        yield f"  {records[kind]:>9}  {kind}"
+    if stats.get("first"):
+        yield f"from {stats['first'][:10]} to {stats['last'][:10]}"
+    yield from index_lines(stats)
+    yield "sources"
+    for known in stats["sources"]:
+        fresh = "followed" if known["followed"] else "read once"
+        problem = f"  FAILED: {known['error']}" if known["error"] else ""
+        yield f"  {known['source']}  {known['path']}  ({fresh}, {known['read_at']}){problem}"
+    if not stats["sources"]:
+        yield "  none yet; run: mem-search sync"
+    for source, counts in stats["ledger"].items():
+        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        yield f"ledger {source}: {outcomes}"
+    size = stats["database"]["bytes"] / 2**20
+    yield f"database {stats['database']['path']} ({size:.1f} MB)"
+
+
+def index_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The part of ``stats`` that concerns the vector index."""
+    for name in ("passages", "embedded", "indexed", "embedding_coverage", "outbox", "index"):
+        yield name, stats[name]
+    yield "embedder", stats["embedder"]["name"]
+
+
+def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
+    """The state of the vector index; the percentage is rounded down."""
+    share = int(stats["embedding_coverage"] * 100)
+    yield f"index {share}%: {stats['indexed']} of {stats['passages']} passages"
+    state, detail = stats["index"]["state"], stats["index"]["detail"]
+    yield f"  {state}{f': {detail}' if detail else ''}; vectors by {stats['embedder']['name']}"
+    if error := stats["embedder"]["error"]:
+        yield f"  no new vectors: {error}"
+
+
+def ledger_line(entry: Mapping[str, Any]) -> str:
+    """``2026-11-21T10:00:00Z git left  /src/web a..b: 3 merges``."""
+    count = f"{entry['records']} record(s)" if entry.get("records") else ""
+    why = ", ".join(part for part in (count, entry.get("reason") or "") if part)
+    where = f"{entry['location']} {entry['item']}"
+    head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
+    return f"{head}: {why}" if why else head
+
+
+def _kind_order(kind: str) -> tuple[int, str]:
+    known: tuple[str, ...] = KINDS
+    return (known.index(kind) if kind in known else len(known), kind)
+
+
+@index_app.command()
+def status(as_json: Json = False) -> None:
+    """Show how much of the store is in the vector index."""
+    stats = open_client().json("GET", "/api/stats")
+    show(dict(index_facts(stats)), index_lines(stats), as_json=as_json)
+
+
+@index_app.command()
+def audit() -> None:
+    """Compare the vector index with the store, and repair what differs."""
+    result = _run_job("/api/index/audit")
+    differs = result["missing"] or result["extra"]
+    counts = f"{result['missing']} missing, {result['extra']} not in the store"
+    write(f"{counts}; the worker repairs them\n" if differs else "index and store agree\n")
+
+
+@index_app.command()
+def rebuild() -> None:
+    """Empty the vector index and fill it from the stored vectors; nothing is embedded again."""
+    result = _run_job("/api/index/rebuild")
+    write(f"{result['queued']} vector(s) queued for a new index; see: mem-search stats\n")
+
+
+def _run_job(route: str) -> Mapping[str, Any]:
+    """Start the job behind ``route`` and wait for its result."""
+    client = open_client()
+    job = client.json("POST", route, body={})["job"]
+    result: Mapping[str, Any] = wait(client, job, Unavailable)["result"]
+    return result
