@@ -31,11 +31,11 @@ class Settings:
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
     ``chroma_url``: empty for the owned child process, else a remote Chroma server,
     ``off`` for none (exact search over stored vectors).
-    ``follow``: seconds between looks at followed sources; 0 turns following off.
+    ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
-    ``search_log``: whether questions are noted in the store, for popular and vain ones.
-    ``limit_…``: how much everybody but the machine's person may ask, each: searches and steps
-    of deep research an hour, the latter from another machine, and jobs at once; 0 is no limit.
+    ``search_log``: whether searches are logged in the store.
+    ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
+    and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
     """
 

@@ -1,4 +1,4 @@
-"""Several people at one worker: the machine's person and users, each with a token."""
+"""Several people at one worker: the owner and users, each with a token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Person:
         return self.name
 
 
-OWNER = Person("the machine's person", AUTHORIZED)
+OWNER = Person("the owner", AUTHORIZED)
 
 
 async def join(client: Client, user: str, name: str = "", **wanted: Any) -> Person:

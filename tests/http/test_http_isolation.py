@@ -85,7 +85,7 @@ NAMES = ("weekly", "mine", "ada-laptop")
 
 @pytest.fixture
 async def people(empty: Client) -> list[Person]:
-    """The machine's person and two users, each with marked records and marked questions."""
+    """The owner and two users, each with marked records and marked questions."""
     known = [OWNER, await join(empty, "ada"), await join(empty, "bob")]
     IDS.clear()
     for person in known:

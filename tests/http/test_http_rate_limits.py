@@ -130,7 +130,7 @@ async def test_schedules_count_when_they_are_made_and_never_when_they_run(
             for _ in range(7)
         ]
         assert statuses == [200] * 6 + [429]
-        # The machine's person has no limit.
+        # The owner has no limit.
         assert await save(OWNER, "each-minute", "1m") == 201
 
 

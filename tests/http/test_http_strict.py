@@ -98,7 +98,7 @@ async def test_suspicious_words_are_told_and_noted_but_answered(
 async def test_nothing_is_looked_at_where_the_level_does_not_ask_for_it(strict: Client) -> None:
     ada = (await join(strict, "ada")).headers
     for headers, body in (
-        (AUTHORIZED, {"mode": "deep_research"}),  # the machine's person, on the machine
+        (AUTHORIZED, {"mode": "deep_research"}),  # the owner, on the machine
         (ada, {"mode": "deep_research"}),  # a user, on the machine
         ({**AUTHORIZED, **ELSEWHERE}, {}),  # from elsewhere, but no research
     ):

@@ -1,4 +1,4 @@
-"""Who asks: the machine's person, or a user who has a store of their own here."""
+"""Callers: the owner of the machine, or a user with a separate store."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Final
 from mem_search.errors import Forbidden, InputError, Unauthorized
 
 USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-"""Lower case and no dots: a name is a folder, also where file names do not tell case apart."""
+"""Lower case and no dots: a name is a folder, also on file systems that ignore case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, as their token says.
+    """Who sent a request, according to the token.
 
-    ``user`` is empty for the machine's person. ``token`` is the name of the token, empty for
-    the home's own and for none at all. ``is_known``: a valid token was shown.
-    ``owns_home``: it was the home's own, which alone gives out and takes back others.
+    ``user`` is empty for the owner. ``token`` is the name of the token, empty for the home's own
+    token and for a request without one. ``is_known``: the request had a valid token.
+    ``owns_home``: it was the home's own token; only that one creates and revokes others.
     """
 
     user: str = ""
@@ -30,20 +30,20 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """For logs: never a secret."""
-        return self.user or "the machine's person"
+        """The name for logs; never a secret."""
+        return self.user or "the owner"
 
 
 NOBODY: Final = Caller()
-"""No token: on loopback that is the machine's person, who may read."""
+"""A request without a token: on loopback that is the owner, who may read."""
 
 OWNER: Final = Caller(is_known=True, may_change=True, owns_home=True)
-"""Whoever has the home's own token."""
+"""A request with the home's own token."""
 
 
 NEEDED: Final = (
-    "this needs a token: send 'Authorization: Bearer TOKEN' with what is in the file 'token' of"
-    " the worker's home, in MEM_SEARCH_TOKEN, or what you were given"
+    "this needs a token: send 'Authorization: Bearer TOKEN' with the content of the file 'token' in"
+    " the worker's home, the value of MEM_SEARCH_TOKEN, or the token that you were given"
 )
 
 
@@ -56,7 +56,7 @@ def check_may_change(caller: Caller) -> None:
 
 
 def check_user(name: str, field: str = "user") -> str:
-    """``name``, when a user can be called so. Raises InputError naming ``field``."""
+    """Return ``name`` when it is a valid user name. Raises InputError that names ``field``."""
     if not USER.fullmatch(name):
         raise InputError(
             f"{name[:60]!r} cannot be a user's name; write 1 to 32 of a-z, 0-9, _ and -,"
@@ -67,10 +67,10 @@ def check_user(name: str, field: str = "user") -> str:
 
 
 def users_dir(home: Path) -> Path:
-    """Where the homes of users are, in the home of the worker."""
+    """The folder with the homes of users, in the home of the worker."""
     return home / "users"
 
 
 def home_of(home: Path, user: str) -> Path:
-    """The home of one user. Raises InputError for what is no name."""
+    """The home of one user. Raises InputError for an invalid name."""
     return users_dir(home) / check_user(user)

@@ -1,8 +1,8 @@
-"""How much somebody may ask: a sliding window over what they asked, exact.
+"""Rate limits: an exact sliding window over the requests of each user.
 
-A window remembers the moment of each request that it let through, as many as its quota at most:
-in no hour, whenever it begins, are there more than the quota. Kept in memory: a worker that is
-started anew has forgotten.
+A window stores the time of each request that it granted, at most as many as the quota. So no
+period of an hour, whenever it begins, has more than the quota. Windows are in memory only and
+start empty with the worker.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mem_search.errors import LimitReached
 
 HOUR: Final = 3600
 MOST_WINDOWS: Final = 10_000
-"""Windows kept; the one that was used longest ago goes first."""
+"""Windows in memory; the least recently used one is dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """At most ``quota`` requests in any ``seconds``; 0 is no limit. ``name`` is for headers."""
+    """At most ``quota`` requests in any ``seconds``; 0 means no limit. Headers show ``name``."""
 
     name: str
     quota: int
@@ -33,7 +33,7 @@ class Policy:
 class Allowance:
     """What a policy has left: ``remaining`` requests within the next ``reset`` seconds.
 
-    ``count`` is how many were asked for at once.
+    ``count`` is the number of requests that were counted at once.
     """
 
     policy: Policy
@@ -44,13 +44,13 @@ class Allowance:
 
 
 class Window:
-    """The requests that still count. Times are milliseconds of a clock that never goes back."""
+    """The requests that still count. Times are milliseconds of a monotonic clock."""
 
     def __init__(self) -> None:
         self._taken: deque[int] = deque()
 
     def take(self, policy: Policy, now: int, count: int = 1) -> Allowance:
-        """Let ``count`` more through if the policy has room for all of them."""
+        """Grant ``count`` more requests if the policy has room for all of them."""
         taken, lasting = self._taken, 1000 * policy.seconds
         while taken and taken[0] <= now - lasting:
             taken.popleft()
@@ -58,8 +58,8 @@ class Window:
         granted = missing <= 0
         if granted:
             taken.extend([now] * count)
-        # Until then nothing comes back, or not enough: with several at once, or a quota that was
-        # lowered, more than one that counts has to leave the window to make room.
+        # ``reset`` is when enough room is free again. For several requests at once, and after the
+        # quota was lowered, more than one request has to leave the window first.
         leaving = taken[min(max(1, missing), len(taken)) - 1] if taken else now
         return Allowance(
             policy,
@@ -71,14 +71,14 @@ class Window:
 
 
 class RateLimiters:
-    """The windows of everybody, by user and policy. ``clock`` is in milliseconds."""
+    """The windows of all users, by user and policy. ``clock`` returns milliseconds."""
 
     def __init__(self, clock: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000) -> None:
         self._clock = clock
         self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
 
     def count(self, user: str, policy: Policy, count: int = 1) -> Allowance | None:
-        """Count requests of ``user``, if there is room; None where there is no limit."""
+        """Count requests of ``user`` if there is room. Returns None without a limit."""
         if not policy.quota:
             return None
         key = (user, policy.name)
@@ -90,7 +90,7 @@ class RateLimiters:
 
 
 def refused(allowance: Allowance) -> LimitReached:
-    """What somebody is told who asked too much."""
+    """The error for an allowance that was not granted."""
     policy, count, wait = allowance.policy, allowance.count, f"ask again in {allowance.reset} s"
     if count == 1:
         what = f"the limit of {policy.quota} requests an hour is reached ({policy.name}); {wait}"

@@ -1,7 +1,8 @@
-"""Words of a question that somebody may have meant as an attack: seed 000's list, in any case.
+"""Security levels, and patterns of a query that can be an attack.
 
-What is found is told, never refused: nothing here runs a question as code or hands it to a
-model, and whoever looks for "drop table" in their notes means just that.
+The patterns are those of the universal search contract (docs/contracts/universal-search.md), in
+any case. A match is reported and never refused: nothing executes a query or passes it to a
+language model, and somebody may well search their notes for "drop table".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mem_search.access.callers import Caller
 
 
 class Level(StrEnum):
-    """In reports and logs by these words."""
+    """The values appear in replies and logs."""
 
     TRUSTED = "trusted"
     BASIC = "basic"
@@ -24,9 +25,9 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """``remote``: it may come from another machine. ``research``: a step of deep research.
+    """``remote``: the request may come from another machine. ``research``: a research step.
 
-    ``agent``: asked over MCP.
+    ``agent``: the request came over MCP.
     """
 
     caller: Caller
@@ -36,7 +37,7 @@ class Circumstances:
 
 
 def level_of(asked: Circumstances) -> Level:
-    """What the circumstances of a search ask for."""
+    """The security level of a search under these circumstances."""
     if not asked.caller.user and not asked.remote:
         return Level.TRUSTED
     if asked.remote and (asked.research or asked.agent):
@@ -45,7 +46,7 @@ def level_of(asked: Circumstances) -> Level:
 
 
 class Template:
-    r"""``\$\{.*\}`` in linear time: on one line the first ``${`` with a ``}`` behind it."""
+    r"""``\$\{.*\}`` in linear time: on one line the first ``${`` with a ``}`` after it."""
 
     def search(self, text: str) -> bool:
         for line in text.split("\n"):
@@ -63,10 +64,10 @@ _PATTERNS: Final = (
     ("sql_injection", re.compile(r"union\s+select|drop\s+table", re.IGNORECASE)),
 )
 MOST: Final = 10_000
-"""Characters of a question that are looked at: more than a question may have."""
+"""Characters of a query that are checked: more than a query may have."""
 
 
 def flags(text: str) -> tuple[str, ...]:
-    """The names of the patterns that ``text`` has, in the order of the list."""
+    """The names of the patterns in ``text``, in the order of the list."""
     text = text[:MOST]
     return tuple(name for name, pattern in _PATTERNS if pattern.search(text))

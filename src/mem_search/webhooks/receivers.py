@@ -39,7 +39,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_near(address: Address) -> bool:
-    """Whether ``address`` is this machine or a private network: fine when its person said so.
+    """Whether ``address`` is this machine or a private network: allowed only by a setting.
 
     Never link-local, where clouds keep the secrets of a machine, nor multicast or unspecified.
     """

@@ -57,7 +57,7 @@ class TokenBody(BaseModel):
 
     name: _Name = Field(description="What to call it, to revoke it by; no secret")
     user: _User = Field(
-        default="", description="Whose records it is for; the machine's person when left out"
+        default="", description="The user whose records it opens; the owner when left out"
     )
     read_only: bool = Field(default=False, description="Refuse whatever changes something")
     expires: _Lifetime = Field(

@@ -50,7 +50,7 @@ class Lifecycle:
 
     @property
     def runtime(self) -> Runtime:
-        """That of the machine's person; a handler asks ``Call.runtime`` instead.
+        """The runtime of the owner; a handler uses ``Call.runtime`` instead.
 
         Raises Starting before it is open, or the reason why it could not be opened.
         """

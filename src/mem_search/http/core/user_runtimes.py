@@ -231,7 +231,7 @@ class UserRuntimes:
             follow=0,
             chroma_url="off" if self._settings.chroma_url else "",
             chroma_token="",
-            webhook_allow=(),  # receivers on the machine are its person's to allow
+            webhook_allow=(),  # only the owner may allow receivers on this machine
         )
 
 
