@@ -1,10 +1,9 @@
-"""Which project a directory belongs to: git's common directory, read without running git.
+"""The project that a directory belongs to, from git's own files, without running git.
 
-Every worktree and every subdirectory of a repository is the same project, wherever it was
-checked out from; branch and worktree are attributes of it. Only the files that git itself
-reads first are looked at (``.git``, ``commondir``, ``HEAD``, ``core.worktree``), a handful of
-small reads, so callers may ask for every directory they meet. What happened in the
-repository is the business of the ``git`` source, not of this module.
+Every worktree and every subdirectory of a repository is the same project; branch and worktree are
+attributes of it. Only the files that git itself reads first are read (``.git``, ``commondir``,
+``HEAD``, ``core.worktree``): a few small reads, so callers may ask for every directory they see.
+The history of a repository is read by the source ``git``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 _NOT_OF_THIS_MACHINE = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
-"""Windows paths in a transcript that was carried here, and what no path can be."""
+"""Windows paths, in a transcript that was copied here, and text that cannot be a path."""
 _HEAD = re.compile(r"ref: refs/|[0-9a-f]{40}")
 _WORKTREE_SETTING = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
 _BRANCH = "ref: refs/heads/"
@@ -23,11 +22,11 @@ _BRANCH = "ref: refs/heads/"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as seen from one directory.
+    """The project of one directory.
 
-    ``root`` is the directory of the main worktree (or the bare repository, or the directory
-    itself outside git). ``branch`` is empty when HEAD is detached, ``worktree`` is git's name
-    of a linked worktree and empty in the main one.
+    ``root`` is the directory of the main worktree, or the bare repository; outside git it is the
+    directory itself. ``branch`` is empty when HEAD is detached. ``worktree`` is git's name of a
+    linked worktree, empty in the main one.
     """
 
     name: str
@@ -37,11 +36,11 @@ class Project:
 
 
 def identify(directory: str | Path) -> Project:
-    """The project of ``directory``; never fails.
+    """The project of ``directory``; never raises.
 
-    A directory that is gone still belongs to the repository around it, because agents remove
-    the worktrees they made inside one. Outside git the project is named after the directory.
-    An empty string is the project without a name, not the current directory.
+    A directory that no longer exists belongs to the repository around it, because agents remove
+    worktrees that they made inside one. Outside git the project has the name of the directory.
+    The empty string is a project without a name, not the current directory.
     """
     text = str(directory)
     if not text:
@@ -53,14 +52,14 @@ def identify(directory: str | Path) -> Project:
 
 
 def named_after(directory: str | Path) -> Project:
-    """The project of a ``directory`` of another machine: nothing is looked up on this one."""
+    """The project of a ``directory`` of another machine, from its name; reads no file here."""
     text = str(directory).replace("\0", "")
     path = PureWindowsPath(text) if _NOT_OF_THIS_MACHINE.match(text) else PurePosixPath(text)
     return Project(name=path.name, root=text)
 
 
 def repository(directory: str | Path) -> Project | None:
-    """The project of ``directory`` if a git repository holds it, else None."""
+    """The project of ``directory`` if it is in a git repository, else None."""
     return _repository_around(_resolve(str(directory)))
 
 
@@ -103,22 +102,22 @@ def _common_directory(gitdir: Path) -> Path:
     pointer = _read(gitdir / "commondir")
     if pointer is not None:
         return Path(os.path.realpath(gitdir / pointer.strip()))
-    # A pruned worktree has no files of its own left; its path still tells whose it was.
+    # A pruned worktree has no files of its own any more; its path still names the repository.
     return gitdir.parent.parent if gitdir.parent.name == "worktrees" else gitdir
 
 
 def _main_worktree(common: Path) -> Path:
-    """The directory that people call the repository, from its common git directory."""
+    """The directory of the repository, from its common git directory."""
     if (setting := _WORKTREE_SETTING.search(_read(common / "config") or "")) is not None:
         return Path(os.path.realpath(common / setting[1].strip('"')))  # a submodule
-    # "repo/.git", and also "repo/.bare", which people use to keep only worktrees in "repo".
+    # "repo/.git", and "repo/.bare", which people use when "repo" has only worktrees in it.
     return common.parent if common.name.startswith(".") else common
 
 
 def _branch(gitdir: Path) -> str:
     head = (_read(gitdir / "HEAD") or "").strip()
     branch = head.removeprefix(_BRANCH)
-    # The reftable format leaves this stand-in in HEAD and keeps the truth elsewhere.
+    # The reftable format writes this placeholder into HEAD and stores the branch elsewhere.
     return branch if head.startswith(_BRANCH) and branch != ".invalid" else ""
 
 
@@ -142,11 +141,11 @@ def _read(path: Path) -> str | None:
             raise
         return None
     except OSError:
-        return None  # absent, forbidden, or a name too long: then git could not use it either
+        return None  # absent, forbidden, or too long a name: git could not read it either
 
 
 def _exists(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # forbidden: not a repository that this process could read
+        return False  # forbidden: this process could not read the repository

@@ -183,7 +183,7 @@ async def test_a_job_whose_end_cannot_be_written_is_told_to_have_failed(
     left = await queue.submit("recorded", {"n": 1})
     state = await reached(queue, left, "failed")
     assert "the_disk_is_full" in state.message
-    assert "the next start of the worker goes on" in state.message
+    assert "the next start of the worker continues it" in state.message
     assert [each.state for each in await queue.newest(5)] == ["failed"]
     known = await database.read(jobs.get, left)
     assert known is not None

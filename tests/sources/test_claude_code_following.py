@@ -172,7 +172,7 @@ def test_a_line_without_its_end_waits_for_the_rest(tmp_path: Path) -> None:
     data = transcript([("ask", "Chart the reefs"), ("ask", "And the shoals")])
     path.write_bytes(data[:-20])
     follower = Follower(tmp_path).look()
-    waiting = "line 2 is incomplete and waits for the rest"
+    waiting = "line 2 is incomplete; it is read once it is complete"
     assert follower.said == {"s1.jsonl": LedgerEntry("s1.jsonl", "taken", waiting, 2)}
     assert "s1/u1" not in follower.drafts
     path.write_bytes(data)
@@ -220,7 +220,7 @@ def test_what_was_read_of_a_transcript_that_was_cut_short_stays(tmp_path: Path, 
     assert follower.look().drafts == before
     lines = len(whole.splitlines()), len(short.splitlines())
     told = follower.said["s1.jsonl"]
-    assert told.reason == f"cut short from {lines[0]} lines to {lines[1]}; its records stay"
+    assert told.reason == f"truncated from {lines[0]} lines to {lines[1]}; its records stay"
     assert told.records == 3  # of what is in it
     if cold:
         del follower.cursor["files"]["s1.jsonl"]["state"]
@@ -243,7 +243,7 @@ def test_a_transcript_that_goes_on_where_it_was_cut_short_is_followed(tmp_path: 
     follower.look()
     assert follower.drafts["s1/v2"].text == "And the lights"
     assert {"s1/u2", "s1/u4"} <= set(follower.drafts)
-    assert "cut short" in follower.said["s1.jsonl"].reason
+    assert "truncated" in follower.said["s1.jsonl"].reason
 
 
 def test_an_emptied_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_an_emptied_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
     before = dict(follower.drafts)
     path.write_bytes(b"")
     assert follower.look().drafts == before
-    assert "cut short from 6 lines to 0; its records stay" in follower.said["s1.jsonl"].reason
+    assert "truncated from 6 lines to 0; its records stay" in follower.said["s1.jsonl"].reason
 
 
 def test_a_replaced_transcript_is_told_of_anew(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_a_vanished_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
     (batch,) = look(tmp_path, follower.cursor)
     assert batch.deletions == ()
     assert batch.ledger == (
-        LedgerEntry("s1.jsonl", "left", "the transcript is gone; its records stay"),
+        LedgerEntry("s1.jsonl", "left", "the transcript no longer exists; its records stay"),
     )
     assert look(tmp_path, batch.cursor) == []
 
@@ -380,7 +380,7 @@ def test_progress_is_in_bytes_of_all_files_and_batches_are_small(tmp_path: Path)
 def test_a_line_that_is_too_long_is_skipped_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.sources.claude_code.tailing.LONGEST_LINE", 1000)
+    monkeypatch.setattr("mem_search.sources.claude_code.files.LONGEST_LINE", 1000)
     data = transcript([("ask", "x" * 5000), ("ask", "Chart the reefs")])
     (tmp_path / "s1.jsonl").write_bytes(data)
     follower = Follower(tmp_path).look()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, Location
-from mem_search.sources.claude_mem import ClaudeMem, changes, store
-from mem_search.sources.claude_mem.rows import texts, without_injected
+from mem_search.sources.claude_mem import ClaudeMem, changes, database
+from mem_search.sources.claude_mem.drafts import texts, without_injected
 
 NEW = """
 create table sdk_sessions(id integer primary key autoincrement, content_session_id text not null,
@@ -260,11 +260,11 @@ def test_what_a_person_did_not_type_makes_no_record(claude: Store) -> None:
     claude.run("update user_prompts set prompt_text = ''")
     assert follower.look() == []
     (gone,) = follower.deletions
-    assert follower.ledger[gone, "deleted"] == (0, "has no text any more")
+    assert follower.ledger[gone, "deleted"] == (0, "the row has no text any more")
     claude.run("update observations set project = 'observer-sessions'")
     follower.look()
     (gone,) = follower.deletions
-    said = (0, "is claude-mem's talk with its own observer now")
+    said = (0, "the row belongs to a session of claude-mem's own observer now")
     assert follower.ledger[gone, "deleted"] == said
     claude.run("update observations set project = 'harbour'")
     follower.look()
@@ -491,7 +491,7 @@ def test_a_foreign_database_is_refused_with_the_missing_tables(tmp_path: Path) -
 def test_a_locked_store_is_refused_with_the_next_step(
     claude: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     claude.run("pragma journal_mode=delete")
     claude.run("begin exclusive")
     with pytest.raises(SourceError, match="locked by another program; sync again"):
@@ -563,17 +563,17 @@ def test_following_any_changes_ends_with_the_same_rows(states: list[dict[int, by
     mirror: dict[int, bytes] = {}
     cursor: Any = {}
     for state in states:
-        blocks = changes.load(json.loads(json.dumps(cursor)))
+        blocks = changes.load_blocks(json.loads(json.dumps(cursor)))
         for number in sorted({key // changes.BLOCK for key in state} | set(blocks)):
             rows = [(k, state[k]) for k in sorted(state) if k // changes.BLOCK == number]
             known = blocks.get(number, changes.NOTHING)
-            mirror.update((row[0], row[1]) for row in changes.fresh(known, rows))
+            mirror.update((row[0], row[1]) for row in changes.changed_rows(known, rows))
             for gone in known.ids - {row[0] for row in rows}:
                 del mirror[gone]
-            blocks[number] = changes.remember(rows)
-        cursor = changes.dump(blocks)
+            blocks[number] = changes.block_of(rows)
+        cursor = changes.dump_blocks(blocks)
         assert mirror == state
-        assert changes.load(cursor) == blocks
+        assert changes.load_blocks(cursor) == blocks
 
 
 @given(
@@ -582,4 +582,4 @@ def test_following_any_changes_ends_with_the_same_rows(states: list[dict[int, by
     )
 )
 def test_a_cursor_that_cannot_be_understood_means_reading_again(state: object) -> None:
-    assert isinstance(changes.load(state), dict)
+    assert isinstance(changes.load_blocks(state), dict)

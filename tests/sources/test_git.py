@@ -236,7 +236,7 @@ def test_a_merge_without_words_of_its_own_is_left_and_counted(repo: Repository) 
     taken, left = batch.ledger
     assert (taken.outcome, taken.records) == ("taken", 3)
     assert left.outcome == "left"
-    assert left.reason.startswith("1 merges")
+    assert left.reason.startswith("empty commits: 1 ")
     assert left.item != taken.item
 
 

@@ -143,7 +143,9 @@ def test_times_are_read_in_every_usual_spelling(written: object, expected: int |
 @pytest.mark.parametrize("written", ["soon", "", True, [], 1e300, 10**17, "2025-13-01"])
 def test_what_is_no_time_is_refused(written: object) -> None:
     line = json.dumps({"kind": "note", "text": "x", "updated_at": written})
-    with pytest.raises(ValueError, match=r"updated_at: .* is no time; write 2026-01-31T12:00:00Z"):
+    with pytest.raises(
+        ValueError, match=r"updated_at: .* is not a time; write 2026-01-31T12:00:00Z"
+    ):
         parse_line(line.encode())
 
 
@@ -325,7 +327,7 @@ def test_of_lines_about_one_record_only_the_last_is_read(tmp_path: Path) -> None
     texts = [draft.text for draft in drafts_of(found) if draft.source_id == "a"]
     assert texts == ["email", "third"]
     left = [entry for batch in found for entry in batch.ledger if entry.outcome == "left"]
-    why = "line 304 says it anew, under the same source_id"
+    why = "line 304 has the same source_id; the last such line counts"
     assert left == [LedgerEntry("line 1", "left", why), LedgerEntry("line 3", "left", why)]
     assert read(path) == found
 

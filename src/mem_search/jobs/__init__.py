@@ -1,1 +1,1 @@
-"""Long work: its state lives in the database, it reports progress, can be cancelled, resumes."""
+"""Jobs: long work with progress that can be cancelled and resumed."""

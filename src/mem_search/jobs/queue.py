@@ -1,8 +1,7 @@
-"""Running jobs: one at a time, in the order they came, with their state in the database.
+"""Running jobs: one at a time, in the order of submission, with their state in the database.
 
-A job is a name, parameters that JSON can hold, and a coroutine. What it does must be safe to do
-again: a worker that died in the middle runs its unfinished jobs anew when it starts, and each
-goes on from the cursor it stored.
+A job is a name, parameters as JSON, and a coroutine. It must be safe to run it again: a worker that
+died runs its unfinished jobs again at its next start, and each continues from its stored cursor.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ KEEP_MS = 7 * 24 * 3600 * 1000
 """Ended jobs are kept for a week."""
 
 Report = Callable[[int, int, str], Awaitable[None]]
-"""(done, total, message): how far the job is."""
+"""(done, total, message): the progress of the job."""
 
 
 class Job(Protocol):
-    """One kind of long work."""
+    """One kind of job."""
 
     name: str
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
-        """Do it; the result is kept as JSON. Cancellation arrives as CancelledError."""
+        """Do the work; the result is stored as JSON. Cancelling raises CancelledError in it."""
         ...
 
 
 class JobQueue:
-    """Owns the running job. Make it, then ``start``; ``close`` leaves unfinished jobs to resume."""
+    """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start."""
 
     def __init__(self, database: Database, kinds: tuple[Job, ...]) -> None:
         self._database = database
@@ -54,7 +53,7 @@ class JobQueue:
         self._loop: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Take up what a former worker left unfinished, then what comes."""
+        """Run the jobs that an earlier worker did not finish, then new ones."""
         await self._database.write(jobs.expire, int(time.time() * 1000) - KEEP_MS)
         for state in await self._database.read(jobs.unfinished):
             if state.name in self._kinds:
@@ -64,7 +63,7 @@ class JobQueue:
         self._loop = asyncio.create_task(self._work(), name="jobs")
 
     async def close(self) -> None:
-        """Stop; the running job stays 'running' in the database and is resumed at next start."""
+        """Stop. The running job stays 'running' in the database and resumes at the next start."""
         if self._loop is not None:
             self._loop.cancel()
             with suppress(asyncio.CancelledError):
@@ -89,18 +88,18 @@ class JobQueue:
         return self._as_it_is(state)
 
     async def newest(self, limit: int) -> list[JobState]:
-        """The jobs that came last, first."""
+        """The newest jobs, newest first."""
         return [self._as_it_is(state) for state in await self._database.read(jobs.newest, limit)]
 
     def _as_it_is(self, state: JobState) -> JobState:
-        """The state, also of a job whose end could not be written down."""
+        """The state; a job whose end could not be written counts as failed."""
         if (why := self._left.get(state.id)) is None or state.state in ENDED:
             return state
-        message = f"{why}; what was stored stays, and the next start of the worker goes on with it"
+        message = f"{why}; what was stored stays, and the next start of the worker continues it"
         return replace(state, state="failed", message=message)
 
     async def cancel(self, job: str) -> JobState:
-        """Stop it at its next step. Raises NotFound, or Conflict when it has ended already."""
+        """Stop the job at its next step. Raises NotFound, or Conflict when it has ended."""
         state = await self.get(job)
         if job in self._left and state.state == "failed":
             await self._end(job, "cancelled", "cancelled; what was stored stays")
@@ -122,7 +121,7 @@ class JobQueue:
                 if state is not None and state.state not in ENDED:
                     await self._run(state)
             except MemSearchError as error:
-                # Not even its state could be written (a full disk): the next start runs it again.
+                # Its state could not be written (a full disk): the next start runs it again.
                 log.error("job %s was left: %s", job, error)
                 self._left[job] = error.message
             finally:
@@ -133,7 +132,7 @@ class JobQueue:
             await self._database.write(jobs.report, state.id, done, total, message)
 
         await self._database.write(jobs.start, state.id)
-        if state.id in self._cancelled:  # in the moment between being taken up and started
+        if state.id in self._cancelled:  # cancelled while it was being started
             await self._end(state.id, "cancelled", "cancelled before it ran")
             return
         task = asyncio.create_task(self._consume(state, report), name=f"job {state.name}")
@@ -142,14 +141,14 @@ class JobQueue:
             result = await task
             await self._database.write(jobs.end, state.id, "done", "", result)
         except asyncio.CancelledError:
-            if state.id not in self._cancelled:  # the worker stops: leave it to be resumed
+            if state.id not in self._cancelled:  # the worker stops; the job resumes later
                 task.cancel()
                 raise
             await self._end(state.id, "cancelled", "cancelled; what was stored stays")
         except MemSearchError as error:
             await self._end(state.id, "failed", error.message)
         except Exception as error:
-            # A bug in one job must not end the queue; it is logged whole and told to the caller.
+            # A bug in one job must not stop the queue; the log has the traceback.
             log.exception("job %s (%s) failed", state.id, state.name)
             await self._end(state.id, "failed", f"internal error: {type(error).__name__}: {error}")
         finally:

@@ -11,7 +11,7 @@ from mem_search.model.records import Draft, Passage
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What became of one item (a path, a row, a line) that a source saw."""
+    """What happened to one item (a path, a row, a line) that a source saw."""
 
     item: str
     outcome: Literal["taken", "left", "failed", "deleted"]
@@ -38,18 +38,17 @@ class Location:
 class Batch:
     """A step of reading a location, stored in one transaction together with ``cursor``.
 
-    ``done``/``total`` are the progress after this batch in the source's own unit (bytes,
-    rows, commits). ``deletions`` are source ids that are gone from the location.
+    ``done``/``total`` are the progress after this batch in the source's own unit (bytes, rows,
+    commits). ``deletions`` are source ids that the location no longer has.
 
-    In the ledger, ``outdated`` are items of which nothing said earlier holds, nor of what lies in
-    them (``name:7`` in ``name``); an empty one is the whole location. ``places`` are the items
-    that drafts were read from, one for each, where their source ids would tell nobody. ``item``
-    is what the drafts are called together: then how many were taken is counted as they are
-    stored, and ``ledger`` does not say it.
+    For the ledger: earlier entries of the items in ``outdated`` are removed, with those of items
+    inside them (``name:7`` in ``name``); an empty item is the whole location. ``places`` are the
+    items that the drafts were read from, one for each draft; without them the source ids are used.
+    ``item`` is one name for all drafts: its ``taken`` entry counts those that were really stored,
+    and ``ledger`` then has none.
 
-    ``shared`` says that other locations give the same records, as clones of a repository do. Such
-    a record keeps the branch that it was first read on, and its project if that is another
-    location's.
+    ``shared``: other locations give the same records, as clones of a repository do. Such a record
+    keeps the branch on which it was first read, and its project if that is another location's.
     """
 
     drafts: tuple[Draft, ...] = ()

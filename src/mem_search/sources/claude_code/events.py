@@ -1,7 +1,7 @@
 """One line of a transcript as events: who said, asked, called or answered what. Pure.
 
-Only these events matter further on; every other line (progress, snapshots, attachments that
-the program injected, requests to the model) has no events. Unknown types are such lines, too.
+Every other line (progress, snapshots, attachments that the program injected, requests to the
+model, types that are not known) has no events.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mem_search.sources.claude_code.prose import command_words, plain, without_injected
+from mem_search.sources.claude_code.text import clean_text, command_words, without_injected
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """The person wrote it; ``queued`` while the agent was working."""
+    """The person wrote it; ``queued`` if the agent was working then."""
 
     text: str
     queued: bool = False
@@ -64,7 +64,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """A name for the session; ``leaf`` is the line it was made for, if that is known."""
+    """A title for the session; ``leaf`` is the line that it was made for, if that is known."""
 
     text: str
     leaf: str = ""
@@ -73,14 +73,14 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """The person wrote it while the agent worked; not delivered yet."""
+    """The person wrote it while the agent worked; the agent does not have it yet."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unqueued:
-    """Queued prompts left the queue: given to the agent at work, or taken back to edit."""
+    """Queued prompts left the queue: ``given`` to the agent, or taken back by the person."""
 
     given: bool
 
@@ -93,14 +93,14 @@ MAIN: Final = "main"
 _CONTINUED = "This session is being continued from a previous conversation"
 _INTERRUPTED = "[Request interrupted by user"
 _NOTIFICATION = "<task-notification>"
-"""What follows such a block in the same message is not the person's either."""
+"""A message that begins with this was not written by the person, nor was the text after it."""
 _OWN_RUNS = ("acompact", "aprompt_suggestion")
-"""Subagents that the program starts for itself; their words come back in the session."""
+"""Subagents that Claude Code starts for itself; the session has their results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A decoded line. ``left`` says why a line that could have mattered has no events."""
+    """A parsed line. ``left`` is the reason why a line that could have events has none."""
 
     uuid: str
     session: str
@@ -113,34 +113,34 @@ class Line:
 
 
 class _LeftOut(Exception):
-    """The reason why a line that could have mattered has no events."""
+    """The reason why a line that could have events has none."""
 
 
-def decode(raw: Mapping[str, Any], number: int) -> Line:
-    """The line ``raw``, the ``number``-th of its file (which names it if nothing else does)."""
+def parse_line(raw: Mapping[str, Any], number: int) -> Line:
+    """Parse ``raw``, line ``number`` of its file; the number names a line without a uuid."""
     left = ""
     events: tuple[Event, ...] = ()
     try:
         events = tuple(_events(raw))
     except _LeftOut as reason:
         left = str(reason)
-    branch = plain(raw.get("gitBranch"))
+    branch = clean_text(raw.get("gitBranch"))
     sidechain = raw.get("isSidechain") is True
     return Line(
-        uuid=plain(raw.get("uuid")) or f"line-{number}",
-        session=plain(raw.get("sessionId")),
+        uuid=clean_text(raw.get("uuid")) or f"line-{number}",
+        session=clean_text(raw.get("sessionId")),
         at=_milliseconds(raw.get("timestamp")),
-        cwd=plain(raw.get("cwd")),
+        cwd=clean_text(raw.get("cwd")),
         branch="" if branch == "HEAD" else branch,
-        agent=(plain(raw.get("agentId")) or "subagent") if sidechain else MAIN,
+        agent=(clean_text(raw.get("agentId")) or "subagent") if sidechain else MAIN,
         events=events,
         left=left,
     )
 
 
 def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
-    if plain(raw.get("agentId")).startswith(_OWN_RUNS):
-        raise _LeftOut("line of the program's own run")
+    if clean_text(raw.get("agentId")).startswith(_OWN_RUNS):
+        raise _LeftOut("line of a subagent of Claude Code itself")
     match raw.get("type"):
         case "user":
             yield from _user(raw)
@@ -151,11 +151,11 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
         case "queue-operation":
             yield from _queue(raw)
         case "summary":
-            yield Titled(plain(raw.get("summary")), leaf=plain(raw.get("leafUuid")))
+            yield Titled(clean_text(raw.get("summary")), leaf=clean_text(raw.get("leafUuid")))
         case "ai-title":
-            yield Titled(plain(raw.get("aiTitle")))
+            yield Titled(clean_text(raw.get("aiTitle")))
         case "custom-title":
-            yield Titled(plain(raw.get("customTitle")), by_person=True)
+            yield Titled(clean_text(raw.get("customTitle")), by_person=True)
 
 
 def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
@@ -165,7 +165,7 @@ def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
     if answers:
         for block in answers:
             yield Answered(
-                call=plain(block.get("tool_use_id")),
+                call=clean_text(block.get("tool_use_id")),
                 text=_text(_as_blocks(block.get("content"))),
                 failed=block.get("is_error") is True,
             )
@@ -179,7 +179,7 @@ def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def _persons_words(text: str, origin: object) -> str:
-    """What a person wrote in ``text``; raises _LeftOut if nothing."""
+    """What the person wrote in ``text``; raises _LeftOut if that is nothing."""
     if isinstance(origin, Mapping) and origin.get("kind") not in (None, "human"):
         raise _LeftOut("injected message")
     if text.startswith(_NOTIFICATION):
@@ -199,16 +199,16 @@ def _assistant(raw: Mapping[str, Any]) -> Iterator[Event]:
     message = raw.get("message")
     message = message if isinstance(message, Mapping) else {}
     if raw.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
-        raise _LeftOut("message made by the program")
+        raise _LeftOut("message written by Claude Code itself")
     for block in _blocks(raw):
         if block.get("type") == "text":
-            if text := without_injected(plain(block.get("text"))):
-                yield Said(text, message=plain(message.get("id")))
+            if text := without_injected(clean_text(block.get("text"))):
+                yield Said(text, message=clean_text(message.get("id")))
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
             yield Called(
-                call=plain(block.get("id")),
-                tool=plain(block.get("name")),
+                call=clean_text(block.get("id")),
+                tool=clean_text(block.get("name")),
                 arguments=arguments if isinstance(arguments, Mapping) else {},
             )
 
@@ -226,7 +226,7 @@ def _attachment(raw: Mapping[str, Any]) -> Iterator[Event]:
 def _queue(raw: Mapping[str, Any]) -> Iterator[Event]:
     match raw.get("operation"):
         case "enqueue":
-            content = plain(raw.get("content"))
+            content = clean_text(raw.get("content"))
             text = "" if content.startswith(_NOTIFICATION) else without_injected(content)
             if text and not text.startswith("/"):
                 yield Queued(text)
@@ -250,7 +250,7 @@ def _as_blocks(content: object) -> list[Mapping[str, Any]]:
 
 
 def _text(blocks: list[Mapping[str, Any]]) -> str:
-    texts = [plain(block.get("text")) for block in blocks if block.get("type") == "text"]
+    texts = [clean_text(block.get("text")) for block in blocks if block.get("type") == "text"]
     return "\n\n".join(text for text in texts if text).strip()
 
 

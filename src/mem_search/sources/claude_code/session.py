@@ -1,4 +1,4 @@
-"""A session as a whole, and the summary it becomes: the agent's own words, or extracts."""
+"""A session and the summary that it becomes: the agent's own summary, or extracts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
-from mem_search.sources.claude_code.prose import cut, headline, without_injected
-from mem_search.sources.claude_code.turn import Turn, remember
+from mem_search.sources.claude_code.text import cut, headline, without_injected
+from mem_search.sources.claude_code.turn import Turn, add_new
 
 _SECTION = 3000
 _WHOLE = 8000
@@ -38,11 +38,11 @@ _END = re.compile(
 _CODE = re.compile(r"^[ \t]*```.*?^[ \t]*```[ \t]*\n?", re.MULTILINE | re.DOTALL)
 
 
-def fields(text: str) -> dict[str, str]:
-    """The parts of a compaction summary by claude-mem's names.
+def compaction_fields(text: str) -> dict[str, str]:
+    """The sections of the summary that the agent writes at a compaction, by claude-mem's names.
 
-    The agent's notes to itself before the summary, and the words that make it go on after,
-    are not part of it. A summary without the usual headings is ``notes`` as a whole.
+    The agent's notes before the summary and the instructions after it are left out. A summary
+    without the usual headings becomes ``notes``.
     """
     if start := _START.search(text):
         text = text[start.end() :]
@@ -79,11 +79,11 @@ _LABELS = {
 
 @dataclass(slots=True)
 class Session:
-    """What is known of a session so far. Fields are JSON values: the cursor keeps them.
+    """What is known of a session so far. Fields are JSON values: the cursor stores them.
 
-    ``own`` are the parts of the agent's own summary, ``conclusions`` the texts that ended the
-    last turns since. ``queued`` prompts wait; ``heard`` ones were given, and may come again.
-    ``named`` tells that the person chose the title.
+    ``own`` are the sections of the agent's own summary, ``conclusions`` the texts that ended the
+    last turns since. ``queued`` prompts wait; ``heard`` ones were given to the agent and may have a
+    line of their own later. ``named``: the person chose the title.
     """
 
     id: str = ""
@@ -109,7 +109,7 @@ class Session:
             self.ended = at
 
     def titled(self, title: str, *, by_person: bool) -> None:
-        """The session got a name; what the person chose stays."""
+        """The session got a title; one that the person chose stays."""
         if by_person or not self.named:
             self.title, self.named = title, by_person
 
@@ -119,31 +119,31 @@ class Session:
         self.request = self.request or cut(prompt, _REQUEST)
 
     def summarised(self, own: dict[str, str]) -> None:
-        """The agent summed up all before in its own words."""
+        """The agent wrote a summary of everything before."""
         self.own = own
         self.conclusions = []
 
     def did(self, turn: Turn, *, over: bool) -> None:
-        """Take over the files of ``turn``, and its conclusion if it is ``over``."""
+        """Add the files of ``turn``, and its conclusion if it is ``over``."""
         for mine, its in ((self.read, turn.read), (self.edited, turn.modified)):
             for path in its:
                 if len(mine) < _FILES:
-                    remember(mine, path)
+                    add_new(mine, path)
         if over:
             self.conclusions = self.concluded(turn)
 
     def concluded(self, turn: Turn | None) -> list[str]:
-        """The conclusions if ``turn`` ended now."""
+        """The conclusions as if ``turn`` ended now."""
         said = cut(turn.conclusion, _CONCLUSION) if turn else ""
         return [*self.conclusions, *([said] if said else [])][-_CONCLUSIONS:]
 
     def metadata(self, current: Turn | None) -> dict[str, Any]:
-        """The fields of the summary while ``current`` is open; empty if nothing is to tell."""
+        """The fields of the summary while the turn ``current`` is open; empty if there are none."""
         fields = {"request": self.request} | self.own
         if conclusions := self.concluded(current):
             fields["completed"] = "\n\n".join(conclusions)
         elif current and not any(fields.values()):
-            # Nobody asked for anything: then the last words tell best what went on.
+            # There was no request: the agent's last words say best what happened.
             fields["completed"] = cut(current.said, _CONCLUSION)
         told: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
         if not told:
@@ -161,13 +161,13 @@ class Session:
         return told
 
     def name(self, metadata: dict[str, Any]) -> str:
-        """The title the agent or person gave, else the first line of the request."""
+        """The title by the person or the agent, else the first line of the request."""
         first = metadata.get("request") or metadata.get("completed") or metadata.get("notes", "")
         return self.title or headline(first)
 
 
-def telling(metadata: dict[str, Any]) -> str:
-    """The canonical text of a summary: its fields, each after its label."""
+def summary_text(metadata: dict[str, Any]) -> str:
+    """The text of a summary: its fields, each after its label."""
     return "\n\n".join(
         f"{label}: {metadata[name]}" for name, label in _LABELS.items() if name in metadata
     )

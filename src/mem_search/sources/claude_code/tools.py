@@ -1,4 +1,4 @@
-"""What a tool call means for memory: a file read or changed, a command run, a decision. Pure."""
+"""What a tool call did: read or changed a file, ran a command, made a decision. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mem_search.sources.claude_code.prose import cut, one_line, plain
+from mem_search.sources.claude_code.text import clean_text, cut, one_line
 
 READS: Final = "reads"
 MODIFIES: Final = "modifies"
@@ -46,7 +46,7 @@ _ERROR_TAGS = re.compile(r"</?tool_use_error>")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call whose answer is awaited; strings only, because it is kept in the cursor."""
+    """A call that waits for its answer; strings only, because the cursor stores it."""
 
     effect: str
     target: str
@@ -55,15 +55,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed, as a fact; ``fact`` is empty if that is not worth a word."""
+    """Why a call failed, as a fact; ``fact`` is empty if the reason is of no interest."""
 
     fact: str
 
 
-def meaning(tool: str, arguments: Mapping[str, Any]) -> Call:
-    """What the call is about to do; unknown tools matter only when they fail."""
+def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
+    """What the call does. A tool that is not known gives a fact only when it fails."""
     effect, argument, verb = _EFFECTS.get(tool, (OTHER, "", tool))
-    text = plain(arguments.get(argument))
+    text = clean_text(arguments.get(argument))
     if effect == PLANS:
         return Call(effect, cut(text, _PLAN), verb)
     if effect in (READS, MODIFIES):
@@ -72,14 +72,14 @@ def meaning(tool: str, arguments: Mapping[str, Any]) -> Call:
 
 
 def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
-    """How the call failed, or None if it did not. The last lines of the error are kept."""
+    """How the call failed, with the last lines of its error; None if it did not fail."""
     answer = _ERROR_TAGS.sub("", answer).strip()
     code = _EXIT_CODE.match(answer) if call.effect == RUNS else None
     if not failed and (code is None or int(code[1][:9]) == 0):
         return None
     if _NOT_RUN.search(answer):
         return Failure("")
-    # A plan is text of its own; its first words are enough to say which one.
+    # A plan can be long; its first words are enough to say which one it is.
     what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
     if answer.startswith(_REJECTED):
         return Failure(f"Rejected by the user: {what}")

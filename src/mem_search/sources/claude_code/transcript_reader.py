@@ -1,4 +1,4 @@
-"""Reading what is new in one transcript file, and saying what was taken and what left."""
+"""Reading what is new in one transcript file, with the counts that the ledger shows for it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.claude_code.events import decode
-from mem_search.sources.claude_code.tailing import (
+from mem_search.sources.claude_code.drafts import DraftBuilder, Identify
+from mem_search.sources.claude_code.events import parse_line
+from mem_search.sources.claude_code.files import (
     LONGEST_LINE,
     Incomplete,
     Place,
     complete_lines,
-    is_elsewhere,
-    session_of,
+    has_own_transcript,
+    parent_session,
 )
-from mem_search.sources.claude_code.transcript import Identify, Transcript
 
 _NAMED: Final = 20
-"""Broken lines that the ledger names one by one; further ones are counted."""
+"""Lines that cannot be decoded and have a ledger entry of their own; further ones are counted."""
 _BROKEN: Final = "line that cannot be decoded"
 
 
-class Account:
-    """How many records a transcript gave, and what in it was left for which reason."""
+class LedgerCounts:
+    """How many records a transcript gave, and how many of its lines were left for which reason."""
 
     def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
         stored = stored or {}
@@ -39,59 +39,65 @@ class Account:
 
     @property
     def value(self) -> dict[str, Any]:
-        """What the next look needs to go on counting."""
+        """What the next reading needs to continue counting."""
         return {
             "records": self._records,
             "left": dict(self._left),
             "open": sorted(self._open),
         }
 
-    def gives(self, drafts: Iterable[Draft]) -> None:
-        """Drafts that are complete. One that was open at the end of a look counted then."""
+    def add(self, drafts: Iterable[Draft]) -> None:
+        """Count complete drafts. One that was open at the end of a reading was counted then."""
         for draft in drafts:
             if draft.source_id not in self._open and draft.source_id not in self._seen:
                 self._records += 1
             self._seen.add(draft.source_id)
 
-    def ends_with(self, drafts: list[Draft]) -> None:
-        """Drafts that are open at the end of this look: later ones have the same ids."""
-        self.gives(drafts)
+    def add_open(self, drafts: list[Draft]) -> None:
+        """Count drafts that are open at the end of this reading; later ones have the same ids."""
+        self.add(drafts)
         if drafts:
             self._open = {draft.source_id for draft in drafts}
 
-    def leaves(self, reason: str) -> None:
-        """A line that could have mattered was left."""
+    def leave(self, reason: str) -> None:
+        """Count a line that could have given a record and did not."""
         self._left[reason] += 1
 
-    def fails(self, name: str, number: int, reason: str) -> Iterator[LedgerEntry]:
-        """Line ``number`` cannot be read; an entry of its own, if there are not too many."""
+    def fail(self, name: str, number: int, reason: str) -> Iterator[LedgerEntry]:
+        """Count line ``number``, which cannot be read; its own entry, if there are not too many."""
         self._left[_BROKEN] += 1
         if self._left[_BROKEN] <= _NAMED:
             yield LedgerEntry(f"{name}:{number}", "failed", f"line {number} {reason}")
 
     def entry(self, name: str, place: Place, *, waiting: bool) -> LedgerEntry:
-        """The word on the file ``name``, read up to ``place``; a line may be ``waiting`` there."""
+        """The entry of the file ``name``, read up to ``place``.
+
+        ``waiting``: the line there is still being written.
+        """
         left = ", ".join(f"{reason} ×{count}" for reason, count in sorted(self._left.items()))
         said = []
         if not self._records:
             said.append("no prompts or work in it" + (f" ({left})" if left else ""))
         elif left:
-            said.append(f"left out: {left}")
+            said.append(f"not stored: {left}")
         if place.line < place.known:
-            said.append(f"cut short from {place.known} lines to {place.line}; its records stay")
+            said.append(f"truncated from {place.known} lines to {place.line}; its records stay")
         if waiting:
-            said.append(f"line {place.line + 1} is incomplete and waits for the rest")
+            said.append(f"line {place.line + 1} is incomplete; it is read once it is complete")
         return LedgerEntry(
             name, "taken" if self._records else "left", "; ".join(said), self._records
         )
 
 
 _HEAD = 50
-"""Lines at the start of a session among which one tells its directory."""
+"""How many lines at the start of a session are searched for its directory."""
 
 
-class Reading:
-    """One look into one file; ``place`` and ``state`` say how far it came."""
+class TranscriptReader:
+    """Reads one file from where the last reading ended; ``place`` and ``state`` say how far.
+
+    ``from_start`` is set when the file is read from its start: earlier ledger entries are outdated.
+    """
 
     def __init__(
         self,
@@ -103,89 +109,89 @@ class Reading:
     ) -> None:
         self.place = place
         self.ledger: list[LedgerEntry] = []
-        self.afresh = False
+        self.from_start = False
         self._name = name
         self._path = path
         self._identify = identify
         self._stored = state
-        self._transcript = Transcript(identify, state)
-        self._account = Account((state or {}).get("account"))
+        self._builder = DraftBuilder(identify, state)
+        self._counts = LedgerCounts((state or {}).get("account"))
         self._copies: dict[str, bool] = {}
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of the fold at ``place``, and the account of it."""
-        return {**self._transcript.state, "account": self._account.value}
+        """The state of the draft builder at ``place``, with the counts."""
+        return {**self._builder.state, "account": self._counts.value}
 
     def steps(self) -> Iterator[list[Draft]]:
-        """The drafts of each new line, at last of what is open. Raises OSError.
+        """The drafts of each new line, then those that are still open. Raises OSError.
 
-        Between two steps ``place``, ``state`` and ``ledger`` belong together and can be
-        stored. What is open in a file that was cut short is not told: more was known of it.
+        Between two steps ``place``, ``state`` and ``ledger`` belong together and can be stored.
+        Open drafts of a truncated file are not given: the stored ones know more.
         """
         with self._path.open("rb") as file:
             if self._stored is None or not self.place.continues_in(file):
                 self._start_over(file)
             status = os.fstat(file.fileno())
             self.place.inode, self.place.modified = status.st_ino, status.st_mtime_ns
-            self.place.size = -1  # until the end is reached, the file is not done with
+            self.place.size = -1  # the file counts as changed until its end is reached
             end = Incomplete()
             for raw in complete_lines(file, self.place, end):
                 drafts = list(self._line(raw))
-                self._account.gives(drafts)
+                self._counts.add(drafts)
                 yield drafts
-            still_open = list(self._transcript.rest())
-            self._account.ends_with(still_open)
+            still_open = list(self._builder.open_drafts())
+            self._counts.add_open(still_open)
             self.place.size = status.st_size
-            self.ledger.append(self._account.entry(self._name, self.place, waiting=end.waiting))
+            self.ledger.append(self._counts.entry(self._name, self.place, waiting=end.waiting))
             yield [] if self.place.is_cut_short else still_open
 
     def _start_over(self, file: BinaryIO) -> None:
-        parent = session_of(self._path)
-        self.afresh = True
+        parent = parent_session(self._path)
+        self.from_start = True
         self.place = self.place.start(file)
-        self._transcript = Transcript(self._identify, cwd=_first_cwd(parent) if parent else "")
-        self._account = Account()
+        self._builder = DraftBuilder(self._identify, cwd=_first_cwd(parent) if parent else "")
+        self._counts = LedgerCounts()
 
     def _line(self, raw: bytes | None) -> Iterator[Draft]:
         if raw is None:
-            self._fails(f"longer than {LONGEST_LINE} bytes")
+            self._fail(f"longer than {LONGEST_LINE} bytes")
             return
         if not raw.strip():
             return
         try:
             value = json.loads(raw.decode("utf-8"))  # else bytes are guessed to be UTF-16
         except (ValueError, RecursionError) as error:
-            self._fails(f"cannot be decoded: {error}")
+            self._fail(f"cannot be decoded: {error}")
             return
         if not isinstance(value, dict):
-            self._fails("cannot be decoded: not a JSON object")
+            self._fail("cannot be decoded: not a JSON object")
             return
-        line = decode(value, self.place.line)
+        line = parse_line(value, self.place.line)
         if self._is_copy(line.session):
-            self._account.leaves("line of another session's transcript")
+            self._counts.leave("line of another session's transcript")
             return
         if line.left:
-            self._account.leaves(line.left)
-        yield from self._transcript.feed(line)
+            self._counts.leave(line.left)
+        yield from self._builder.feed(line)
 
     def _is_copy(self, session: str) -> bool:
         if session not in self._copies:
-            self._copies[session] = is_elsewhere(self._path, session)
+            self._copies[session] = has_own_transcript(self._path, session)
         return self._copies[session]
 
-    def _fails(self, reason: str) -> None:
-        self.ledger += self._account.fails(self._name, self.place.line, reason)
+    def _fail(self, reason: str) -> None:
+        self.ledger += self._counts.fail(self._name, self.place.line, reason)
 
 
 def _first_cwd(path: Path) -> str:
-    """The directory that a session began in, by the first lines of its transcript."""
+    """The directory that a session began in, from the first lines of its transcript."""
     with path.open("rb") as file:
         for raw in islice(complete_lines(file, Place(), Incomplete()), _HEAD):
             try:
                 value = json.loads(raw or b"null")
             except (ValueError, RecursionError):
-                continue  # the reading of that file reports it
-            if isinstance(value, dict) and (cwd := decode(value, 0).cwd):
+                continue  # the reader of that file reports it
+            if isinstance(value, dict) and (cwd := parse_line(value, 0).cwd):
                 return cwd
     return ""

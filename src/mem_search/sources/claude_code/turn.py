@@ -1,7 +1,7 @@
-"""A turn: the agent's work between two prompts, and the observation it becomes.
+"""A turn: the agent's work between two prompts, and the observation that it becomes.
 
-A turn that grows past a sane size goes on in further parts, each an observation, so that no
-conclusion is cut off and what is kept of an open turn stays small.
+A long turn is split into parts, each an observation: no conclusion is cut off, and the state of an
+open turn stays small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mem_search.sources.claude_code import tools
 from mem_search.sources.claude_code.events import MAIN
-from mem_search.sources.claude_code.prose import cut, headline, one_line, plain
+from mem_search.sources.claude_code.text import clean_text, cut, headline, one_line
 
 NARRATIVE: Final = 8000
 """Characters of the agent's text in one observation."""
@@ -34,12 +34,12 @@ _INTENTS = re.compile(
 
 @dataclass(slots=True)
 class Turn:
-    """What happened in one turn so far. Fields are JSON values: the cursor keeps them.
+    """What happened in one turn so far. Fields are JSON values: the cursor stores them.
 
     ``request`` is the type of change that the prompt asked for, if its words say so.
-    ``broken`` are commands that failed; ``mended`` tells that one passed after a change,
-    ``changed`` that an earlier part modified files.
-    ``said`` is what the agent said last; ``at_work`` tells that it used a tool since.
+    ``broken`` are commands that failed; ``mended``: one of them passed after a change;
+    ``changed``: an earlier part modified files.
+    ``said`` is what the agent said last; ``at_work``: it has used a tool since.
     """
 
     id: str
@@ -64,12 +64,12 @@ class Turn:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether anything was done, or said in more than a few words."""
+        """Whether the agent did anything, or said more than a few words."""
         words = sum(len(text.split()) for text in self.narrative)
         return bool(self.facts or self.read or self.modified) or words > _FEW_WORDS
 
     def is_full(self, more: int = 0) -> bool:
-        """Whether ``more`` characters of narrative belong to the next part."""
+        """Whether ``more`` characters of narrative go to the next part."""
         size = sum(map(len, self.narrative))
         files = len(self.read) + len(self.modified)
         return (
@@ -77,7 +77,7 @@ class Turn:
         )
 
     def next_part(self) -> Turn:
-        """The empty part that follows."""
+        """The next part, still empty."""
         return Turn(
             id=self.id,
             agent=self.agent,
@@ -98,7 +98,7 @@ class Turn:
             self.ended = at
 
     def says(self, text: str, message: str) -> None:
-        """The agent said ``text``; pieces of one message end a turn together."""
+        """The agent said ``text``; the pieces of one ``message`` are one conclusion."""
         text = cut(text, NARRATIVE)
         self.narrative.append(text)
         together = not self.at_work and message and message == self.message
@@ -106,7 +106,7 @@ class Turn:
         self.message, self.at_work = message, False
 
     def calls(self) -> None:
-        """The agent asked for a tool, so what it said last was no conclusion."""
+        """The agent called a tool, so what it said last was not a conclusion."""
         self.at_work = True
 
     @property
@@ -115,7 +115,7 @@ class Turn:
         return "" if self.at_work else self.said
 
     def learns(self, call: tools.Call, answer: str, *, failed: bool) -> None:
-        """A tool answered; ``call.target`` of a file is already as people read it."""
+        """A tool answered ``call``, whose target, if a file, is relative to the project."""
         if (failure := tools.failure(call, answer, failed=failed)) is not None:
             self._notes(failure.fact)
             if call.effect == tools.RUNS and failure.fact:
@@ -123,9 +123,9 @@ class Turn:
             return
         match call.effect:
             case tools.READS:
-                remember(self.read, call.target)
+                add_new(self.read, call.target)
             case tools.MODIFIES:
-                remember(self.modified, call.target)
+                add_new(self.modified, call.target)
             case tools.RUNS:
                 self._notes(f"{call.verb}: {call.target}")
                 self.mended |= call.target in self.broken and bool(self.modified)
@@ -135,24 +135,24 @@ class Turn:
                     self.narrative.append(f"{call.verb}:\n{call.target}")
             case tools.ASKS:
                 self.decided = True
-                self._notes(one_line(plain(answer), _ANSWER))
+                self._notes(one_line(clean_text(answer), _ANSWER))
             case tools.TELLS:
                 self._notes(f"{call.verb}: {call.target}")
 
     def _notes(self, fact: str) -> None:
         if fact:
-            remember(self.facts, fact)
+            add_new(self.facts, fact)
 
     @property
     def type(self) -> str:
-        """claude-mem's word for what this was, as far as it is evident."""
+        """claude-mem's type of observation, as far as the turn shows it."""
         if self.modified or self.changed:
             return self.request or "change"
         return "decision" if self.decided else "discovery"
 
     @property
     def title(self) -> str:
-        """The first line of the agent that says something, else what it did."""
+        """The agent's first line with content, else what it did."""
         if said := headline("\n".join(self.narrative)):
             return said
         for verb, files in (("Changed", self.modified), ("Read", self.read)):
@@ -162,12 +162,12 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """Narrative, then facts; a turn without either is told by its title."""
+        """Narrative, then facts; the title of a turn that has neither."""
         return "\n\n".join([*self.narrative, *self.facts]) or self.title
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What an observation has beside its text, by claude-mem's names."""
+        """The metadata of the observation, by claude-mem's names."""
         concepts = {
             "problem-solution": self.mended,
             "what-changed": bool(self.modified),
@@ -188,33 +188,33 @@ class Turn:
 
     @property
     def _subtitle(self) -> str:
-        """The first words of the last paragraph: where the turn came to."""
+        """The first words of the last paragraph, which say the result."""
         words = headline(self.conclusion.rpartition("\n\n")[2], _SUBTITLE).rstrip("…")
-        # Only words that stand in the text like this, or the text would hold them twice.
+        # Only words that are in the text as they are, or composing would add them again.
         is_new = not words.startswith(self.title.rstrip("…"))
         return words if is_new and words in self.text else ""
 
 
-def requested(prompt: str) -> str:
-    """The type of change a prompt asks for by its words: bugfix, refactor, feature or none."""
+def requested_change(prompt: str) -> str:
+    """The type of change that a prompt asks for: bugfix, refactor, feature, or empty."""
     match = _INTENTS.search(prompt)
     return (match.lastgroup or "") if match else ""
 
 
-def remember(items: list[str], item: str) -> None:
-    """Add what is new, keeping the order of first sight."""
+def add_new(items: list[str], item: str) -> None:
+    """Append ``item`` if it is not in ``items`` yet."""
     if item and item not in items:
         items.append(item)
 
 
-def in_reach(call: tools.Call, bases: Sequence[str]) -> tools.Call:
-    """The call with its file relative to the first of ``bases`` that holds it."""
+def relative_to_project(call: tools.Call, bases: Sequence[str]) -> tools.Call:
+    """The call with its file relative to the first of ``bases`` that contains it."""
     if call.effect not in (tools.READS, tools.MODIFIES):
         return call
     path = os.path.normpath(call.target) if call.target else ""
     for base in bases:
         inside = path.removeprefix(base.rstrip("/\\")) if base else path
-        # What is left begins with a separator only if base was a whole directory of it.
+        # The remainder begins with a separator only if base is a parent directory.
         if inside != path and inside[:1] in ("/", "\\"):
             return replace(call, target=inside[1:])
     return replace(call, target=path)

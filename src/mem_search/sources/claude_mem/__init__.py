@@ -1,9 +1,9 @@
 """The source ``claude-mem``: observations, session summaries and prompts of its store.
 
-The store is read live and never written to, whatever version of claude-mem made it; new,
-changed and deleted rows are followed. ``store`` opens it, ``tables`` knows its columns,
-``changes`` tells what is new, ``rows`` makes drafts. Other parts of claude-mem (its vectors,
-its queue, its HTTP server) are not used.
+Its database is read while claude-mem runs and is never written to; any version of it will do.
+Each reading takes new, changed and deleted rows. ``database`` opens it, ``tables`` knows its
+columns, ``changes`` finds the rows that differ, ``drafts`` turns a row into a draft. Other parts of
+claude-mem (its vectors, its queue, its HTTP server) are not used.
 """
 
 from __future__ import annotations
@@ -18,35 +18,46 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.claude_mem.changes import NOTHING, Block, dump, fresh, load, remember
-from mem_search.sources.claude_mem.rows import OBSERVER_PROJECT, draft_of, is_observer
-from mem_search.sources.claude_mem.store import DATABASE, Store, located, opened, signature
+from mem_search.sources.claude_mem.changes import (
+    NOTHING,
+    Block,
+    block_of,
+    changed_rows,
+    dump_blocks,
+    load_blocks,
+)
+from mem_search.sources.claude_mem.database import (
+    FILE_NAME,
+    Database,
+    find_database,
+    open_database,
+    signature,
+)
+from mem_search.sources.claude_mem.drafts import OBSERVER_PROJECT, draft_of, is_observer
 from mem_search.sources.claude_mem.tables import Table
 
 _DIRECTORY: Final = "CLAUDE_MEM_DATA_DIR"
 _REASONS: Final = {
-    OBSERVER_PROJECT: "rows are claude-mem's talk with its own observer",
-    "empty": "rows have no text, or none that the person typed",
+    OBSERVER_PROJECT: "rows belong to sessions of claude-mem's own observer",
+    "empty": "rows have no text, or only text that no person typed",
 }
 
 _GONE: Final = "no longer in the store"
-_EMPTIED: Final = "has no text any more"
-_WATCHED: Final = "is claude-mem's talk with its own observer now"
+_EMPTIED: Final = "the row has no text any more"
+_WATCHED: Final = "the row belongs to a session of claude-mem's own observer now"
 
 
 class ClaudeMem(BaseSource):
-    """Reads one store per location; ``path`` is ``claude-mem.db`` or its directory.
+    """Reads one claude-mem store per location: ``claude-mem.db`` or the directory it is in.
 
-    ``source_id`` is ``observation:12`` for the store in ``~/.claude-mem``. A store anywhere
-    else has numbers of its own, so its ids begin with eight digits made from its path
-    (``3f2a9c1b:observation:12``): two stores never overwrite each other, and the usual one
-    keeps plain ids. Moving a store elsewhere makes it another store. The digits of an uploaded
-    store are made from the time when claude-mem created it, so a newer copy of it updates the
-    same records.
+    ``source_id`` is ``observation:12`` for the store in ``~/.claude-mem``. Every other store counts
+    its rows from 1 as well, so its ids have a prefix of eight digits (``3f2a9c1b:observation:12``)
+    made from its path: two stores never overwrite each other's records, and a store that is moved
+    becomes another one. The prefix of an uploaded store is made from the time when claude-mem
+    created it, so a newer copy updates the same records.
 
-    The cursor holds, for each table, what is known of each block of 256 ids (``changes``), and
-    as ``seen`` the state of the files after a complete reading, so that a store at rest costs
-    two calls of ``stat``.
+    The cursor holds a digest of each block of 256 rows (``changes``) and, as ``seen``, the sizes
+    and times of the files after a complete reading: an unchanged store costs two calls of ``stat``.
     """
 
     name = "claude-mem"
@@ -56,45 +67,49 @@ class ClaudeMem(BaseSource):
     )
 
     def discover(self, machine: Machine) -> Iterable[Location]:
-        """The store where claude-mem itself would look for it, if there is one."""
-        path = _data_directory(machine) / DATABASE
+        """The store that claude-mem itself would use, if it exists."""
+        path = _data_directory(machine) / FILE_NAME
         if os.access(path, os.F_OK):
             yield Location(self.name, str(path), "claude-mem")
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        """Rows that are new or changed, and the ids of those that are gone.
+        """Rows that are new or changed, and the ids of deleted ones.
 
         Raises SourceError for a store that is missing, locked, corrupt or not claude-mem's.
         """
-        path = located(Path(location.path))
+        path = find_database(Path(location.path))
         before = signature(path)
         if before is not None and before == cursor.get("seen"):
             return
-        with opened(path) as store:
-            prefix = (
-                _prefix(store.created or location.upload) if location.upload else (_prefix_at(path))
-            )
-            yield from _Reading(store, cursor, prefix).batches(before)
+        with open_database(path) as database:
+            if location.upload:
+                prefix = _prefix(database.created or location.upload)
+            else:
+                prefix = _prefix_at(path)
+            yield from _Reading(database, cursor, prefix).batches(before)
 
 
 class _Reading:
-    """One pass over the tables: what is known so far, and how far it came."""
+    """One reading of all tables: what is known so far, and the progress."""
 
-    def __init__(self, store: Store, cursor: Mapping[str, Any], prefix: str) -> None:
-        self.store = store
+    def __init__(self, database: Database, cursor: Mapping[str, Any], prefix: str) -> None:
+        self.database = database
         self.prefix = prefix
-        self.known = {table.name: load(cursor.get(table.name)) for table in store.tables}
+        self.known = {table.name: load_blocks(cursor.get(table.name)) for table in database.tables}
         self.seen = cursor.get("seen")
-        self.batch = BatchBuilder(total=sum(store.count(table) for table in store.tables))
+        self.batch = BatchBuilder(total=sum(database.count(table) for table in database.tables))
         self.done = 0
         self.left: dict[tuple[str, str], int] = {}
 
     def batches(self, state: list[int] | None) -> Iterator[Batch]:
-        """A batch per changed block, then one with the ledger and the ``state`` of the files."""
+        """One batch per changed block, then one with the totals for the ledger.
+
+        ``state`` is the signature of the files before they were read, None when it is not known.
+        """
         changed = False
-        for table in self.store.tables:
+        for table in self.database.tables:
             known = self.known[table.name]
-            for number in sorted({*self.store.blocks(table), *known}):
+            for number in sorted({*self.database.blocks(table), *known}):
                 self._block(table, known, number)
                 if self.batch:
                     changed = True
@@ -104,14 +119,14 @@ class _Reading:
             yield self._build(seen=state)
 
     def _block(self, table: Table, known: dict[int, Block], number: int) -> None:
-        """Read one block; what changed in it is in the next batch."""
+        """Read one block and put what changed in it into the next batch."""
         before = known.get(number, NOTHING)
-        rows = self.store.rows(table, number)
+        rows = self.database.rows(table, number)
         self.done += len(rows)
         ours = [row for row in rows if not is_observer(table, row)]
         self._leave(table, OBSERVER_PROJECT, len(rows) - len(ours))
         silent: set[int] = set()
-        for row in fresh(before, ours):
+        for row in changed_rows(before, ours):
             draft = draft_of(table, row, prefix=self.prefix)
             if draft is None:
                 silent.add(row[0])
@@ -125,7 +140,7 @@ class _Reading:
             why = _EMPTIED if row_id in silent else _WATCHED if row_id in there else _GONE
             self.batch.delete(f"{self.prefix}{table.kind}:{row_id}", why)
         if self.batch and taken:
-            known[number] = remember(taken)
+            known[number] = block_of(taken)
         elif self.batch:
             del known[number]
 
@@ -134,30 +149,30 @@ class _Reading:
         self.left[key] = self.left.get(key, 0) + count
 
     def _sum_up(self) -> None:
-        """One entry per table for what is taken, and one per reason for what is left."""
-        for table in self.store.tables:
+        """Ledger: one entry per table for rows taken, one per reason for rows left."""
+        for table in self.database.tables:
             taken = sum(len(block.ids) for block in self.known[table.name].values())
             self.batch.note(LedgerEntry(table.name, "taken", records=taken))
         for (name, why), count in self.left.items():
             if count:
                 self.batch.leave(_item(name, why), f"{count} {_REASONS[why]}")
-            else:  # rows were left for this reason once; none is now
+            else:  # an earlier reading left rows for this reason, and none is left now
                 self.batch.outdate(_item(name, why))
 
     def _build(self, *, seen: list[int] | None = None) -> Batch:
-        cursor: dict[str, Any] = {name: dump(blocks) for name, blocks in self.known.items()}
+        cursor: dict[str, Any] = {name: dump_blocks(blocks) for name, blocks in self.known.items()}
         return self.batch.build({**cursor, "seen": seen}, self.done)
 
 
 def _item(table: str, why: str) -> str:
-    """What the ledger calls the rows of a table that are left for one reason."""
+    """The ledger's name for the rows of a table that are left for one reason."""
     return f"{table} ({why})"
 
 
 def _prefix_at(path: Path) -> str:
-    """What sets the ids of this store apart; empty for the one that nearly everybody has."""
+    """The prefix of the ids of the store at ``path``; empty for the default store."""
     real = os.path.realpath(path)
-    if real == os.path.realpath(os.path.expanduser(f"~/.claude-mem/{DATABASE}")):  # noqa: PTH111
+    if real == os.path.realpath(os.path.expanduser(f"~/.claude-mem/{FILE_NAME}")):  # noqa: PTH111
         return ""
     return _prefix(real)
 
@@ -167,7 +182,7 @@ def _prefix(identity: str) -> str:
 
 
 def _data_directory(machine: Machine) -> Path:
-    """claude-mem's own order: environment, its settings, its default."""
+    """Where claude-mem keeps its data: environment, else its settings, else its default."""
     default = machine.home / ".claude-mem"
     told = machine.environ.get(_DIRECTORY) or _setting(default / "settings.json")
     if told == "~" or told.startswith("~/"):
@@ -176,11 +191,11 @@ def _data_directory(machine: Machine) -> Path:
 
 
 def _setting(file: Path) -> str:
-    """The data directory in claude-mem's settings, which were once nested under ``env``."""
+    """The data directory in claude-mem's settings; older versions nest them under ``env``."""
     try:
         settings = json.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError):
-        return ""  # no settings, or none that claude-mem could use either: its default holds
+        return ""  # claude-mem cannot read such settings either and uses its default
     if not isinstance(settings, dict):
         return ""
     nested = settings.get("env")

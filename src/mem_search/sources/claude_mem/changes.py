@@ -1,9 +1,8 @@
-"""What changed in a table since it was last read, told from a few bytes per 256 rows. Pure.
+"""Finding the rows of a table that changed since the last reading. Pure.
 
-claude-mem changes rows without marking them (a project renamed, a session id filled in, a row
-deleted), so there is nothing to ask "what is new?". Per block of 256 ids the cursor keeps
-which rows were taken and one digest over them: enough to find every insert, update and
-deletion, and small (about 40 bytes a block) however large the rows are.
+claude-mem changes rows without marking them: it renames projects, fills in session ids, deletes.
+So for each block of 256 ids the cursor keeps which rows were taken and one digest of them. That
+finds every insert, update and deletion and takes about 40 bytes a block, however long the rows are.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from typing import Any, Final
 
 BLOCK: Final = 256
 _SHAPE: Final = b"1"
-"""Counts up when rows become different drafts, so that everything is read again."""
+"""Raise this when the same rows give other drafts: everything is then read again."""
 
 Row = tuple[Any, ...]
-"""The row's id, and then everything that its draft depends on; texts are UTF-8 bytes."""
+"""The row's id, then every value that its draft depends on; texts are UTF-8 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,12 @@ class Block:
 NOTHING: Final = Block("", frozenset())
 
 
-def fresh(known: Block, rows: Sequence[Row]) -> Sequence[Row]:
-    """Those of a block's rows that are new or may have changed since ``known``.
+def changed_rows(known: Block, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows of a block that are new or may have changed since ``known``.
 
-    As long as the known rows are as they were, only new ones are fresh: the last block of a
-    growing table is not read anew with each row. Otherwise the whole block is fresh, because
-    one digest cannot tell which row it was; storing an unchanged row again changes nothing.
+    While the known rows have the same digest, these are the new rows only, so that each new row of
+    a growing table does not store the rows before it again. Otherwise these are all rows, because
+    one digest does not tell which row changed; storing an unchanged row again changes nothing.
     """
     before = [row for row in rows if row[0] in known.ids]
     if len(before) < len(known.ids) or digest(before) != known.digest:
@@ -46,20 +45,20 @@ def fresh(known: Block, rows: Sequence[Row]) -> Sequence[Row]:
     return [row for row in rows if row[0] not in known.ids]
 
 
-def remember(rows: Sequence[Row]) -> Block:
-    """What to know of a block once its ``rows``, in order of id, are taken."""
+def block_of(rows: Sequence[Row]) -> Block:
+    """The block after its ``rows``, in order of id, were taken."""
     return Block(digest(rows), frozenset(row[0] for row in rows))
 
 
 def digest(rows: Iterable[Row]) -> str:
     """64 bits over the rows in their order."""
-    # Every row of a store that is being written to passes here every few seconds. marshal is
-    # the cheapest exact form; version 2 of it depends on the values alone.
+    # While claude-mem writes, every row passes through here every few seconds. marshal is the
+    # cheapest exact form; its version 2 depends on the values alone.
     return hashlib.blake2b(marshal.dumps(list(rows), 2), digest_size=8, key=_SHAPE).hexdigest()
 
 
-def load(state: object) -> dict[int, Block]:
-    """Blocks by number from a cursor; what cannot be understood is unknown, so read again."""
+def load_blocks(state: object) -> dict[int, Block]:
+    """Blocks by number, from a cursor. A block that is not understood is read again."""
     blocks: dict[int, Block] = {}
     if not isinstance(state, Mapping):
         return blocks
@@ -73,7 +72,7 @@ def load(state: object) -> dict[int, Block]:
     return blocks
 
 
-def dump(blocks: Mapping[int, Block]) -> dict[str, list[Any]]:
+def dump_blocks(blocks: Mapping[int, Block]) -> dict[str, list[Any]]:
     """The JSON form of ``blocks``: ``{"0": ["3f…", [[1, 255]]]}``."""
     return {
         str(number): [block.digest, _ranges(block.ids)] for number, block in sorted(blocks.items())

@@ -1,7 +1,7 @@
 """The three tables of claude-mem that are read, and the names their columns have had.
 
-A store is understood by the columns it has, not by its version number: claude-mem's own
-migrations look at columns too, and branches of it have used the same numbers differently.
+The columns that exist decide how a database is read, not its version number: claude-mem's own
+migrations look at columns, too, and branches of it used the same numbers for different changes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 from mem_search.model import Kind
 
 MEMORY_SESSION: Final = ("memory_session_id", "sdk_session_id")
-"""The session as the observer knows it; the second name was used before 8.2.6."""
+"""The session's id in the observer; the second name is from before 8.2.6."""
 CONTENT_SESSION: Final = ("content_session_id", "claude_session_id")
-"""The session as the coding agent knows it; likewise."""
+"""The session's id in the coding agent; the second name is from before 8.2.6."""
 NEEDED: Final = ("observations", "sdk_sessions", "session_summaries")
-"""A database without these is not claude-mem's. user_prompts came later."""
+"""A database without these tables is not claude-mem's. ``user_prompts`` came later."""
 
 
 SHARED: Final = {
@@ -35,12 +35,12 @@ SESSION: Final = {
     "session_content": CONTENT_SESSION,
     "platform": ("platform_source",),
 }
-"""Fields that a row has by its session, in ``sdk_sessions``."""
+"""Fields that a row gets from its session in ``sdk_sessions``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``own`` are the columns that only this table has; they were never renamed."""
+    """One table; ``own`` are the columns that only it has, which were never renamed."""
 
     name: str
     kind: Kind
@@ -48,13 +48,13 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Our names of the fields of a row, behind its id."""
+        """Our names for the fields of a row, in order, after its id."""
         return (*SHARED, *SESSION, *self.own)
 
     def select(self, columns: Set[str], session_columns: Set[str]) -> str:
-        """SQL for the id and ``names`` of rows with ids from ``?`` to ``?``, in order.
+        """SQL for the id and ``names`` of the rows with ids from ``?`` to ``?``, in order of id.
 
-        Columns that this store does not have are null.
+        A column that this database does not have is null.
         """
         wanted = ["t.id"]
         wanted += [_column("t", names, columns) for names in SHARED.values()]
@@ -67,7 +67,7 @@ class Table:
         )
 
     def place(self, name: str) -> int:
-        """Where in a row the field ``name`` is."""
+        """The index of the field ``name`` in a row."""
         return self.names.index(name) + 1
 
     def _join(self, columns: Set[str], session_columns: Set[str]) -> str:
@@ -77,7 +77,7 @@ class Table:
         content, there = _pick(CONTENT_SESSION, columns), _pick(CONTENT_SESSION, session_columns)
         if not content or not there:
             return "false"
-        # One agent's session id can occur once per platform: the first is as good as any.
+        # The session id of an agent can occur once per platform; any of them will do.
         found = f"(select min(x.id) from sdk_sessions x where x.{there} = t.{content})"  # noqa: S608
         if "session_db_id" in columns:
             found = f"coalesce(t.session_db_id, {found})"

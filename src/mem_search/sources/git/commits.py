@@ -1,4 +1,4 @@
-"""What of a commit is worth remembering: from a commit to a draft. Pure; git runs elsewhere."""
+"""A commit as a draft: what of it is stored. Pure; ``history`` runs git."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from mem_search.model import Draft
 
 FILES_KEPT: Final = 500
-"""A vendored tree has thousands of files and is about none of them."""
+"""A commit of thousands of files (a vendored tree) is about none of them."""
 FILES_IN_TEXT: Final = 50
 
 _NOISE: Final = re.compile(
@@ -24,7 +24,7 @@ _DEFAULT_MERGE: Final = re.compile(
 _WRITTEN_BY_MERGE: Final = re.compile(
     r"^(?:(?:# )?Conflicts:|\* .*:(?: \(\d+ commits\))?)\n(?:#?[ \t]+.*(?:\n|\Z))+", re.MULTILINE
 )
-"""The conflicts and the list of merged subjects (``merge.log``): both are git's, not a person's."""
+"""Conflicts and the list of merged subjects (``merge.log``), which git writes, not a person."""
 
 _PREFIX: Final = re.compile(r"\s*(?:\[[^\]]*\]\s*)*([\w.+/-]+)(?:\([^)]*\))?!?:\s+")
 _CONVENTIONAL: Final = {
@@ -49,9 +49,9 @@ _WORDS: Final = (
 
 @dataclass(slots=True)
 class Commit:
-    """One commit as ``git log`` tells it; ``authored_at`` in ms.
+    """One commit from ``git log``; ``authored_at`` is in milliseconds.
 
-    ``files`` stops at ``FILES_KEPT``, ``file_count`` does not.
+    ``files`` has at most ``FILES_KEPT`` names; ``file_count`` is the number of all.
     """
 
     sha: str
@@ -65,9 +65,9 @@ class Commit:
 
 
 def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
-    """None when the commit says nothing: a default merge, or neither message nor files.
+    """The draft of ``commit``; None for a default merge, or one without message and files.
 
-    ``branch`` is empty for a commit that is on none.
+    ``branch`` is empty for a commit that is on no branch.
     """
     body = _NOISE.sub("", commit.body).strip()
     if len(commit.parents) > 1 and _DEFAULT_MERGE.match(commit.subject):
@@ -97,7 +97,7 @@ def draft_of(commit: Commit, *, project: str, branch: str = "") -> Draft | None:
 
 
 def type_of(subject: str) -> str:
-    """claude-mem's type of observation, from a conventional prefix or the first words."""
+    """claude-mem's type of observation, from a conventional-commits prefix or the first words."""
     prefix = _PREFIX.match(subject)
     if prefix is not None and (known := _CONVENTIONAL.get(prefix[1].lower())) is not None:
         return known

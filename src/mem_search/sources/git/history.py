@@ -1,7 +1,7 @@
-"""A repository's history through the ``git`` command: read-only, offline, streamed.
+"""The history of a repository, read with the ``git`` command: read-only, offline, as a stream.
 
-Git runs with a list of arguments and no shell, takes no locks, asks nothing and downloads
-nothing. What a commit means is the business of ``commits``.
+Git gets a list of arguments and no shell; it takes no locks, asks no questions and downloads
+nothing. ``commits`` turns a commit into a draft.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ _ONE_REPOSITORY: Final = frozenset(
         "GIT_WORK_TREE",
     }
 )
-"""Set while a git hook runs: a worker started by one would see that repository everywhere."""
+"""Git sets these while it runs a hook. A worker that a hook starts must not inherit them, or git
+would read the hook's repository whatever its path argument says."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
     """The commits of the repository at ``path``. Every method raises SourceError.
 
-    ``heads`` below are commits to read with all their ancestors, ``tips`` commits to leave
-    out with all of theirs.
+    ``heads`` are commits to read with all their ancestors, ``tips`` are commits to leave out with
+    all of theirs.
     """
 
     path: str
 
     def branches(self) -> list[tuple[str, str]]:
-        """Each local branch and its head, the main one first; "" for heads that are on none.
+        """Each local branch and its head, the main branch first; "" for heads that are on none.
 
-        Empty before the first commit. The main branch is what a clone was made from, else
+        Empty before the first commit. The main branch is the default branch of ``origin``, else
         ``main`` or ``master``, else the one that is checked out. Linked worktrees have a HEAD of
         their own.
         """
@@ -99,7 +100,7 @@ class History:
 
     @contextmanager
     def commits(self, heads: Iterable[str], tips: Iterable[str]) -> Iterator[Iterator[Commit]]:
-        """Parents before children, else oldest first. Leaving the context ends git."""
+        """Parents before children, else oldest first. Leaving the context ends the git process."""
         command = self._command(
             "log", "-z", "--reverse", "--date-order", "--root", "--name-only", "--no-renames",
             "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8",
@@ -117,9 +118,9 @@ class History:
                     process.kill()
 
     def _tokens(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> Iterator[str]:
-        """Every NUL-ended token; raises instead of ending when git failed.
+        """Every token that ends with NUL. Raises SourceError when git fails.
 
-        That it is raised here keeps a commit that was cut in the middle from being taken.
+        It is raised here, before the last token, so that an incomplete commit is not taken.
         """
         assert process.stdout is not None
         rest = b""
@@ -162,15 +163,15 @@ class History:
             return SourceError(f"{self.path} is not a git repository; give the directory of one")
         reason = text.splitlines()[-1] if text else "it gave no reason"
         return SourceError(
-            f"git cannot read {self.path}: {reason}; look closer with: git -C {self.path} fsck"
+            f"git cannot read {self.path}: {reason}; check it with: git -C {self.path} fsck"
         )
 
 
 def parse(tokens: Iterator[str]) -> Iterator[Commit]:
     """Commits from the tokens of ``git log -z --name-only`` in ``_FORMAT``.
 
-    A commit is an empty token, six fields, an empty token, and then the names of its files up
-    to the empty token that opens the next one. The first name has a newline in front.
+    A commit is an empty token, six fields, an empty token, and the names of its files up to the
+    empty token that begins the next commit. The first name begins with a newline.
     """
     opening = next(tokens, None)
     while opening is not None:
@@ -201,6 +202,6 @@ def _environment() -> dict[str, str]:
     return kept | {
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone must not start to download
-        "LC_ALL": "C",  # complaints are recognised by their words
+        "GIT_ALLOW_PROTOCOL": "none",  # a partial clone must not download
+        "LC_ALL": "C",  # git's errors are recognised by their English text
     }

@@ -1,7 +1,8 @@
-"""The ``jsonl`` source: a file in the exchange format of mem-search.
+"""The source ``jsonl``: a file in the exchange format of mem-search, one record a line.
 
-The format, both ways, is ``exchange.py``. A line that cannot be used is a failed ledger entry
-and the rest goes on; the same file read twice gives the same records.
+``exchange`` reads and writes the format, ``lines`` reads lines of a plain or gzipped file. A line
+that cannot be used becomes a failed ledger entry and the rest is read. Reading the same file twice
+gives the same records.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ __all__ = ["ExchangeRecord", "Jsonl", "export_line", "parse_line"]
 
 
 class Jsonl(BaseSource):
-    """Reads what ``export_line`` writes. Location: the path of a file, gzipped or not.
+    """Reads what ``export_line`` writes. A location is the path of a file, gzipped or not.
 
-    The cursor is that of ``lines.LineReader``. Progress is in bytes of the file. Nothing new
-    yields nothing.
+    The cursor is that of ``lines.LineReader``. Progress is in bytes of the file. When nothing is
+    new, a reading yields nothing.
     """
 
     name = NAME
@@ -38,7 +39,7 @@ class Jsonl(BaseSource):
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         path = Path(location.path).expanduser()
         with open_lines(path) as reader:
-            repeated = _said_anew(reader)
+            repeated = _repeated_records(reader)
         with open_lines(path) as reader:
             seen: Counter[str] = Counter()
             for line in reader.skip_to(cursor):
@@ -56,7 +57,7 @@ def _batches(
     start = cursor = reader.cursor()
 
     def batch() -> Batch:
-        # The last line of an earlier reading may have been incomplete, and failed.
+        # The last line of an earlier reading may have been incomplete and have failed.
         found.outdate("" if first == 1 else _item(first))
         return found.build(cursor, reader.done(), item=f"lines {first}-{cursor['line']}")
 
@@ -66,13 +67,14 @@ def _batches(
             if line is None:
                 raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
             if later := repeated.get(reader.number):
-                found.leave(item, f"{_item(later)} says it anew, under the same source_id")
+                reason = f"{_item(later)} has the same source_id; the last such line counts"
+                found.leave(item, reason)
             elif line.strip():
                 found.take(_identified(parse_line(line), seen), item)
         except ValueError as error:
             found.fail(item, str(error))
             if line is not None and not line.endswith(b"\n"):
-                break  # still being written, perhaps: the next reading takes it up here
+                break  # perhaps it is still being written: the next reading starts here
         cursor = reader.cursor()
         if found.is_full:
             yield batch()
@@ -87,12 +89,12 @@ def _batches(
 
 
 def _item(number: int) -> str:
-    """What the ledger calls a line."""
+    """The ledger's name of a line."""
     return f"line {number}"
 
 
 def _identified(record: ExchangeRecord, seen: Counter[str]) -> Draft:
-    """The draft of ``record``; without an id it is known by its content, and which one it is."""
+    """The draft of ``record``. Without an id, the hash of its content and a count identify it."""
     if record.source_id:
         return record.draft(record.source_id)
     content = record.content_id()
@@ -101,17 +103,18 @@ def _identified(record: ExchangeRecord, seen: Counter[str]) -> Draft:
     return record.draft(content + repeated)
 
 
-def _said_anew(lines: Iterable[bytes | None]) -> dict[int, int]:
-    """Line number → that of the last line about the same record, where it is a later one.
+def _repeated_records(lines: Iterable[bytes | None]) -> dict[int, int]:
+    """Number of a line → number of the last line with the same record, if that is a later one.
 
-    Only that one is read: else reading the same again would change the record and change it back.
+    Only the last one is stored. Otherwise reading the file again would change the record to its
+    first version and then back.
     """
     last: dict[int, int] = {}
-    anew: dict[int, int] = {}
+    later: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
         try:
             record = parse_line(line or b"")
-        except ValueError:  # said where it is read
+        except ValueError:  # reported when the line is read
             continue
         if not record.source_id:
             continue
@@ -119,15 +122,15 @@ def _said_anew(lines: Iterable[bytes | None]) -> dict[int, int]:
         if key not in last:
             last[key] = number
         elif _is_usable(record):
-            anew[last[key]] = number
+            later[last[key]] = number
             last[key] = number
-    for number in sorted(anew, reverse=True):  # what comes later is known by then
-        anew[number] = anew.get(anew[number], anew[number])
-    return anew
+    for number in sorted(later, reverse=True):  # of lines after it, the last one is known by now
+        later[number] = later.get(later[number], later[number])
+    return later
 
 
 def _is_usable(record: ExchangeRecord) -> bool:
-    """Whether its kind will take it: else an earlier line still holds."""
+    """Whether its kind accepts it; otherwise an earlier line still counts."""
     try:
         records.by_name(record.kind).compose(record.draft(record.source_id))
     except InputError:
@@ -138,7 +141,7 @@ def _is_usable(record: ExchangeRecord) -> bool:
 def _count(line: bytes, seen: Counter[str]) -> None:
     try:
         record = parse_line(line)
-    except ValueError:  # in the ledger since it was first read
+    except ValueError:  # the ledger has had it since it was first read
         return
     if not record.source_id:
         seen[record.content_id()] += 1

@@ -1,7 +1,6 @@
-"""The exchange format of mem-search: one record a line, as JSON. Both ways, no files.
+"""The exchange format of mem-search: one record a line, as JSON. Reads and writes single lines.
 
-``ExchangeRecord`` is the format. What metadata means to a kind is not known here: see
-``records/``. Where lines come from is ``lines.py``.
+``ExchangeRecord`` is the format. ``records/`` knows the metadata of each kind.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from mem_search.model import Draft, Kind, Link, Record
 from mem_search.text import dates
 
 _SECONDS_BELOW = 100_000_000_000
-"""A smaller number is seconds (until the year 5138), a larger one milliseconds (from 1973)."""
+"""Smaller numbers are seconds (until the year 5138), larger ones milliseconds (from 1973)."""
 
 
 def read_time(value: object) -> int | None:
@@ -46,10 +45,10 @@ def read_time(value: object) -> int | None:
                 at = round(value * 1000 if abs(value) < _SECONDS_BELOW else value)
             case _:
                 raise ValueError
-        dates.iso(at)  # what cannot be written must not be stored
+        dates.iso(at)  # a time that cannot be written must not be stored
     except (ValueError, OverflowError, InputError):
         raise ValueError(
-            f"{value!r:.60} is no time; write 2026-01-31T12:00:00Z, or seconds or milliseconds"
+            f"{value!r:.60} is not a time; write 2026-01-31T12:00:00Z, or seconds or milliseconds"
             " since 1970"
         ) from None
     return at
@@ -58,7 +57,7 @@ def read_time(value: object) -> int | None:
 NAME: Final = "jsonl"
 
 _UNDER_A_ROOT = re.compile(r"[0-9a-f]{12}:([0-9a-f]{40})")
-"""What a commit was called in exports before 2026-11-22 (ADR 0018)."""
+"""The id of a commit in exports from before 2026-11-22 (ADR 0018)."""
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 Time = Annotated[
@@ -66,13 +65,13 @@ Time = Annotated[
 ]
 NonEmpty = Annotated[str, Field(min_length=1)]
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
-"""Of another program, where it is a number as often as not."""
+"""An id of another program; many use numbers."""
 _SAID: Final = {
     "tuple_type": "input should be a list",
     "dict_type": "input should be an object",
     "model_type": "input should be an object",
 }
-"""Where pydantic speaks of Python."""
+"""For pydantic's messages that name Python types."""
 
 
 class ExchangeLink(BaseModel):
@@ -85,11 +84,11 @@ class ExchangeLink(BaseModel):
 
 
 class ExchangeRecord(BaseModel):
-    """One line: ``kind`` and ``text`` are required. Its fields are a draft's, in this order.
+    """One line. Only ``kind`` and ``text`` are required; the fields are those of a draft.
 
-    ``source`` says who the record came from, so that an export keeps its identity. ``session``
-    names the conversation a record belongs to; the order of lines is its order. Times are
-    milliseconds here, and in a line whatever ``times.read_time`` takes.
+    ``source`` is where the record came from first, so that an exported record keeps its identity.
+    ``session`` names the conversation of a record; the lines of one are in its order. Times are
+    milliseconds here; a line may have any time that ``read_time`` accepts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -110,25 +109,25 @@ class ExchangeRecord(BaseModel):
     links: tuple[ExchangeLink, ...] = ()
 
     def draft(self, source_id: str) -> Draft:
-        """The draft of this line under the identity ``(source, source_id)``."""
+        """The draft of this line, with the identity ``(source, source_id)``."""
         if self.source == "git" and (commit := _UNDER_A_ROOT.fullmatch(source_id)):
             source_id = commit[1]
         links = tuple(Link(link.to, link.relation) for link in self.links)
         return Draft(**{**dict(self), "source_id": source_id, "links": links})
 
     def content_id(self) -> str:
-        """An id that follows from what the line says, however it is spelled."""
+        """An id made from the content of the line, whatever its order of keys and its spacing."""
         content = self.model_dump(exclude_defaults=True, exclude={"source_id"})
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii"))
         return f"sha256:{digest.hexdigest()[:20]}"
 
 
 def export_line(record: Record, links: Sequence[Link]) -> str:
-    """``record`` as a line, without the line's end; importing it gives the same record again."""
+    """``record`` as a line without line end; importing it gives the same record."""
     metadata = dict(record.metadata)
     if bool(metadata.get("archived")) != record.archived:
         metadata["archived"] = record.archived
-    # Not validated: what is stored was, and milliseconds would be read as seconds.
+    # Not validated again: a stored record is valid, and milliseconds could be read as seconds.
     line = ExchangeRecord.model_construct(
         kind=record.kind,
         source=record.source,
@@ -164,7 +163,7 @@ def parse_line(line: bytes) -> ExchangeRecord:
         raise ValueError("not a JSON object")
     if _ESCAPED_SURROGATE.search(line):
         value = _without_surrogates(value)
-    # Written by hand or by other programs, null says the same as leaving the key out.
+    # In a line written by hand or by another program, null means the same as no key.
     given = {key: item for key, item in value.items() if item is not None}
     try:
         return ExchangeRecord.model_validate(given)
@@ -187,7 +186,7 @@ def _reject(constant: str) -> NoReturn:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Halves of characters, left by programs that cut text carelessly, cannot be stored."""
+    """``value`` without lone surrogates (halves of characters), which cannot be stored."""
     match value:
         case str():
             return value.encode("utf-8", "ignore").decode("utf-8")

@@ -1,7 +1,7 @@
-"""The lines of a plain or gzipped file, with a position that can be found again.
+"""The lines of a plain or gzipped file, with a position to which a later reading can return.
 
-A position is known by a digest of all bytes before it, not by inode or time: an edited file is
-noticed even when the editor kept both, and a moved or copied one is not read again.
+A digest of all bytes before the position identifies it, not inode or time: a file that was edited
+is noticed even when the editor kept both, and one that was moved or copied is not read again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import IO, Any
 from mem_search.errors import SourceError
 
 LONGEST_LINE = 32 * 1024 * 1024
-"""Bytes; a longer line is no record but some other file, and is not taken into memory."""
+"""Bytes. A longer line is not a record and is not read into memory."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class LineReader:
-    """Iterates over lines as bytes, ``None`` standing for one that is too long.
+    """Iterates over lines as bytes; ``None`` stands for a line that is too long.
 
-    Where the file cannot be read on, iteration ends and ``broken`` says why.
+    When the file cannot be read any further, iteration ends and ``broken`` says why.
     """
 
     def __init__(self, raw: IO[bytes]) -> None:
@@ -65,7 +65,7 @@ class LineReader:
         return line
 
     def cursor(self) -> dict[str, Any]:
-        """Where reading stands: ``offset`` in unpacked bytes, ``line``, ``digest``."""
+        """The position: ``offset`` in unpacked bytes, ``line``, ``digest`` of the bytes before."""
         return {
             "offset": self._offset,
             "line": self.number,
@@ -73,8 +73,8 @@ class LineReader:
         }
 
     def skip_to(self, cursor: Mapping[str, Any]) -> Iterator[bytes]:
-        """The lines before ``cursor``. Afterwards reading goes on there, or at the start again
-        when the file is not the one that the cursor was taken from."""
+        """The lines before ``cursor``. Reading then continues there, or at the start if the file
+        is not the one that the cursor is from."""
         offset = cursor.get("offset", 0)
         if not offset:
             return
@@ -87,7 +87,7 @@ class LineReader:
             self._rewind()
 
     def done(self) -> int:
-        """Bytes of the file itself that have been read, packed or not."""
+        """Bytes of the file that have been read, as they are on disk."""
         return self._raw.tell()
 
 

@@ -1,9 +1,9 @@
 """A claude-mem database, opened read-only beside the program that writes it.
 
-``mode=ro`` sees what is still in the write-ahead log, and is never ``immutable`` and never a
-copy, which would not. Each query is a read transaction of its own and short, so that
-claude-mem's checkpoints are not held up. SQLite itself may put an empty ``-wal`` and a ``-shm``
-file next to a store that nobody has open; the database file is never touched.
+It is opened with ``mode=ro``, which sees what is still in the write-ahead log; ``immutable`` and a
+copy of the file would not. Each query is a short read transaction of its own, so claude-mem's
+checkpoints are not delayed. SQLite may create an empty ``-wal`` and a ``-shm`` file beside a
+database that no program has open; the database file itself is never changed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from mem_search.errors import SourceError
 from mem_search.sources.claude_mem.changes import BLOCK, Row
 from mem_search.sources.claude_mem.tables import NEEDED, TABLES, Table
 
-DATABASE: Final = "claude-mem.db"
+FILE_NAME: Final = "claude-mem.db"
 BUSY_SECONDS: Final = 5.0
 _SETTLED_SECONDS: Final = 2.0
-"""File times tick coarsely: a file touched more recently may change again unnoticed."""
+"""File times are coarse: a file that changed more recently may change again unnoticed."""
 
 
-class Store:
-    """An open store. Errors of SQLite inside ``opened`` leave it as SourceError."""
+class Database:
+    """An open database. Inside ``open_database`` errors of SQLite become SourceError."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -48,12 +48,12 @@ class Store:
 
     @property
     def tables(self) -> Sequence[Table]:
-        """The tables that this store has."""
+        """The tables that this database has."""
         return [table for table in TABLES if table.name in self._queries]
 
     @property
     def created(self) -> str:
-        """When claude-mem made this store, as it wrote it down; empty for a very old one."""
+        """When claude-mem created this database, as text; empty if it did not write it down."""
         try:
             (moment,) = self._connection.execute(
                 "select min(applied_at) from schema_versions"
@@ -84,11 +84,11 @@ class Store:
         return {row[1].decode(errors="replace") for row in rows}
 
 
-def located(place: Path) -> Path:
-    """The database file of a location, which may also be the directory it is in."""
+def find_database(place: Path) -> Path:
+    """The database file at ``place``, which is the file or the directory it is in."""
     file = place
     try:
-        file = place / DATABASE if place.is_dir() else place
+        file = place / FILE_NAME if place.is_dir() else place
         file.stat()
     except FileNotFoundError:
         raise SourceError(f"there is no {file}; sync again once claude-mem has made it") from None
@@ -100,26 +100,27 @@ def located(place: Path) -> Path:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Store]:
-    """Open the store at ``path``; every error of SQLite on the way says what to do next."""
+def open_database(path: Path) -> Iterator[Database]:
+    """Open the database at ``path``. Raises SourceError that says what to do next."""
     try:
         with closing(_connect(path)) as connection:
-            yield Store(path, connection)
+            yield Database(path, connection)
     except sqlite3.Error as error:
         raise _refusal(path, error) from error
 
 
 def signature(path: Path) -> list[int] | None:
-    """Equal values mean an unchanged store; None means that it cannot be told.
+    """Times and sizes of the database and its log: equal values mean that nothing changed.
 
-    An empty log is as good as none: opening the store can create one.
+    None when it changed too recently to tell. An empty log counts as none: opening a database
+    can create one.
     """
     values: list[int] = []
     for file in (path, path.with_name(path.name + "-wal")):
         try:
             stat = file.stat()
         except OSError:
-            stat = None  # no log; and that the store is gone shows when it is opened
+            stat = None  # there is no log; a missing database raises when it is opened
         if stat is None or not stat.st_size:
             values += [0, 0]
         elif stat.st_mtime > time.time() - _SETTLED_SECONDS:
@@ -135,9 +136,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
-        check_same_thread=False,  # a worker's threads take turns with one reading
+        check_same_thread=False,  # each batch of a reading may run in another thread
     )
-    # Most rows are only compared, never decoded; and what is not UTF-8 must not stop a reading.
+    # Most rows are compared and never decoded, and text that is not UTF-8 must not stop a reading.
     connection.text_factory = bytes
     connection.execute("pragma trusted_schema = off")
     return connection
@@ -150,7 +151,7 @@ def _refusal(path: Path, error: sqlite3.Error) -> SourceError:
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return SourceError(
             f"{path} is not a readable SQLite database ({error});"
-            f" look closer with: sqlite3 '{path}' 'pragma integrity_check'"
+            f" check it with: sqlite3 '{path}' 'pragma integrity_check'"
         )
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR")):
         return SourceError(

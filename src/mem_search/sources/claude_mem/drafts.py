@@ -1,7 +1,7 @@
-"""From a row of claude-mem to a draft. Pure; reading and comparing rows is elsewhere.
+"""A row of claude-mem as a draft. Pure: ``database`` reads rows, ``changes`` compares them.
 
-Rows are taken as they are found: JSON columns that hold plain strings, numbers stored as text
-and missing columns are all met in real stores.
+Real databases have JSON columns with plain strings in them, numbers stored as text and missing
+columns; none of them is an error here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mem_search.sources.claude_mem.changes import Row
 from mem_search.sources.claude_mem.tables import Table
 
 OBSERVER_PROJECT: Final = "observer-sessions"
-"""The project under which claude-mem recorded its own observer: it talks about nothing else."""
+"""The project of the sessions of claude-mem's own observer, which repeat other sessions."""
 _OBSERVER: Final = OBSERVER_PROJECT.encode()
 
 _SUMMARY_PARTS: Final = (
@@ -32,13 +32,13 @@ _SECONDS_BELOW: Final = 100_000_000_000
 
 
 def is_observer(table: Table, row: Row) -> bool:
-    """Whether claude-mem's own observer is the one that talks in this row."""
+    """Whether the row belongs to a session of claude-mem's own observer."""
     own, session = (row[table.place(name)] for name in ("project", "session_project"))
     return _OBSERVER in (own, session)
 
 
 def draft_of(table: Table, row: Row, *, prefix: str) -> Draft | None:
-    """None when the row says nothing. ``prefix`` tells stores apart in the ``source_id``."""
+    """The draft of ``row``, None when it has no text. ``prefix`` begins its ``source_id``."""
     fields = dict(zip(table.names, row[1:], strict=True))
     title, text, metadata = _READERS[table.kind](fields)
     if not (title or text or metadata.get("facts") or metadata.get("subtitle")):
@@ -64,7 +64,7 @@ def draft_of(table: Table, row: Row, *, prefix: str) -> Draft | None:
 
 
 def without_injected(text: str) -> str:
-    """A prompt without what the person did not type or asked to keep private."""
+    """A prompt without blocks that no person typed or that are marked as private."""
     previous = None
     while previous != text:
         previous, text = text, _INJECTED.sub("", text)
@@ -72,9 +72,9 @@ def without_injected(text: str) -> str:
 
 
 def texts(value: object, separator: str = r"\n") -> list[str]:
-    """The strings of a JSON-array column, whatever it really holds.
+    """The strings of a column that should hold a JSON array.
 
-    A plain string is cut at ``separator``; items that are no strings become their JSON.
+    A value that is not JSON is split at ``separator``; items that are not strings become JSON.
     """
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
@@ -130,7 +130,7 @@ _READERS: Final = {
 
 
 def _project(fields: Mapping[str, Any]) -> tuple[str, str]:
-    """(project, worktree): claude-mem calls a worktree ``project/worktree`` until it is merged."""
+    """(project, worktree). claude-mem writes ``project/worktree`` until a worktree is merged."""
     own = _text(fields["project"]) or _text(fields["session_project"])
     project, slash, worktree = own.partition("/")
     if not (slash and project and worktree):

@@ -1,8 +1,8 @@
-"""Folding the lines of one transcript file into drafts, in the order of the session.
+"""Turning the events of one transcript file into drafts, in the order of the session.
 
-A prompt is a draft at once, a turn when it is over, the summary at the end of the file. What
-is still open then is given as it stands, and again, under the same source id, when it grew.
-The state between two reads is a JSON value and stays small however long the file is.
+A prompt becomes a draft at once, a turn when it is over, the summary at the end of the file. What
+is still open at the end is given as it is, and again under the same source id after it grew. The
+state between two readings is a JSON value and stays small, however long the file is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mem_search.model import Draft, Kind
 from mem_search.projects import Project
 from mem_search.sources.claude_code import events, session, tools
 from mem_search.sources.claude_code.events import MAIN, Line
-from mem_search.sources.claude_code.prose import HEADLINE, cut, headline, one_line
-from mem_search.sources.claude_code.session import Session, telling
-from mem_search.sources.claude_code.turn import Turn, in_reach, requested
+from mem_search.sources.claude_code.session import Session, summary_text
+from mem_search.sources.claude_code.text import HEADLINE, cut, headline, one_line
+from mem_search.sources.claude_code.turn import Turn, relative_to_project, requested_change
 
 NAME: Final = "claude-code"
 _PROMPT = 32_000
@@ -28,17 +28,17 @@ _QUEUED = 8
 Identify = Callable[[str], Project]
 
 
-class Transcript:
-    """The fold over one file. ``state`` is what an earlier one gave, or None at the start.
+class DraftBuilder:
+    """Builds the drafts of one file. ``state`` is that of an earlier builder, None at the start.
 
-    ``cwd`` is the directory the session began in, if another file (of the parent) knows it.
+    ``cwd`` is the directory that the session began in, if the file of its parent says so.
     """
 
     def __init__(
         self, identify: Identify, state: Mapping[str, Any] | None = None, *, cwd: str = ""
     ) -> None:
         self._identify = identify
-        # A copy, because the fold must not write into what the caller stored.
+        # A copy: the builder must not change what the caller stored.
         state = deepcopy(dict(state or {}))
         self._session = Session(**state.get("session", {"cwd": cwd}))
         self._turns = {agent: Turn(**turn) for agent, turn in state.get("turns", {}).items()}
@@ -49,7 +49,7 @@ class Transcript:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next read needs to go on."""
+        """What the builder of the next reading needs to continue."""
         return {
             "session": asdict(self._session),
             "turns": {agent: asdict(turn) for agent, turn in self._turns.items()},
@@ -60,10 +60,10 @@ class Transcript:
         }
 
     def feed(self, line: Line) -> Iterator[Draft]:
-        """The drafts that are complete with this line."""
+        """The drafts that this line completes."""
         session = self._session
         if line.session and session.id and line.session != session.id:
-            yield from self.rest()
+            yield from self.open_drafts()
             self._session = session = Session(cwd=line.cwd)
             self._turns.clear()
             self._awaited.clear()
@@ -78,8 +78,8 @@ class Transcript:
         for event in line.events:
             yield from self._take(event, line)
 
-    def rest(self) -> Iterator[Draft]:
-        """What is open as it stands, unfinished turns and the summary, unless told already."""
+    def open_drafts(self) -> Iterator[Draft]:
+        """Unfinished turns and the summary as they are now; none if nothing changed since."""
         if not self._touched or not self._session.id:
             return
         self._touched = False
@@ -91,7 +91,7 @@ class Transcript:
             yield self._draft(
                 "session_summary",
                 "summary",
-                telling(metadata),
+                summary_text(metadata),
                 title=session.name(metadata),
                 times=(session.started, session.ended),
                 metadata=metadata,
@@ -106,7 +106,7 @@ class Transcript:
                     self._session.queued = [q for q in self._session.queued if q not in text]
                     yield from self._prompt(text, line, line.uuid)
             case events.Instructed(text=text):
-                yield from self._open(line, line.uuid, requested(text))
+                yield from self._open(line, line.uuid, requested_change(text))
             case events.Said(text=text, message=message):
                 turn = yield from self._room(line, len(text))
                 turn.says(text, message)
@@ -121,7 +121,7 @@ class Transcript:
             case events.Compacted(text=text):
                 yield from self._compacted(text, line)
             case events.Titled(text=text, leaf=leaf, by_person=by_person):
-                # A file can begin with titles of other sessions, made for lines it has not.
+                # A file can begin with titles of other sessions, for lines that are not in it.
                 if text and (self._session.started is not None or not leaf):
                     self._session.titled(one_line(text, HEADLINE), by_person=by_person)
             case events.Queued(text=text):
@@ -132,7 +132,7 @@ class Transcript:
     def _prompt(self, text: str, line: Line, key: str) -> Iterator[Draft]:
         session = self._session
         session.asked(text)
-        yield from self._open(line, key, requested(text))
+        yield from self._open(line, key, requested_change(text))
         metadata = {
             "prompt_number": session.prompts,
             "branch": line.branch or session.branch,
@@ -152,9 +152,9 @@ class Transcript:
         )
 
     def _unqueued(self, line: Line, *, given: bool) -> Iterator[Draft]:
-        """Queued prompts that the agent got while at work have no line of their own.
+        """Queued prompts that the agent got while it worked have no line of their own.
 
-        Newer versions write one all the same, before or after this: it counts once.
+        Newer versions write one, before or after this line: the prompt counts once.
         """
         session = self._session
         texts, session.queued = session.queued, []
@@ -166,7 +166,7 @@ class Transcript:
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
         turn = self._turns.get(line.agent)
-        fields = session.fields(text)
+        fields = session.compaction_fields(text)
         if not fields:
             return
         if line.agent == MAIN:
@@ -174,7 +174,7 @@ class Transcript:
         yield from self._open(line, line.uuid, turn.request if turn else "")
 
     def _open(self, line: Line, key: str, request: str) -> Iterator[Draft]:
-        """End the agent's turn and begin the one that ``key`` names."""
+        """End the agent's turn and begin a new one with the id ``key``."""
         if (turn := self._turns.pop(line.agent, None)) is not None:
             yield from self._observation(turn)
             if line.agent == MAIN:
@@ -188,7 +188,7 @@ class Transcript:
         )
 
     def _room(self, line: Line, more: int) -> Generator[Draft, None, Turn]:
-        """The agent's turn (or its next part) with room for ``more`` characters of text."""
+        """The agent's turn, or its next part, with room for ``more`` characters of text."""
         if line.agent not in self._turns:
             yield from self._open(line, line.uuid, "")
         turn = self._turns[line.agent]
@@ -201,10 +201,12 @@ class Transcript:
         return turn
 
     def _await(self, event: events.Called, line: Line) -> None:
-        call = in_reach(tools.meaning(event.tool, event.arguments), (self._session.cwd, line.cwd))
+        call = relative_to_project(
+            tools.interpret(event.tool, event.arguments), (self._session.cwd, line.cwd)
+        )
         self._awaited[event.call] = call
         if len(self._awaited) > _AWAITED:
-            # The oldest will hardly be answered any more: its call was interrupted.
+            # The oldest call was most likely interrupted and gets no answer.
             del self._awaited[next(iter(self._awaited))]
 
     def _observation(self, turn: Turn) -> Iterator[Draft]:

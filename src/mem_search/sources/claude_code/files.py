@@ -1,7 +1,8 @@
-"""Reading the new complete lines of a file that other programs append to.
+"""Transcript files: which there are, and the new complete lines of one that grows.
 
-A file is followed by byte offset. When it is another file now (inode), shorter, or holds
-other bytes before the offset, it was replaced or cut short, and is read from the start.
+The cursor has the byte offset up to which a file was read. If the file has another inode now, is
+shorter, or has other bytes before the offset, it was replaced or truncated and is read from its
+start.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ _OBSERVERS = "observer-sessions"
 
 @dataclass(slots=True)
 class Found:
-    """Transcripts by relative path, and why other paths are left; both in order."""
+    """Transcripts by relative path, and the reasons why other paths are left; both sorted."""
 
     files: dict[str, Path] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
 
 
 def transcripts(root: Path) -> Found:
-    """What lies at ``root``, a folder or one file. Raises SourceError if it cannot be listed.
+    """The transcripts at ``root``, a folder or one file. Raises SourceError if it cannot be listed.
 
-    In this order a session comes right before its subagents.
+    Sorted by path, so a session comes right before its subagents.
     """
     if root.is_file():
         if root.suffix != SUFFIX:
-            raise SourceError(f"{root} is no transcript; transcripts are called *{SUFFIX}")
+            raise SourceError(f"{root} is not a transcript; transcripts are called *{SUFFIX}")
         return Found(files={root.name: root})
     if not root.is_dir():
         raise SourceError(f"no transcripts at {root}: there is no such file or folder")
@@ -45,7 +46,7 @@ def transcripts(root: Path) -> Found:
         folder = Path(error.filename)
         if folder == root:
             raise SourceError(f"cannot list {root}: {error.strerror}") from error
-        # One closed folder must not hide all the others.
+        # A folder without permission must not hide the others.
         left[folder.relative_to(root).as_posix()] = f"cannot be listed: {error.strerror}"
 
     for folder, folders, names in os.walk(root, onerror=refuse):
@@ -53,49 +54,51 @@ def transcripts(root: Path) -> Found:
             path = Path(folder, name)
             relative = path.relative_to(root)
             if path.is_symlink():
-                left[relative.as_posix()] = "a link; transcripts are read where they lie"
+                left[relative.as_posix()] = (
+                    "a symbolic link; only the file that it points to is read"
+                )
             elif name in folders:
                 continue
             elif any(part.endswith(_OBSERVERS) for part in relative.parts[:-1]):
-                left[relative.as_posix()] = "claude-mem watching another session"
+                left[relative.as_posix()] = "a session of claude-mem's own observer"
             else:
                 files[relative.as_posix()] = path
     return Found(files=dict(sorted(files.items())), left=dict(sorted(left.items())))
 
 
-def session_of(path: Path) -> Path | None:
-    """The transcript of the session that a subagent at ``path`` worked for, if there is one."""
+def parent_session(path: Path) -> Path | None:
+    """The transcript of the session that started the subagent at ``path``, if there is one."""
     if path.parent.name != "subagents":
         return None
     parent = path.parent.parent.with_name(path.parent.parent.name + SUFFIX)
     return parent if parent.is_file() else None
 
 
-def is_elsewhere(path: Path, session: str) -> bool:
+def has_own_transcript(path: Path, session: str) -> bool:
     """Whether ``session`` has a transcript of its own beside ``path``.
 
-    Lines of it in ``path`` are then copies, made when the session was resumed or forked.
+    Its lines in ``path`` are then copies, made when the session was resumed or forked.
     """
     if not session or path.stem == session or path.stem.startswith("agent-"):
         return False
-    # A session id is a name here, never a path.
+    # The id comes from a transcript: it must be a name, not a path.
     return Path(session).name == session and path.with_name(session + SUFFIX).is_file()
 
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
-"""Bytes of a line that is still decoded; longer ones are pictures and never words."""
+"""Bytes. A longer line holds a picture and is not decoded."""
 
 _CHECKED = 64
 
 
 @dataclass(slots=True)
 class Place:
-    """How far a file was read: what the cursor keeps of it.
+    """How far a file was read, as the cursor stores it.
 
-    ``line`` counts consumed lines, ``check`` is a checksum of the bytes before ``offset``,
-    ``first`` one of the first line; ``size`` (bytes) and ``modified`` (ns) are of the file when it
-    was last looked at. ``cut`` is its size when it was found cut short, ``known`` how many lines
-    had been read by then; both 0 if it never was.
+    ``line`` is the number of lines read. ``check`` is a checksum of the bytes before ``offset``,
+    ``first`` one of the first line. ``size`` (bytes) and ``modified`` (ns) are those of the file at
+    the last reading. ``cut`` is the size at which the file was found truncated and ``known`` the
+    number of lines that had been read before; both are 0 if it never was.
     """
 
     offset: int = 0
@@ -109,7 +112,7 @@ class Place:
     known: int = 0
 
     def is_current(self, status: os.stat_result) -> bool:
-        """Whether nothing changed since the last look."""
+        """Whether the file did not change since the last reading."""
         return (self.inode, self.size, self.modified) == (
             status.st_ino,
             status.st_size,
@@ -117,16 +120,16 @@ class Place:
         )
 
     def continues_in(self, file: BinaryIO) -> bool:
-        """Whether the open ``file`` still begins with all that was read of it."""
+        """Whether the open ``file`` still begins with everything that was read of it."""
         status = os.fstat(file.fileno())
         if self.inode != status.st_ino or status.st_size < self.offset:
             return False
         return zlib.crc32(_before(file, self.offset)) == self.check
 
     def start(self, file: BinaryIO) -> Place:
-        """Where to read the open ``file`` that this place is not in: its start.
+        """The start of the open ``file``, which does not continue this place.
 
-        A shorter file that still begins with the same line was cut short, any other replaced.
+        A shorter file with the same first line was truncated; any other was replaced.
         """
         size = os.fstat(file.fileno()).st_size
         file.seek(0)
@@ -138,13 +141,13 @@ class Place:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether there is nothing yet behind the place where the file was cut short."""
+        """Whether the file is not yet longer than when it was found truncated."""
         return self.offset <= self.cut
 
 
 @dataclass(slots=True)
 class Incomplete:
-    """Set when the file ends in the middle of a line."""
+    """Whether the file ends in the middle of a line."""
 
     waiting: bool = False
 
@@ -152,8 +155,8 @@ class Incomplete:
 def complete_lines(file: BinaryIO, place: Place, end: Incomplete) -> Iterator[bytes | None]:
     """The complete lines from ``place`` on, None for one that is longer than LONGEST_LINE.
 
-    ``place`` has moved past a line when it is yielded; ``end`` tells afterwards whether an
-    incomplete line waits for its rest.
+    ``place`` is after a line when that line is yielded. In the end ``end`` says whether the last
+    line is incomplete.
     """
     tail = _before(file, place.offset)
     file.seek(place.offset)

@@ -1,4 +1,4 @@
-"""Cutting and naming text for people: storable text, paragraph ends, headlines. Pure."""
+"""Text of a transcript: without injected blocks, cleaned, shortened, and its headline. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ARGUMENTS = re.compile(r"<command-args>\s*([^<]*(?:<(?!/command-args>)[^<]*)*)<
 
 
 def without_injected(text: str) -> str:
-    """``text`` without injected blocks, also nested ones.
+    """``text`` without injected blocks, nested ones included.
 
-    A tag that is never closed is somebody writing about the tag, and stays.
+    A tag that is never closed is part of what somebody wrote and stays.
     """
     opened: list[tuple[str, int]] = []
     kept: list[str] = []
@@ -46,10 +46,10 @@ def without_injected(text: str) -> str:
 
 
 def command_words(text: str) -> str | None:
-    """What the person wrote after a slash command, with its name; None if it is no command.
+    """What the person wrote after a slash command, with its name; None if it is not a command.
 
-    ``/review the new parser`` are the person's words; ``/model opus`` or ``/clear`` is the
-    operation of the program and gives the empty text.
+    ``/review the new parser`` is what the person says; ``/model opus`` or ``/clear`` only operates
+    the program and gives an empty text.
     """
     name = _COMMAND.search(text)
     if name is None:
@@ -75,10 +75,10 @@ _ANNOUNCEMENT = re.compile(
 _ENOUGH_WORDS = 3
 
 
-def plain(value: object) -> str:
-    """The text that can be stored: no lone surrogates, terminal colours or control characters.
+def clean_text(value: object) -> str:
+    """``value`` without lone surrogates, terminal colours and control characters.
 
-    Anything but a string is the empty text.
+    Empty for anything that is not a string.
     """
     if not isinstance(value, str):
         return ""
@@ -86,7 +86,7 @@ def plain(value: object) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, ending at a paragraph, line or word if one ends late."""
+    """At most ``limit`` characters; cut after a paragraph, line or word in the second half."""
     if len(text) <= limit:
         return text
     head = text[:limit]
@@ -97,17 +97,17 @@ def cut(text: str, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """``text`` on one line; an ellipsis says that words are missing."""
-    # A heredoc can be megabytes long: look only at what can still be part of the answer.
+    """``text`` on one line of at most ``limit`` characters; an ellipsis marks what was cut."""
+    # A heredoc can be megabytes long: only its beginning can be part of the result.
     line = " ".join(text[: 8 * limit].split())
     return line if len(line) <= limit else cut(line, limit - 1).rstrip(" ,;:") + "…"
 
 
 def headline(text: str, limit: int = HEADLINE) -> str:
-    """The first line that says something, without Markdown; empty if there is no text.
+    """The first line with content, without Markdown; empty if there is no text.
 
-    A line that only announces what comes ("Let me look at ...") names the text if no other
-    line does. Lines of code never do.
+    A line that only announces what comes ("Let me look at ...") is used when there is no other.
+    Lines of code are not used.
     """
     announcement = fragment = ""
     in_code = False
