@@ -6,7 +6,8 @@ without operators, fields and what is negated; what is demanded holds for every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import cast
@@ -40,7 +41,20 @@ class Reading:
 
 
 LONGEST_EXPRESSION = 48
-"""Words; a longer text is a piece of writing in which a dash or a colon asks for nothing."""
+"""Words; in a longer text, which somebody wrote, a dash or a colon is no operator."""
+
+_OPERATOR_LIKE = re.compile(r'["()+\-:*~]|\b(?:AND|OR|NOT)\b')
+"""Without any of these a text has only words, so it needs no parser. Most queries have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Expression:
+    """The tokens and the tree of a text; empty for a text without operators."""
+
+    tokens: Sequence[Token] = ()
+    items: Sequence[Node] = ()
+    dangling: Sequence[Token] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def read(
@@ -52,24 +66,25 @@ def read(
     demand_quotes: bool = True,
     scopes: Mapping[str, Demand] | None = None,
 ) -> Reading:
-    """Read any text whatever; nothing raises. ``now`` is aware, in the asker's time zone.
+    """Read any text; never raises. ``now`` is aware, in the time zone of the caller.
 
     ``scopes`` is lower-case name → demand, for ``scope:name``.
     """
     tz = cast(tzinfo, now.tzinfo)
-    # Halves of characters can neither be stored nor looked up.
+    # Lone surrogates can neither be stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
-    lexer = Lexer(clean, Fields(kind_of, now, tz, scopes or {}).read)
-    parser = Parser(lexer.tokens, clean)
-    explicit = [item for item in parser.items if demands.is_explicit(item)]
-    wanted = _wanted(parser.items)
+    parsed = _Expression()
+    if _OPERATOR_LIKE.search(clean):
+        parsed = _parse(clean, Fields(kind_of, now, tz, scopes or {}))
+    explicit = [item for item in parsed.items if demands.is_explicit(item)]
+    wanted = _wanted(parsed.items)
     wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
     plain = not explicit and not wild
     if not plain and is_pasted(clean):
         return _as_plain(text, "a pasted text is no expression: read as words")
-    kept = text if plain else _kept(clean, [*wanted, *parser.dangling, *_noise(lexer.tokens)])
+    kept = text if plain else _kept(clean, [*wanted, *parsed.dangling, *_noise(parsed.tokens)])
     found = words.read(kept)
-    quoted = _quoted(found, parser.items, plain) if demand_quotes else ()
+    quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
     parts = [demands.of_node(item, near or {}) for item in explicit]
     demand = demands.all_of([*quoted, *parts]) if quoted or parts else None
     if demand is not None and demands.is_too_large(demand):
@@ -100,11 +115,18 @@ def read(
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
             dates=(FoundDate(phrase, dated[0]),) if phrase else (),
-            warnings=(*lexer.warnings, *parser.warnings),
+            warnings=parsed.warnings,
         ),
-        wild=_names(_wild(lexer.tokens)),
+        wild=_names(_wild(parsed.tokens)),
         quoted=quoted,
     )
+
+
+def _parse(text: str, fields: Fields) -> _Expression:
+    lexer = Lexer(text, fields.read)
+    parser = Parser(lexer.tokens, text)
+    warnings = (*lexer.warnings, *parser.warnings)
+    return _Expression(lexer.tokens, parser.items, parser.dangling, warnings)
 
 
 def is_pasted(text: str) -> bool:
