@@ -21,6 +21,7 @@ sys.path.insert(0, str(DOCUMENTATION))
 
 from blocks import filled  # noqa: E402
 from checkout import as_records, documents  # noqa: E402
+from modules import unknown_modules  # noqa: E402
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -173,3 +174,14 @@ def test_the_documents_become_records_that_are_the_same_each_time() -> None:
     assert readme["kind"] == "file"
     assert readme["title"] == "mem-search"
     assert len({record["source_id"] for record in records}) == len(records)
+
+
+def test_a_module_that_does_not_exist_is_found_in_text_and_in_drawings(tmp_path: Path) -> None:
+    (tmp_path / "src" / "mem_search" / "search").mkdir(parents=True)
+    (tmp_path / "src" / "mem_search" / "search" / "engine.py").touch()
+    (tmp_path / "src" / "mem_search" / "wiring.py").touch()
+    text = (
+        "`search/engine.py`, `search/gone.py`, `wiring.py`, `src/auth.py`, `search/NAME.py`\n"
+        '```mermaid\nflowchart LR\n  a["search/engine.py"] --> b["lost.py"] --> c["search/"]\n```\n'
+    )
+    assert unknown_modules(text, tmp_path) == ["lost.py", "search/gone.py"]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import typer
+from checkout import ROOT
 
 from mem_search import records, sources
 from mem_search.cli.app import app
@@ -66,6 +69,19 @@ def stages() -> str:
     )
 
 
+def layers() -> str:
+    """The layers that import-linter checks, the highest first."""
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = configured["tool"]["importlinter"]["contracts"]
+    rows = next(each["layers"] for each in contracts if each["type"] == "layers")
+    names = [
+        row.replace("mem_search.", "").replace(" : ", "\N{NO-BREAK SPACE}|\N{NO-BREAK SPACE}")
+        for row in rows
+    ]
+    wrapped = textwrap.wrap(" → ".join(names), 96, subsequent_indent="  ")
+    return "\n".join(f"    {line}" for line in wrapped).replace("\N{NO-BREAK SPACE}", " ")
+
+
 def kinds() -> str:
     """Every kind of record: its route and command, its label, and its own metadata."""
     rows = []
@@ -113,6 +129,7 @@ def mcp_tools() -> str:
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
+    "layers": layers,
     "kinds": kinds,
     "stages": stages,
     "common-metadata": common_metadata,

@@ -2,7 +2,8 @@
 
 ``--check`` writes nothing, prints what would change, and exits with 1 when something would. A
 Markdown file requests a block with ``<!-- generated: NAME -->`` … ``<!-- /generated -->``;
-the names are in ``blocks.BLOCKS``. All of docs/openapi.json is generated.
+the names are in ``blocks.BLOCKS``. All of docs/openapi.json is generated. A module that a
+document names and the tree does not have is an error in both cases.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
+from modules import unknown_modules
 
 from mem_search.http.openapi import document
 
@@ -33,8 +35,13 @@ def main() -> int:
     sys.stdout.writelines(differences)
     if check and differences:
         print("\nout of date; run: scripts/docs", file=sys.stderr)
-        return 1
-    return 0
+    unknown = [
+        f"{file.relative_to(ROOT)}: there is no module {name}"
+        for file in documents(ROOT)
+        for name in unknown_modules(file.read_text("utf-8"), ROOT)
+    ]
+    print("\n".join(unknown), end="\n" * bool(unknown), file=sys.stderr)
+    return 1 if unknown or (check and differences) else 0
 
 
 def generated() -> Iterator[tuple[Path, str]]:
