@@ -9,7 +9,7 @@ from typing import Final
 PACKAGE: Final = "src/mem_search"
 _MERMAID: Final = re.compile(r"^```mermaid\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _NAMED: Final = re.compile(r"`((?:[\w-]+/)+(?:[\w-]+\.py)?|[\w-]+\.py)`")
-_DRAWN: Final = re.compile(r"\b((?:\w+/)+(?:\w+\.py)?|\w+\.py)")
+_DRAWN: Final = re.compile(r"(?<![\w</])((?:\w+/)+(?:\w+\.py)?|\w+\.py)")
 
 
 def unknown_modules(text: str, root: Path) -> list[str]:
