@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from mem_search.contracts import Question
-from mem_search.model import KINDS, Filters, Hit, Kind, SearchRequest
+from mem_search.model import Filters, Hit, Kind, SearchRequest
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidates
+from mem_search.records.registry import installed_kinds
 from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.state import LegScores, RankingState, StoredData
 from mem_search.text import words
@@ -43,12 +45,13 @@ def state(
         further=(),
         union=Candidates(
             numbers,
-            np.array([KINDS.index(kind) for kind in kinds or ["note"] * count], np.uint8),
+            KIND_CODES.codes(kinds or ["note"] * count),
             np.zeros(count, np.bool_),
             numbers,
             np.zeros(count),
         ),
         legs=legs or {},
+        traits=installed_kinds().ranking,
         stored=StoredData(**columns),
         parts={name: np.array(values, np.float64) for name, values in (parts or {}).items()},
         hits=hits,

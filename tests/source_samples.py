@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from mem_search.model import KINDS
+from mem_search.records.registry import installed_kinds
 
 
 def claude_mem(folder: Path) -> Path:
@@ -105,7 +105,9 @@ def git(folder: Path) -> Path:
 
 def jsonl(folder: Path) -> Path:
     path = folder / "records.jsonl"
-    path.write_text("".join(json.dumps({"kind": kind, "text": "x"}) + "\n" for kind in KINDS))
+    path.write_text(
+        "".join(json.dumps({"kind": kind, "text": "x"}) + "\n" for kind in installed_kinds().names)
+    )
     return path
 
 

@@ -12,8 +12,8 @@ import corpus
 from figures import Bar, median
 from process import Worker, worker
 
-from mem_search import records
 from mem_search.embedders import open_embedder
+from mem_search.records.registry import installed_kinds
 from mem_search.text import passages
 
 TURNS = 5
@@ -92,7 +92,7 @@ def _embedded(items: list[dict[str, Any]]) -> list[str]:
     """The texts that the model reads for these records."""
     texts: list[str] = []
     for item in items:
-        draft = records.by_name(item["kind"]).compose(corpus.draft(item))
+        draft = installed_kinds().get(item["kind"]).compose(corpus.draft(item))
         for passage in passages.cut(draft.text):
             texts += passages.embedded_texts(draft.title, draft.text[passage.start : passage.end])
     return texts

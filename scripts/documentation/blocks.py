@@ -15,12 +15,13 @@ from typing import Any, Final
 import typer
 from checkout import ROOT
 
-from mem_search import records, sources
+from mem_search import sources
 from mem_search.cli.app import app
 from mem_search.contracts import Source
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
@@ -85,7 +86,7 @@ def layers() -> str:
 def kinds() -> str:
     """Every kind of record: its route and command, its label, and its own metadata."""
     rows = []
-    for kind in records.KINDS:
+    for kind in installed_kinds():
         assert isinstance(kind, BaseKind)
         own = [
             field.alias or name

@@ -16,7 +16,7 @@ from mem_search.search.stages import STAGES, stages_without
 from mem_search.search.state import Stage
 
 CONSTANTS = {
-    "length": (keyword, "CHAT_KINDS", frozenset()),
+    "length": (keyword, "corrected", lambda *given: given[1]),
     "rank-bonus": (fusion, "RANK_BONUS", 0.0),
     "code-weight": (fusion, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),

@@ -25,7 +25,8 @@ from table import show
 
 from mem_search.embedders import open_embedder
 from mem_search.errors import InputError
-from mem_search.model import KINDS, Location
+from mem_search.model import Location
+from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime, open_runtime
@@ -105,7 +106,12 @@ async def main() -> int:
         print(f"--without: {error.message}", file=sys.stderr)
         return 2
     data = datasets.read(
-        args.dataset, args.qrels, args.project_field, args.session_field, args.queries, set(KINDS)
+        args.dataset,
+        args.qrels,
+        args.project_field,
+        args.session_field,
+        args.queries,
+        set(installed_kinds().names),
     )
     if not data.queries:
         print(f"no judged query in {args.dataset}", file=sys.stderr)

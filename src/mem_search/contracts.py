@@ -37,10 +37,20 @@ class RecordKind(Protocol):
     """What mem-search must know of one kind of record."""
 
     name: Kind
+    """Lower-case letters, digits and ``_``: ``session_summary``."""
     plural: str
-    """The word in routes and commands: ``observations``."""
+    """The word in routes and commands: ``observations``. Letters, digits and ``-``."""
     label: str
     """The word in listings: ``Observation``."""
+    about: str
+    """What the records are, as the help of its command says it: ``what agents did and found``."""
+    aliases: tuple[str, ...]
+    """Further words that people use for the kind in filters: ``session`` for session summaries."""
+    chat: bool
+    """Whether records are turns of a talk: short texts that make sense among their neighbours.
+    Keyword scores of turns depend less on length, and neighbours of a match are raised."""
+    session: bool
+    """Whether several matches in one session raise each other, as they do for chat turns."""
 
     def compose(self, draft: Draft) -> Draft:
         """Validate metadata and complete the canonical text with what only metadata holds.
@@ -77,6 +87,14 @@ class FileFormat:
 
     suffixes: tuple[str, ...]
     content_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankingTraits:
+    """What ranking must know of the installed kinds: the names of those with a trait."""
+
+    chat: tuple[Kind, ...] = ()
+    session: tuple[Kind, ...] = ()
 
 
 class Source(Protocol):

@@ -25,7 +25,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob
-from mem_search.records import kind_called
+from mem_search.records.registry import installed_kinds
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
 from mem_search.research.saved_searches import SavedSearches
@@ -192,9 +192,10 @@ def _search_runtime(
     priority: SearchPriority,
     stages: Sequence[Stage],
 ) -> SearchRuntime:
+    kinds = installed_kinds()
     owners, columns = PassageMapCache(database), RecordColumns(database)
     legs: tuple[Retriever, ...] = (
-        KeywordRetriever(database, corpus, owners, columns),
+        KeywordRetriever(database, corpus, owners, columns, kinds.ranking.chat),
         VectorRetriever(
             database,
             index,
@@ -207,16 +208,14 @@ def _search_runtime(
             scans=index.state == "off",
         ),
     )
-    pipeline = SearchPipeline(database, legs, corpus, columns, kind_called, stages)
+    pipeline = SearchPipeline(database, legs, corpus, columns, kinds, stages)
     service = SearchService(
         pipeline, Suggestions(database), SearchLog(database, on=settings.search_log), priority
     )
     return SearchRuntime(
         service=service,
         pipeline=pipeline,
-        weighted=WeightedSearch(
-            database, legs, GraphExpansion(database), corpus, kind_called, priority
-        ),
+        weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kinds, priority),
         corpus=corpus,
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import Any
 
-from mem_search import records
 from mem_search.citations import csl
 from mem_search.model import Kind, Record
+from mem_search.records.registry import installed_kinds
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 
@@ -19,7 +19,7 @@ def record(kind: Kind, number: int, title: str, text: str = "Text.", **values: A
 
 
 def item(cited: Record, tz: tzinfo = UTC) -> dict[str, Any]:
-    return csl.item(records.by_name(cited.kind).citation(cited), cited, tz)
+    return csl.item(installed_kinds().get(cited.kind).citation(cited), cited, tz)
 
 
 KNOWN = (

@@ -3,23 +3,49 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from mem_search import records, sources
-from mem_search.errors import MemSearchError
+from mem_search import sources
+from mem_search.errors import InputError, MemSearchError
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.records.registry import ENTRY_POINTS, installed_kinds
 
-MODULE = """
+SOURCE = """
 class Thing:
     def __init__(self, name):
         self.name = name
-        self.plural = name + "s"
 
 new = Thing("sketch")
-rival = Thing("{built_in}")
+rival = Thing("git")
 """
-FAMILIES = [(records, "observation"), (sources, "git")]
+KIND = """
+from mem_search.records.base import BaseKind, Metadata
+
+class Sketch(BaseKind[Metadata]):
+    name = "sketch"
+    plural = "sketches"
+    label = "Sketch"
+    about = "drawings"
+    sign = "S"
+    model = Metadata
+    chat = True
+
+class Rival(Sketch):
+    name = "observation"
+
+class Copy(Sketch):
+    plural = "notes"
+
+class Spaced(Sketch):
+    name = "my sketch"
+
+class Bare:
+    name = "sketch"
+    plural = "sketches"
+
+new = Sketch()
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +53,7 @@ def their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     monkeypatch.syspath_prepend(tmp_path)
     yield
     sys.modules.pop("their_module", None)
-    records.installed.cache_clear()
+    installed_kinds.cache_clear()
     sources.installed.cache_clear()
 
 
@@ -37,30 +63,59 @@ def install(folder: Path, group: str, entry: str, module: str) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
-    records.installed.cache_clear()
+    installed_kinds.cache_clear()
     sources.installed.cache_clear()
 
 
-@pytest.mark.parametrize(("family", "built_in"), FAMILIES, ids=["records", "sources"])
-class TestFamily:
-    def test_takes_in_what_a_package_adds(
-        self, family: ModuleType, built_in: str, tmp_path: Path
-    ) -> None:
-        module = MODULE.replace("{built_in}", built_in)
-        install(tmp_path, family.ENTRY_POINTS, "new = their_module:new", module)
-        assert family.by_name("sketch").plural == "sketchs"
+@pytest.mark.parametrize("named", ["new", "Sketch"])
+def test_a_kind_of_a_package_is_known_by_its_words(named: str, tmp_path: Path) -> None:
+    install(tmp_path, ENTRY_POINTS, f"x = their_module:{named}", KIND)
+    kinds = installed_kinds()
+    assert kinds.require("sketch").plural == "sketches"
+    assert kinds.named("Sketches") == "sketch"
+    assert kinds.names[-1] == "sketch"
+    assert "sketch" in kinds.ranking.chat
+    assert KIND_CODES.name(KIND_CODES.code("sketch")) == "sketch"
 
-    def test_keeps_its_own_when_a_package_claims_the_name(
-        self, family: ModuleType, built_in: str, tmp_path: Path
-    ) -> None:
-        module = MODULE.replace("{built_in}", built_in)
-        install(tmp_path, family.ENTRY_POINTS, "rival = their_module:rival", module)
-        assert type(family.by_name(built_in)).__name__ != "Thing"
-        assert [kind.name for kind in family.installed()].count(built_in) == 1
 
-    def test_names_the_entry_point_that_cannot_be_loaded(
-        self, family: ModuleType, built_in: str, tmp_path: Path
-    ) -> None:
-        install(tmp_path, family.ENTRY_POINTS, "bad = their_module:new", "1 / 0")
-        with pytest.raises(MemSearchError, match="'bad' cannot be loaded"):
-            family.by_name("sketch")
+@pytest.mark.parametrize(
+    ("module", "named", "reason"),
+    [
+        ("1 / 0", "new", "division by zero"),
+        (KIND, "missing", "has no attribute 'missing'"),
+        (KIND, "Rival", "the kind observation has the name or the plural already"),
+        (KIND, "Copy", "the kind note has the name or the plural already"),
+        (KIND, "Spaced", "'my sketch' is not lower-case letters, digits and _"),
+        (KIND, "Bare", "sketch has no label, about, "),
+    ],
+)
+def test_a_kind_that_cannot_be_used_is_left_out_and_named(
+    module: str, named: str, reason: str, tmp_path: Path
+) -> None:
+    before = installed_kinds().names
+    install(tmp_path, ENTRY_POINTS, f"bad = their_module:{named}", module)
+    kinds = installed_kinds()
+    assert kinds.names == before
+    assert type(kinds.require("observation")).__name__ == "Observation"
+    (broken,) = kinds.broken
+    assert broken.entry_point == "bad"
+    assert reason in broken.reason
+    with pytest.raises(InputError, match="entry point 'bad' cannot be loaded"):
+        kinds.require("sketch")
+
+
+def test_a_source_of_a_package_is_found_by_its_name(tmp_path: Path) -> None:
+    install(tmp_path, sources.ENTRY_POINTS, "new = their_module:new", SOURCE)
+    assert sources.by_name("sketch").name == "sketch"
+
+
+def test_a_built_in_source_is_kept_when_a_package_claims_its_name(tmp_path: Path) -> None:
+    install(tmp_path, sources.ENTRY_POINTS, "rival = their_module:rival", SOURCE)
+    assert type(sources.by_name("git")).__name__ != "Thing"
+    assert [source.name for source in sources.installed()].count("git") == 1
+
+
+def test_a_source_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    install(tmp_path, sources.ENTRY_POINTS, "bad = their_module:new", "1 / 0")
+    with pytest.raises(MemSearchError, match="'bad' cannot be loaded"):
+        sources.by_name("sketch")

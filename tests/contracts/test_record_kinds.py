@@ -1,7 +1,8 @@
 """Every kind of record through the same tests."""
 
 from dataclasses import replace
-from typing import Any, get_args
+from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from mem_search.contracts import RecordKind
 from mem_search.errors import InputError
-from mem_search.model import Draft, Kind, Link, Record
-from mem_search.records import KINDS, by_name
+from mem_search.model import Draft, Link, Record
+from mem_search.records import BUILT_IN
+from mem_search.records.registry import ENTRY_POINTS, installed_kinds, load
 
 WORDS = st.text(max_size=40) | st.text(alphabet="ab ,\n\r-:\x00\ud800é", max_size=40)
 LISTS = st.lists(WORDS, max_size=4)
@@ -41,7 +43,7 @@ METADATA = st.fixed_dictionaries(
 )
 DRAFTS = st.builds(
     Draft,
-    kind=st.sampled_from(get_args(Kind)),
+    kind=st.sampled_from(installed_kinds().names),
     source=st.just("test"),
     source_id=st.just("1"),
     text=WORDS.map(lambda words: f"{words} end"),
@@ -64,14 +66,14 @@ def stored(draft: Draft) -> Record:
 
 @given(DRAFTS)
 def test_composing_twice_changes_nothing(draft: Draft) -> None:
-    kind = by_name(draft.kind)
+    kind = installed_kinds().get(draft.kind)
     once = kind.compose(draft)
     assert kind.compose(once) == once
 
 
 @given(DRAFTS)
 def test_whatever_is_composed_can_be_encoded_listed_and_filtered(draft: Draft) -> None:
-    kind = by_name(draft.kind)
+    kind = installed_kinds().get(draft.kind)
     once = kind.compose(draft)
     once.text.encode()
     once.title.encode()
@@ -89,15 +91,20 @@ def test_whatever_is_composed_can_be_encoded_listed_and_filtered(draft: Draft) -
     assert all(label and text for label, text in kind.detail(record))
 
 
-def test_every_kind_of_the_model_has_its_member() -> None:
-    assert [kind.name for kind in KINDS] == list(get_args(Kind))
+def test_a_built_in_kind_is_listed_under_its_plural_and_lies_in_a_module_of_its_name() -> None:
+    for plural, value in BUILT_IN.items():
+        kind = load(EntryPoint(plural, value, ENTRY_POINTS))
+        assert kind.plural == plural
+        assert type(kind).__module__ == f"mem_search.records.{kind.name}"
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", tuple(installed_kinds()), ids=lambda kind: kind.name)
 class TestKind:
     def test_is_found_by_its_name(self, kind: RecordKind) -> None:
-        assert by_name(kind.name) is kind
-        assert [other.name for other in KINDS if other.plural == kind.plural] == [kind.name]
+        assert type(installed_kinds().get(kind.name)) is type(kind)
+        assert [other.name for other in installed_kinds() if other.plural == kind.plural] == [
+            kind.name
+        ]
         assert kind.label
 
     def test_keeps_metadata_that_nobody_knows(self, kind: RecordKind) -> None:

@@ -12,7 +12,7 @@ from documented_source import documented_source
 from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
-from mem_search.records import by_name as kind_by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.sources import SOURCES, by_name, for_file
 from source_samples import SAMPLES, file_of
 
@@ -78,7 +78,7 @@ class TestSource:
         for draft in drafts:
             assert draft.source == source.name
             assert draft.source_id
-            assert kind_by_name(draft.kind).compose(draft).text
+            assert installed_kinds().get(draft.kind).compose(draft).text
         assert len({draft.source_id for draft in drafts}) == len(drafts)
 
     def test_gives_the_same_again_for_the_same(self, source: Source, tmp_path: Path) -> None:

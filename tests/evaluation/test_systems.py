@@ -12,7 +12,8 @@ from grep import Grep, ranked, words
 from systems import NAMES, System, opened
 
 from mem_search.embedders.hashing import HashingEmbedder
-from mem_search.model import KINDS, Batch, Draft
+from mem_search.model import Batch, Draft
+from mem_search.records.registry import installed_kinds
 from mem_search.wiring import Runtime
 from runtimes import THERE, settled
 
@@ -20,7 +21,7 @@ from runtimes import THERE, settled
 @pytest.fixture
 def data(tmp_path: Path) -> dataset.Dataset:
     folder = judged_sets.write(tmp_path / "set")
-    return dataset.read(folder, "", "meta.place", "", 0, set(KINDS))
+    return dataset.read(folder, "", "meta.place", "", 0, set(installed_kinds().names))
 
 
 @pytest.fixture

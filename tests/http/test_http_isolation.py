@@ -22,9 +22,10 @@ from pydantic import BaseModel
 import mem_search
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
-from mem_search.model import KINDS
-from mem_search.records import kind_called
+from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
+
+KINDS = installed_kinds().names
 
 MARKS = {OWNER.name: "zebrafinch", "ada": "yellowhammer", "bob": "xenopsaurus"}
 SHARED = "harbour plan"
@@ -308,4 +309,4 @@ def test_no_handler_asks_the_store_of_the_machine_by_another_way() -> None:
 
 def test_every_kind_is_walked() -> None:
     assert {record["kind"] for record in records("m")} == set(KINDS)
-    assert all(kind_called(kind) for kind in KINDS)
+    assert all(installed_kinds().named(kind) for kind in KINDS)

@@ -14,7 +14,8 @@ from mem_search.http.schemas.universal import (
     UniversalSearchResponse,
 )
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import KINDS, Draft, ResearchPlacement, ResultTexts, SearchRequest
+from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
+from mem_search.records.registry import installed_kinds
 from runtimes import fill
 
 SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"
@@ -30,7 +31,7 @@ LONG = "The harbour wakes early. " * 60 + "A lantern hangs there. " + "Boats com
 DRAFTS = (
     *(Draft(kind, "test", kind, f"A lantern for the {kind}.", f"About {kind}",
             created_at=NEW_YEAR + n * DAY, updated_at=NEW_YEAR + n * DAY)
-      for n, kind in enumerate(KINDS)),
+      for n, kind in enumerate(installed_kinds().names)),
     Draft("note", "test", "long", LONG, "Harbour", created_at=NEW_YEAR + 20 * DAY,
           project="port", session="s1", tags=("sea",), metadata={"folder": "Inbox"}),
     Draft("note", "test", "scratch", "lantern scratch", metadata={"folder": "scratchpad"}),
@@ -64,7 +65,11 @@ def post(filled: Client) -> Post:
 async def test_a_plain_question_is_answered_by_words_over_every_kind(post: Post) -> None:
     said = await post(query="lantern")
     assert said["total_count"] == len(said["items"]) == 12
-    assert said["counts_by_type"] == {**dict.fromkeys(KINDS, 1), "note": 2, "website": 2}
+    assert said["counts_by_type"] == {
+        **dict.fromkeys(installed_kinds().names, 1),
+        "note": 2,
+        "website": 2,
+    }
     assert (said["query"], said["limit"], said["offset"]) == ("lantern", 50, 0)
     assert (said["operations"], said["session_id"], said["job_id"]) == (None, None, None)
     assert said["search"]["requested"] == "keyword"

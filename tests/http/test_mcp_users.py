@@ -18,8 +18,10 @@ from people import OWNER, Person, bring_in, join
 from mcp import Client as McpClient
 from mem_search.http.core.app import build_app
 from mem_search.mcp.tools import TOOLS
-from mem_search.model import KINDS
+from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
+
+KINDS = installed_kinds().names
 
 MARKS = {OWNER.name: "zebrafinch", "ada": "yellowhammer", "bob": "xenopsaurus"}
 ELSEWHERE = {"X-Forwarded-For": "192.0.2.1"}

@@ -14,8 +14,11 @@ from typing import Any
 
 from http_worker import Client, opening_of
 
-from mem_search.model import KINDS, Draft
+from mem_search.model import Draft
+from mem_search.records.registry import installed_kinds
 from runtimes import fill
+
+KINDS = installed_kinds().names
 
 WORDS = (
     "lantern harbour tide anchor running indexes createTable snake_case naïve Ünïcode İstanbul"

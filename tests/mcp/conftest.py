@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from drafts import draft
-from mem_search import records
 from mem_search.mcp.tool import Asker
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
 from mem_search.text.dates import from_iso
 from mem_search.wiring import Runtime
@@ -75,4 +75,4 @@ async def asker(runtime: Runtime) -> Asker:
             created_at=from_iso("2025-11-06T10:00:00Z"),
         ),
     )
-    return Asker(runtime, "http://127.0.0.1:4000", View(records.by_name, UTC, NOW))
+    return Asker(runtime, "http://127.0.0.1:4000", View(installed_kinds().get, UTC, NOW))

@@ -12,7 +12,7 @@ from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.server import INSTRUCTIONS, build
 from mem_search.mcp.tool import Tool
 from mem_search.mcp.tools import TOOLS
-from mem_search.model import KINDS
+from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count
 
 
@@ -93,4 +93,4 @@ def test_local_knowledge_has_the_input_schema_of_the_seed() -> None:
         "parent_operation_id": text,
         "max_tokens": {"type": "integer", "default": 8000},
     }
-    assert taken["properties"]["content_types"]["items"]["enum"] == list(KINDS)
+    assert taken["properties"]["content_types"]["items"]["enum"] == list(installed_kinds().names)

@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from mem_search.mcp.tool import Asker, Json, Outcome, call
 from mem_search.mcp.tools import TOOLS
-from mem_search.model import KINDS, Ref
+from mem_search.model import Ref
+from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -185,7 +186,7 @@ async def test_local_knowledge_answers_as_the_seed_says(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("filters", "numbers"),
     [
-        ({"content_types": list(KINDS)}, {1, 2, 3, 4, 5, 6}),
+        ({"content_types": list(installed_kinds().names)}, {1, 2, 3, 4, 5, 6}),
         ({"content_types": "notes, email"}, {4, 6}),
         ({"created_after": "2025-11-05T00:00:00Z"}, {5, 6}),
         ({"created_after": "2025-11-05T12:00:00+14:00"}, {5, 6}),

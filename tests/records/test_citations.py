@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.model import KINDS, Citation, Kind, Record
-from mem_search.records import by_name
+from mem_search.model import Citation, Kind, Record
+from mem_search.records.registry import installed_kinds
+
+KINDS = installed_kinds().names
 
 DAY = 1_714_694_400_000  # 2024-05-03
 
@@ -31,7 +33,7 @@ def record(kind: Kind, **values: Any) -> Record:
 
 
 def cited(kind: Kind, **values: Any) -> Citation:
-    return by_name(kind).citation(record(kind, **values))
+    return installed_kinds().get(kind).citation(record(kind, **values))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,7 @@ import pytest
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Record
-from mem_search.records import by_name, installed
+from mem_search.records.registry import installed_kinds
 
 
 def draft(kind: Kind, text: str = "Some text.", **values: Any) -> Draft:
@@ -29,15 +29,15 @@ def record(item: Draft, number: int = 7) -> Record:
 
 
 def composed(item: Draft) -> Draft:
-    return by_name(item.kind).compose(item)
+    return installed_kinds().get(item.kind).compose(item)
 
 
 def facets(item: Draft) -> list[tuple[str, str]]:
-    return list(by_name(item.kind).facets(composed(item)))
+    return list(installed_kinds().get(item.kind).facets(composed(item)))
 
 
 def detail(item: Draft) -> list[tuple[str, str]]:
-    return list(by_name(item.kind).detail(record(composed(item))))
+    return list(installed_kinds().get(item.kind).detail(record(composed(item))))
 
 
 OBSERVATION = draft(
@@ -107,7 +107,7 @@ def test_files_of_one_role_that_stand_in_the_text_are_not_told_again() -> None:
 )
 def test_the_icon_of_an_observation_says_its_type(type_: str | None, icon: str) -> None:
     item = record(draft("observation", metadata={"type": type_}))
-    assert by_name("observation").icon(item) == icon
+    assert installed_kinds().get("observation").icon(item) == icon
 
 
 def test_a_session_is_told_in_labelled_paragraphs() -> None:
@@ -126,7 +126,7 @@ def test_a_session_is_told_in_labelled_paragraphs() -> None:
 
 
 def test_a_prompt_is_listed_by_its_words_in_quotes() -> None:
-    kind = by_name("user_prompt")
+    kind = installed_kinds().get("user_prompt")
     assert kind.title(record(draft("user_prompt", "How do we\nhandle auth?"))) == (
         '"How do we handle auth?"'
     )
@@ -137,9 +137,9 @@ def test_a_prompt_is_listed_by_its_words_in_quotes() -> None:
 
 def test_a_title_is_the_first_line_when_none_was_given() -> None:
     item = record(draft("note", "\n  First   line\nsecond"))
-    assert by_name("note").title(item) == "First line"
-    assert by_name("note").title(replace(item, text="", title="")) == "Note 7"
-    assert len(by_name("note").title(replace(item, title="x" * 300))) == 100
+    assert installed_kinds().get("note").title(item) == "First line"
+    assert installed_kinds().get("note").title(replace(item, text="", title="")) == "Note 7"
+    assert len(installed_kinds().get("note").title(replace(item, title="x" * 300))) == 100
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,20 @@ def test_what_cannot_be_used_is_named(item: Draft, field: str) -> None:
 
 
 def test_kinds_are_found_by_name() -> None:
-    assert by_name("session_summary").plural == "sessions"
+    assert installed_kinds().get("session_summary").plural == "sessions"
     with pytest.raises(InputError, match="observation, session_summary"):
-        by_name("thing")
-    assert len({kind.plural for kind in installed()}) == len(installed())
+        installed_kinds().require("thing")
+    assert len({kind.plural for kind in installed_kinds()}) == len(installed_kinds().names)
+
+
+@pytest.mark.parametrize("word", ["session_summary", "sessions", "Session", " summary "])
+def test_a_kind_is_meant_by_its_name_its_plural_its_label_and_its_aliases(word: str) -> None:
+    assert installed_kinds().named(word) == "session_summary"
+
+
+def test_a_record_of_a_kind_that_is_not_installed_is_still_shown() -> None:
+    kind = installed_kinds().get("code_review")
+    stored = record(replace(draft("note"), kind="code_review", text="Looks good\nto me"))
+    assert (kind.label, kind.title(stored)) == ("Code review", "Looks good")
+    assert kind.citation(stored).source_type == "code_review"
+    assert installed_kinds().named("code_review") is None

@@ -23,14 +23,14 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.records import by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
 from mem_search.renderers.csv import COLUMNS, as_csv
 from mem_search.renderers.markdown import as_markdown, escaped
 from mem_search.renderers.safe_text import one_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
-VIEW = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 BASE = "http://127.0.0.1:37777"
 
 

@@ -23,13 +23,13 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.records import KINDS, by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, fitted, render, render_record
 from mem_search.renderers.record_line import index_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 MINUTE = 60_000
-VIEW = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 
 def record(kind: Kind, number: int, title: str, text: str = "Text.", **values: Any) -> Record:
@@ -74,7 +74,9 @@ def test_the_index_has_a_line_a_record_in_the_order_of_the_page() -> None:
 
 
 def test_dates_are_local_and_have_the_year_when_it_is_another() -> None:
-    far_east = View(by_name, timezone(timedelta(hours=9)), datetime(2026, 2, 1, tzinfo=UTC))
+    far_east = View(
+        installed_kinds().get, timezone(timedelta(hours=9)), datetime(2026, 2, 1, tzinfo=UTC)
+    )
     assert index_line(OBSERVATION, far_east) == (
         "🟣 Observation #5678 - Added login endpoint (Nov 18, 2025, 2:45 AM)"
     )
@@ -94,7 +96,7 @@ def test_the_last_page_has_no_next_one() -> None:
 
 
 def test_the_command_line_reads_its_own_options() -> None:
-    view = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC), command_line=True)
+    view = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC), command_line=True)
     query = SearchRequest("auth", limit=2, offset=4)
     found = replace(page(SESSION, OBSERVATION, total=143, request=query), folded=3)
     text = render(found, "index", view)
@@ -329,7 +331,9 @@ def test_a_title_cannot_act_on_a_terminal_or_break_the_line() -> None:
 
 
 def test_every_kind_has_its_icon_and_label() -> None:
-    lines = [index_line(record(kind.name, 1, "T"), VIEW).partition(" #")[0] for kind in KINDS]
+    lines = [
+        index_line(record(kind.name, 1, "T"), VIEW).partition(" #")[0] for kind in installed_kinds()
+    ]
     assert lines == [
         "🟣 Observation",
         "🎯 Session",

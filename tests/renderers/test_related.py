@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from mem_search import records
 from mem_search.model import Kind, Record, Ref
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, render_related
 
-VIEW = View(kinds=records.by_name, tz=UTC, now=datetime(2026, 6, 1, tzinfo=UTC))
+VIEW = View(kinds=installed_kinds().get, tz=UTC, now=datetime(2026, 6, 1, tzinfo=UTC))
 
 
 def record(number: int, title: str, kind: Kind = "note") -> Record:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Kind, Record
-from mem_search.records import by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, render_context, render_timeline
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 DAY = 86_400_000
-VIEW = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 
 def record(kind: Kind, number: int, title: str, at: int = EVENING, **metadata: Any) -> Record:

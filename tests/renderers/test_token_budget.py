@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.model import Record, Result, SearchPage, SearchReport, SearchRequest, Snippet
-from mem_search.records import by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, fitted, render
 from mem_search.renderers.record_line import index_line
 from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to
 from mem_search.text import token_count
 
 AT = 1_763_401_500_000
-VIEW = View(by_name, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 ADVERSARIAL = st.one_of(
     st.text(max_size=300),
@@ -57,7 +57,9 @@ def test_an_index_entry_costs_at_most_60_tokens(
     title: str, text: str, kind: str, number: int
 ) -> None:
     year_ago = record(number, title, text or "x", kind)
-    line = index_line(year_ago, View(by_name, UTC, datetime(2026, 11, 20, tzinfo=UTC)))
+    line = index_line(
+        year_ago, View(installed_kinds().get, UTC, datetime(2026, 11, 20, tzinfo=UTC))
+    )
     assert token_count.count(line) <= 60
     assert "\n" not in line
 

@@ -17,7 +17,6 @@ from mem_search.http.schemas.universal_requests import (
     request_body,
 )
 from mem_search.model import (
-    KINDS,
     DateRange,
     Filters,
     Mode,
@@ -25,6 +24,7 @@ from mem_search.model import (
     ResultTexts,
     SearchRequest,
 )
+from mem_search.records.registry import installed_kinds
 from mem_search.research.requests import dump, load
 
 TEXT = st.text(min_size=1, max_size=20).filter(str.strip)
@@ -40,7 +40,7 @@ MOMENTS = st.datetimes(
     timezones=ZONES,
     allow_imaginary=False,
 )
-KIND_LISTS = st.lists(st.sampled_from(KINDS), unique=True).map(tuple)
+KIND_LISTS = st.lists(st.sampled_from(installed_kinds().names), unique=True).map(tuple)
 SENT = st.builds(
     replace,
     st.just(BASE),

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.model import KINDS, Hit, Kind
+from mem_search.model import Hit, Kind
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search import candidates
 from mem_search.search.state import LegScores
@@ -56,7 +57,7 @@ def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> Non
 
 def test_counts_are_all_word_matches_and_what_only_meaning_found() -> None:
     keyword = ranking("keyword", *range(1, 11))
-    kinds = np.array([KINDS.index("note"), KINDS.index("email")], dtype=np.uint8)
+    kinds = KIND_CODES.codes(["note", "email"])
     counts = candidates.counts(numbers(1, 20), kinds, [keyword])
     assert list(counts.items()) == [("email", 1), ("note", 10)]
     assert candidates.counts(numbers(1, 20), kinds, [keyword, keyword]) == counts

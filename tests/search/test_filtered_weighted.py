@@ -12,6 +12,7 @@ from test_query_in_legs import NOW, Restricted
 
 from drafts import draft
 from mem_search.model import DateRange, Draft, Filters, Link
+from mem_search.records.registry import installed_kinds
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.search.weighted import WeightedSearch
 from mem_search.search.weights import Walk, WeightedPage, WeightedQuery
@@ -63,7 +64,7 @@ async def filled(runtime: Runtime) -> Runtime:
 
 async def passing(runtime: Runtime, query: WeightedQuery) -> tuple[set[str], str]:
     """Source ids within the query's filters, and what of its text is left to look for."""
-    reading = read(query.text, now=NOW)
+    reading = read(query.text, now=NOW, kinds=installed_kinds())
     filters = replace(query.filters, demand=reading.demand)
     numbers = await runtime.database.read(records.browse, filters, "date_asc", 999, 0)
     stored = await runtime.database.read(records.fetch, numbers)
@@ -96,7 +97,11 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
     legs = tuple(Restricted(leg, filled.database) for leg in filled.search.pipeline._legs)
     restricted = WeightedSearch(
-        filled.database, legs, GraphExpansion(filled.database), filled.search.corpus
+        filled.database,
+        legs,
+        GraphExpansion(filled.database),
+        filled.search.corpus,
+        installed_kinds(),
     )
     for text in TEXTS:
         query = WeightedQuery(

@@ -24,6 +24,7 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.record_columns import RecordColumns
@@ -277,7 +278,11 @@ class Leg:
 def with_vector_leg(runtime: Runtime, leg: Leg) -> SearchPipeline:
     keyword = runtime.search.pipeline._legs[0]
     return SearchPipeline(
-        runtime.database, (keyword, leg), runtime.search.corpus, RecordColumns(runtime.database)
+        runtime.database,
+        (keyword, leg),
+        runtime.search.corpus,
+        RecordColumns(runtime.database),
+        installed_kinds(),
     )
 
 
@@ -301,7 +306,11 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
     legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
     with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
         await SearchPipeline(
-            runtime.database, legs, runtime.search.corpus, RecordColumns(runtime.database)
+            runtime.database,
+            legs,
+            runtime.search.corpus,
+            RecordColumns(runtime.database),
+            installed_kinds(),
         ).search(SearchRequest("words"))
 
 
@@ -325,6 +334,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
         (Stale("keyword"), Deleting("vector")),
         runtime.search.corpus,
         RecordColumns(runtime.database),
+        installed_kinds(),
     )
     page = await engine.search(SearchRequest("shared"))
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}

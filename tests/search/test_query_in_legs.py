@@ -13,6 +13,7 @@ from drafts import draft
 from mem_search.contracts import FeedbackScorer, Question, Retriever
 from mem_search.model import Demand, Draft, Filters, Mode, SearchPage, SearchRequest
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
+from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
@@ -122,7 +123,11 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
     await fill(runtime, *mixed(120))
     legs = tuple(Restricted(leg, runtime.database) for leg in runtime.search.pipeline._legs)
     restricted = SearchPipeline(
-        runtime.database, legs, runtime.search.corpus, RecordColumns(runtime.database)
+        runtime.database,
+        legs,
+        runtime.search.corpus,
+        RecordColumns(runtime.database),
+        installed_kinds(),
     )
     for text in QUERIES:
         query = SearchRequest(text, mode=mode, limit=100, asked_at=NOW)
@@ -169,7 +174,7 @@ async def test_what_passes_by_the_other_side_of_an_or_is_found_without_the_words
         *(draft(f"s{n}", f"anything {n}", kind="memory", tags=("sea",)) for n in range(5)),
         draft("r", "kestrel", kind="memory", tags=("red",)),
     )
-    expected = await passing(runtime.database, read(text, now=NOW).demand)
+    expected = await passing(runtime.database, read(text, now=NOW, kinds=installed_kinds()).demand)
     assert len(expected) > 4
     pages = [
         await runtime.search.pipeline.search(
@@ -193,7 +198,9 @@ async def test_a_word_beside_an_or_still_has_its_say(runtime: Runtime) -> None:
 async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
     await fill(runtime, *mixed(60))
     page = await runtime.search.pipeline.search(SearchRequest("kind:note -alpha", limit=100))
-    expected = await passing(runtime.database, read("kind:note -alpha", now=NOW).demand)
+    expected = await passing(
+        runtime.database, read("kind:note -alpha", now=NOW, kinds=installed_kinds()).demand
+    )
     assert {result.record.number for result in page.results} == expected
     assert page.total == len(expected)
     assert page.report.realised == "filter"

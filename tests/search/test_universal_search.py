@@ -13,7 +13,8 @@ import pytest
 import drafts
 from mem_search.contracts import Question, Ranking
 from mem_search.errors import MissingField, ModelUnavailable, Unavailable
-from mem_search.model import KINDS, DateRange, Draft, Mode, SearchPage
+from mem_search.model import DateRange, Draft, Mode, SearchPage
+from mem_search.records.registry import installed_kinds
 from mem_search.search.citations import CitedResult, cite, share
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
@@ -66,7 +67,7 @@ ALL = {"plain", "inbox", "page", "other page", "file", "fact", "talk"}
     ("fields", "expected"),
     [
         ({}, ALL),
-        ({"kinds": KINDS}, ALL),
+        ({"kinds": installed_kinds().names}, ALL),
         ({"kinds": ("note",)}, {"plain", "inbox"}),
         ({"folder": "inbox"}, ALL - {"plain"}),
         ({"folder": "inbox", "kinds": ("note",)}, {"inbox"}),
@@ -108,7 +109,11 @@ async def test_the_scratchpad_is_hidden_from_its_first_note_on(runtime: Runtime)
 
 async def test_totals_count_all_matches_and_pages_fit_together(runtime: Runtime) -> None:
     many = [
-        drafts.draft(f"r{n}", f"lantern number{n} " + "light " * (n % 7), kind=KINDS[n % 10])
+        drafts.draft(
+            f"r{n}",
+            f"lantern number{n} " + "light " * (n % 7),
+            kind=installed_kinds().names[n % 10],
+        )
         for n in range(230)
     ]
     await fill(runtime, *many)
@@ -210,7 +215,9 @@ class Away:
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
     legs = (filled.search.pipeline._legs[0], Away())
     columns = RecordColumns(filled.database)
-    pipeline = SearchPipeline(filled.database, legs, filled.search.corpus, columns)
+    pipeline = SearchPipeline(
+        filled.database, legs, filled.search.corpus, columns, installed_kinds()
+    )
     whole = filled.search.service
     service = SearchService(pipeline, whole.suggestions, whole.log)
     page = await service.search(universal("lantern", search="hybrid"), "test")

@@ -10,6 +10,7 @@ import pytest
 from mem_search.contracts import Question, Ranking, Retriever
 from mem_search.errors import IndexUnavailable, StorageError, Unavailable
 from mem_search.model import Draft, Filters, Link
+from mem_search.records.registry import installed_kinds
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.search.weighted import WeightedSearch
@@ -65,13 +66,13 @@ def search(
     runtime: Runtime, *legs: Retriever, graph: GraphExpansion | None = None
 ) -> WeightedSearch:
     graph = graph or GraphExpansion(runtime.database)
-    return WeightedSearch(runtime.database, legs, graph, runtime.search.corpus)
+    return WeightedSearch(runtime.database, legs, graph, runtime.search.corpus, installed_kinds())
 
 
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database)
+        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database), ()
     )
     page = await search(runtime, words, Away("vector")).search(QUERY)
     assert [(leg.name, leg.state) for leg in page.legs] == [
@@ -87,7 +88,7 @@ async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
     database = runtime.database
     words = KeywordRetriever(
-        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database)
+        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database), ()
     )
     page = await search(runtime, words, graph=GraphAway(runtime.database)).search(QUERY)
     assert {found.result.record.source_id for found in page.found} == {"a", "b"}

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import SourceError
-from mem_search.model import KINDS, Batch, Draft, LedgerEntry, Link, Location, Record
-from mem_search.records import by_name
+from mem_search.model import Batch, Draft, LedgerEntry, Link, Location, Record
+from mem_search.records.registry import installed_kinds
 from mem_search.sources import base
 from mem_search.sources.jsonl import ExchangeRecord, Jsonl, export_line, lines, parse_line
 
@@ -27,7 +27,7 @@ JSON = st.recursive(
 )  # fmt: skip
 DRAFTS = st.builds(
     Draft,
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(installed_kinds().names),
     source=st.sampled_from(["jsonl", "git", "claude-mem"]),
     source_id=st.text(min_size=1, max_size=10, alphabet="ab:#1"),
     text=WORDS.map(lambda words: f"{words} end"),
@@ -54,7 +54,7 @@ def stored(draft: Draft) -> Record:
 
 
 def exported(draft: Draft) -> str:
-    draft = by_name(draft.kind).compose(draft)
+    draft = installed_kinds().get(draft.kind).compose(draft)
     return export_line(stored(draft), draft.links)
 
 

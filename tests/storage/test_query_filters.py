@@ -18,6 +18,7 @@ from mem_search.model import (
     Not,
     Term,
 )
+from mem_search.records.registry import installed_kinds
 from mem_search.storage.sqlite import fulltext, records, vocabulary
 from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
@@ -43,8 +44,8 @@ def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
-    near = vocabulary.expand(connection, read(text, now=NOW).wild)
-    demand = read(text, now=NOW, near=near).demand
+    near = vocabulary.expand(connection, read(text, now=NOW, kinds=installed_kinds()).wild)
+    demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]
 
@@ -214,7 +215,7 @@ def test_a_demand_holds_for_exactly_the_records_that_have_its_words(
         }
         assert numbers(connection, demand) == expected
         assert sum(records.counts(connection, Filters(demand=demand)).values()) == len(expected)
-        again = read(canonical(demand), now=NOW).demand
+        again = read(canonical(demand), now=NOW, kinds=installed_kinds()).demand
         assert numbers(connection, again) == expected
     connection.close()
 
@@ -233,7 +234,7 @@ def test_any_text_whatever_can_be_asked(texts: list[str]) -> None:
     store(connection, draft("a", "zap 登录 kit"), draft("b", "kit", project="web"))
     for text in texts:
         found(connection, text)
-        reading = read(text, now=NOW)
+        reading = read(text, now=NOW, kinds=installed_kinds())
         if query := any_of(reading.words):
             fulltext.scores(connection, query)
     connection.close()

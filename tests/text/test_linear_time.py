@@ -21,6 +21,7 @@ import mem_search.text
 from mem_search.errors import MemSearchError
 from mem_search.ingest import prepare
 from mem_search.model import Draft
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
 from mem_search.sources.claude_code import prose
 from mem_search.sources.claude_mem import rows
@@ -58,14 +59,14 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "dates.find_dates": lambda text: dates.find_dates(text, NOW, UTC),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
-    "mentions.find": mentions.find,
+    "mentions.find": lambda text: mentions.find(text, installed_kinds().names),
     "mentions.folded_title": mentions.folded_title,
     "mentions.normal_path": mentions.normal_path,
     "passages.cut": passages.cut,
     "passages.embedded_texts": lambda text: passages.embedded_texts(text[:200], text),
     "prepare.prepare": lambda text: prepare.prepare(_draft(text)),
     "prose.without_injected": prose.without_injected,
-    "query.read": lambda text: query.read(text, now=NOW),
+    "query.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "redaction.redact": redaction.redact,
     "rows.without_injected": rows.without_injected,
     "safe_text.one_line": safe_text.one_line,

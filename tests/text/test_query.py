@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Not, Term
+from mem_search.records.registry import installed_kinds
 from mem_search.text import words
 from mem_search.text.dates import from_iso
 from mem_search.text.query import Reading, canonical, read
@@ -11,7 +12,7 @@ NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
 
 def reading(text: str, **more: object) -> Reading:
-    return read(text, now=NOW, **more)  # type: ignore[arg-type]
+    return read(text, now=NOW, kinds=installed_kinds(), **more)  # type: ignore[arg-type]
 
 
 def demanded(text: str) -> str:

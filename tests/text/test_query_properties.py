@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mem_search.records.registry import installed_kinds
 from mem_search.text.query import read
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
@@ -24,8 +25,8 @@ QUERIES = st.one_of(
 @settings(max_examples=1500, deadline=None)
 @given(QUERIES)
 def test_any_text_is_read_and_its_demand_reads_as_itself(text: str) -> None:
-    found = read(text, now=NOW)
-    again = read(found.analyzed.demanded, now=NOW)
+    found = read(text, now=NOW, kinds=installed_kinds())
+    again = read(found.analyzed.demanded, now=NOW, kinds=installed_kinds())
     assert again.demand == found.demand
     if found.demand is None and not found.wild:
         assert found.text in (text, "")
@@ -34,4 +35,6 @@ def test_any_text_is_read_and_its_demand_reads_as_itself(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(QUERIES)
 def test_reading_is_a_function_of_its_text(text: str) -> None:
-    assert read(text, now=NOW) == read(text, now=NOW)
+    assert read(text, now=NOW, kinds=installed_kinds()) == read(
+        text, now=NOW, kinds=installed_kinds()
+    )

@@ -12,7 +12,7 @@ from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import write
 from mem_search.errors import Unavailable
-from mem_search.model import KINDS
+from mem_search.records import BUILT_IN
 
 index_app = typer.Typer(help="Inspect, audit and rebuild the vector index.", no_args_is_help=True)
 
@@ -93,7 +93,7 @@ def ledger_line(entry: Mapping[str, Any]) -> str:
 
 
 def _kind_order(kind: str) -> tuple[int, str]:
-    known: tuple[str, ...] = KINDS
+    known = [value.partition(":")[0].rpartition(".")[2] for value in BUILT_IN.values()]
     return (known.index(kind) if kind in known else len(known), kind)
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from aiohttp import web
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mem_search import records as kinds
 from mem_search.citations import bibliography, csl
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
@@ -18,6 +17,7 @@ from mem_search.http.core.parameters import Seen, also
 from mem_search.http.core.routing import Call
 from mem_search.http.records import MOST
 from mem_search.model import Record, Ref
+from mem_search.records.registry import installed_kinds
 from mem_search.storage.sqlite import whole
 
 Style = Annotated[
@@ -81,7 +81,7 @@ def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[csl
     """Each record as an item of CSL-JSON, its days those of the caller."""
     seen_from = call.view(tz).tz
     return [
-        csl.item(kinds.by_name(record.kind).citation(record), record, seen_from)
+        csl.item(installed_kinds().get(record.kind).citation(record), record, seen_from)
         for record in records
     ]
 

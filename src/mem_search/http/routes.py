@@ -67,7 +67,7 @@ from mem_search.http.stats import search_stats
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.model import Kind
-from mem_search.records import KINDS
+from mem_search.records.registry import installed_kinds
 
 GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
 CREATED = 201
@@ -113,7 +113,7 @@ CODING: tuple[Kind, ...] = ("observation", "session_summary", "user_prompt")
 SEARCH = (
     GET("/api/search/unified", search.unified, "Search everything, newest first", "search", SearchParameters),
     GET("/api/search", search.everything, "Search everything, best first", "search", SearchParameters),
-    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, successor="" if kind.name in CODING else UNIVERSAL_PATH) for kind in KINDS),
+    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, successor="" if kind.name in CODING else UNIVERSAL_PATH) for kind in installed_kinds()),
     GET("/api/search/by-concept", search.filtered, "What has a concept", "search", ByConcept),
     GET("/api/search/by-file", search.filtered, "What touched a file", "search", ByFile),
     GET("/api/search/by-type", search.filtered, "Observations of a type", "search", ByType),

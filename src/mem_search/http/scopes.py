@@ -9,12 +9,13 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, NotFound
-from mem_search.http.core.parameter_types import NAME, kind_of
+from mem_search.http.core.parameter_types import NAME
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.universal_requests import Body
 from mem_search.model.saved_searches import Scope
+from mem_search.records.registry import installed_kinds
 from mem_search.search.scopes import LONGEST_FILTER, demand_of
 from mem_search.storage.sqlite import scopes
 from mem_search.text import dates
@@ -38,7 +39,7 @@ async def put(call: Call) -> web.StreamResponse:
         said = "a name has letters, digits, _ . and - and begins with a letter or digit"
         faults.append(Fault(said, parameter="name"))
     try:
-        demand_of(text, call.now, kind_of)
+        demand_of(text, call.now, installed_kinds())
     except InputError as error:
         faults.append(Fault(error.message, pointer="/filter"))
     if faults:

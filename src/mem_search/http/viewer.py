@@ -10,12 +10,12 @@ from html import escape
 
 from aiohttp import web
 
-from mem_search import records as kinds
 from mem_search.http.core import html
 from mem_search.http.core.replies import JSON, json_reply, prefers
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.model import Citation, Record, Ref
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, record_json
 from mem_search.renderers.safe_text import harmless
 from mem_search.search.citations import citation as citation_of
@@ -64,7 +64,7 @@ def render(record: Record, citation: Citation, view: View) -> str:
 
 def _fields(record: Record, citation: Citation, view: View) -> Iterator[tuple[str, str]]:
     """(label, HTML) of what there is to say."""
-    kind = kinds.by_name(record.kind)
+    kind = installed_kinds().get(record.kind)
     yield kind.label, f'<a href="/api/records/{record.ref}">{record.ref}</a>'
     said = [
         ("Date", view.full_date(record.created_at)),

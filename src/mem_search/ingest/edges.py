@@ -15,6 +15,7 @@ from typing import Final
 from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
 from mem_search.model.ingest import NewEdge
+from mem_search.records.registry import installed_kinds
 from mem_search.text import mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
 
@@ -109,15 +110,18 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
 def key_of_link(to: str) -> str:
     """The name that a given link points at: a ref, a URL, else a source id."""
     try:
-        return f"ref:{Ref.parse(to)}"
+        ref = Ref.parse(to)
     except InputError:
         normal = urls.normal_url(to)
         return _key_of_url(normal) if normal else f"id:{to}"
+    # A source may call its things ``issue:12``.
+    return f"ref:{ref}" if ref.kind in installed_kinds().names else f"id:{to}"
 
 
 def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[NewEdge]:
+    kinds = installed_kinds().names
     for text in (draft.title, draft.text[:READ]):
-        for mention in mentions.find(text):
+        for mention in mentions.find(text, kinds):
             if mention.value in files or (source_code and mention.kind not in _IN_CODE):
                 continue
             if key := _key(mention, draft.project):

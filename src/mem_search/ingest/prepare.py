@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mem_search import records
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
+from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact
 from mem_search.text.sketch import sketch
@@ -55,7 +55,7 @@ def is_code(text: str) -> bool:
 
 def prepare(draft: Draft) -> PreparedDraft:
     """Redact, compose, cut into passages. Raises InputError naming the field at fault."""
-    kind = records.by_name(draft.kind)
+    kind = installed_kinds().require(draft.kind)
     draft = kind.compose(redacted(draft))
     facets = tuple(kind.facets(draft))
     source_code = draft.kind == "file" and is_code(draft.text)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from mem_search import records
 from mem_search.errors import InputError
 from mem_search.mcp.tool import Arguments
-from mem_search.model import KINDS, Kind
+from mem_search.model import Kind
+from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 
 LONGEST = 4000
@@ -35,12 +35,11 @@ def _kinds(value: Any) -> Any:
     words = split(value)
     if not isinstance(words, list | tuple):
         return words
-    found = [(word, records.kind_called(str(word))) for word in words]
+    found = [(word, installed_kinds().named(str(word))) for word in words]
     unknown = [word for word, kind in found if kind is None]
     if unknown:
-        raise refused(
-            f"{str(unknown[0])[:60]!r} is no kind of record; known are {', '.join(KINDS)}"
-        )
+        known = ", ".join(installed_kinds().names)
+        raise refused(f"{str(unknown[0])[:60]!r} is no kind of record; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 
@@ -68,7 +67,9 @@ Text = Annotated[
 Kinds = Annotated[
     tuple[Kind, ...],
     BeforeValidator(_kinds),
-    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(KINDS)}}),
+    WithJsonSchema(
+        {"type": "array", "items": {"type": "string", "enum": list(installed_kinds().names)}}
+    ),
 ]
 Moment = Annotated[
     int | None,

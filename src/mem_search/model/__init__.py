@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from mem_search.model.ingest import Batch, LedgerEntry, Location
 from mem_search.model.records import (
-    KINDS,
     Citation,
     Draft,
     Kind,
@@ -46,7 +45,6 @@ from mem_search.model.results import (
 )
 
 __all__ = [
-    "KINDS",
     "NO_SCORES",
     "AllOf",
     "Analyzed",

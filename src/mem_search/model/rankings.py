@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, Kind
+from mem_search.model.kind_codes import KIND_CODES, Codes
+from mem_search.model.records import Kind
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
-
-CHAT_KINDS: Final = frozenset({"user_prompt", "conversation"})
-"""Kinds whose records are turns of a conversation."""
 
 
 class Candidate(NamedTuple):
@@ -36,11 +34,11 @@ class Candidate(NamedTuple):
 class Candidates:
     """Candidates best first, each record once: columns of one length.
 
-    ``kinds`` are indices into KINDS; ``code`` says which passages are source code.
+    ``kinds`` are codes of KIND_CODES; ``code`` says which passages are source code.
     """
 
     records: Numbers
-    kinds: NDArray[np.uint8]
+    kinds: Codes
     code: NDArray[np.bool_]
     passages: Numbers
     scores: Values
@@ -50,7 +48,7 @@ class Candidates:
         rows = list(found)
         return cls(
             np.array([row.record for row in rows], dtype=np.int64),
-            np.array([KINDS.index(row.kind) for row in rows], dtype=np.uint8),
+            KIND_CODES.codes(row.kind for row in rows),
             np.array([row.is_code for row in rows], dtype=np.bool_),
             np.array([row.passage for row in rows], dtype=np.int64),
             np.array([row.score for row in rows], dtype=np.float64),
@@ -62,7 +60,7 @@ class Candidates:
     def __getitem__(self, place: int) -> Candidate:
         return Candidate(
             int(self.records[place]),
-            KINDS[self.kinds[place]],
+            KIND_CODES.name(int(self.kinds[place])),
             bool(self.code[place]),
             int(self.passages[place]),
             float(self.scores[place]),
@@ -135,7 +133,7 @@ class Scores:
 class Matches(Scores):
     """All records that match a leg; ``kinds`` are indices into KINDS."""
 
-    kinds: NDArray[np.uint8]
+    kinds: Codes
 
     @classmethod
     def by_kind(cls, found: Mapping[int, tuple[Kind, float]]) -> Self:
@@ -144,7 +142,7 @@ class Matches(Scores):
         return cls(
             np.array(order, dtype=np.int64),
             np.array([found[record][1] for record in order], dtype=np.float64),
-            np.array([KINDS.index(found[record][0]) for record in order], dtype=np.uint8),
+            KIND_CODES.codes(found[record][0] for record in order),
         )
 
 

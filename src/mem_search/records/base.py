@@ -2,7 +2,7 @@
 
 A kind says which metadata it knows (a pydantic model), which of it belongs into the canonical
 text (``sections``) and which of it can be filtered by (``filterable``). How words are cleaned
-and how sections reach the text is ``_canonical.py``; storing and searching are elsewhere.
+and how sections reach the text is ``canonical_text.py``; storing and searching are elsewhere.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import InputError
 from mem_search.model import Citation, Draft, Kind, Link, Record
-from mem_search.records import _citing
-from mem_search.records._canonical import (
+from mem_search.records import citation_fields
+from mem_search.records.canonical_text import (
     Canonical,
     Section,
     clean,
@@ -55,13 +55,17 @@ _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
 class BaseKind(Generic[M]):
     """A ``RecordKind`` whose subclasses are data: see ``contracts.RecordKind``.
 
-    ``sections`` are metadata fields written into the text, in that order; ``filterable`` pairs
-    a metadata field with the name of its facet.
+    ``sign`` is its icon and ``model`` its metadata. ``sections`` are metadata fields written
+    into the text, in that order; ``filterable`` pairs a metadata field with its facet's name.
     """
 
     name: Kind
     plural: str
     label: str
+    about: str
+    aliases: tuple[str, ...] = ()
+    chat = False
+    session = False
     sign: str
     model: type[M]
     sections: ClassVar[tuple[Section, ...]] = ()
@@ -132,16 +136,20 @@ class BaseKind(Generic[M]):
     def citation(self, record: Record) -> Citation:
         said = record.metadata
         # Most records say nothing of it, and fifteen names need not be looked for one by one.
-        silent = _citing.NAMES.isdisjoint(said)
+        silent = citation_fields.NAMES.isdisjoint(said)
+
+        def moment(names: Iterable[str]) -> int | None:
+            return None if silent else citation_fields.moment(said, *names)
+
         return Citation(
             source_id=str(record.ref),
             source_type=record.kind,
             source_title=record.title or self.title(record),
             url=record.url,
-            author="" if silent else _citing.words(said, *_citing.AUTHORS),
-            published_at=None if silent else _citing.moment(said, *_citing.PUBLISHED),
+            author="" if silent else citation_fields.words(said, *citation_fields.AUTHORS),
+            published_at=moment(citation_fields.PUBLISHED),
             created_at=record.created_at,
-            accessed_at=None if silent else _citing.moment(said, *_citing.ACCESSED),
+            accessed_at=moment(citation_fields.ACCESSED),
         )
 
     def known(self, metadata: Mapping[str, Any]) -> M:

@@ -12,5 +12,7 @@ class Conversation(BaseKind[Metadata]):
     name: Kind = "conversation"
     plural = "conversations"
     label = "Conversation"
+    about = "conversations"
+    chat = True
     sign = "🗨️"
     model = Metadata

@@ -9,9 +9,9 @@ from email.utils import getaddresses
 from pydantic import Field
 
 from mem_search.model import Citation, Draft, Kind, Record
-from mem_search.records._canonical import drop_unstorable, fold, listed
-from mem_search.records._citing import moment
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.canonical_text import drop_unstorable, fold, listed
+from mem_search.records.citation_fields import moment
 
 
 class EmailMetadata(Metadata):
@@ -30,6 +30,7 @@ class Email(BaseKind[EmailMetadata]):
     name: Kind = "email"
     plural = "emails"
     label = "Email"
+    about = "e-mails"
     sign = "✉️"
     model = EmailMetadata
 

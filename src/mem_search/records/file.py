@@ -19,6 +19,7 @@ class File(BaseKind[FileMetadata]):
     name: Kind = "file"
     plural = "files"
     label = "File"
+    about = "files"
     sign = "📄"
     model = FileMetadata
     filterable = (("path", "path"), ("language", "language"))

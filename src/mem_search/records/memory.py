@@ -18,6 +18,7 @@ class Memory(BaseKind[Metadata]):
     name: Kind = "memory"
     plural = "memories"
     label = "Memory"
+    about = "memories"
     sign = "🧠"
     model = Metadata
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mem_search.model import Citation, Kind, Record
-from mem_search.records._citing import words
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.citation_fields import words
 
 
 class NoteMetadata(Metadata):
@@ -21,6 +21,7 @@ class Note(BaseKind[NoteMetadata]):
     name: Kind = "note"
     plural = "notes"
     label = "Note"
+    about = "notes"
     sign = "📝"
     model = NoteMetadata
     filterable = (("folder", "folder"),)

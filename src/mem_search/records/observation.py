@@ -6,8 +6,8 @@ Metadata uses claude-mem's names, so that its rows need no translation.
 from __future__ import annotations
 
 from mem_search.model import Kind, Record
-from mem_search.records._canonical import Section
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.canonical_text import Section
 
 _SIGNS = {
     "bugfix": "🔴",
@@ -37,6 +37,8 @@ class Observation(BaseKind[ObservationMetadata]):
     name: Kind = "observation"
     plural = "observations"
     label = "Observation"
+    about = "what agents did and found"
+    session = True
     sign = "🟣"
     model = ObservationMetadata
     sections = (

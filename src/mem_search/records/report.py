@@ -12,5 +12,6 @@ class Report(BaseKind[Metadata]):
     name: Kind = "report"
     plural = "reports"
     label = "Report"
+    about = "research reports"
     sign = "📊"
     model = Metadata

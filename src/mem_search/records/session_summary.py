@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mem_search.model import Kind
-from mem_search.records._canonical import Section
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.canonical_text import Section
 
 
 class SessionSummaryMetadata(Metadata):
@@ -26,6 +26,8 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
     name: Kind = "session_summary"
     plural = "sessions"
     label = "Session"
+    about = "summaries of coding sessions"
+    aliases = ("session", "summary", "summaries")
     sign = "🎯"
     model = SessionSummaryMetadata
     sections = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mem_search.model import Kind, Record
-from mem_search.records._canonical import cut, fold
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.canonical_text import cut, fold
 
 QUOTED_LENGTH = 80
 
@@ -15,6 +15,9 @@ class UserPrompt(BaseKind[Metadata]):
     name: Kind = "user_prompt"
     plural = "prompts"
     label = "User Prompt"
+    about = "what people asked for"
+    aliases = ("prompt",)
+    chat = True
     sign = "💬"
     model = Metadata
 

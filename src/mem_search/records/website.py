@@ -7,8 +7,8 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from mem_search.model import Citation, Draft, Kind, Record
-from mem_search.records._citing import words
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.citation_fields import words
 
 
 class WebsiteMetadata(Metadata):
@@ -23,6 +23,7 @@ class Website(BaseKind[WebsiteMetadata]):
     name: Kind = "website"
     plural = "websites"
     label = "Website"
+    about = "web pages"
     sign = "🌐"
     model = WebsiteMetadata
 

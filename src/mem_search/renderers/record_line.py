@@ -29,7 +29,7 @@ _LEAST_TITLE = 20
 class View:
     """How a reader sees records.
 
-    ``kinds`` finds a kind by its name (``records.by_name``), ``now`` is aware. On the command
+    ``kinds`` finds a kind by its name (``KindRegistry.get``), ``now`` is aware. On the command
     line parameters are written as its options. Times are milliseconds since 1970.
     """
 

@@ -9,13 +9,14 @@ and documents the same change costs as much, so it stays with chats.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import numpy as np
 
 from mem_search.contracts import Question
-from mem_search.model import KINDS, Filters
-from mem_search.model.rankings import CHAT_KINDS, Matches, Numbers, Ranking, Values
+from mem_search.model import Filters, Kind
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Matches, Numbers, Ranking, Values
 from mem_search.model.statistics import Corpus
 from mem_search.storage.sqlite import fulltext
 from mem_search.storage.sqlite.database import Database
@@ -30,7 +31,7 @@ FEW = 0.3
 
 
 class KeywordRetriever:
-    """FTS5's BM25 with the corpus' own statistics."""
+    """FTS5's BM25 with the corpus' own statistics; ``chats`` are the kinds of chat turns."""
 
     name = "keyword"
     scores_early = False
@@ -41,11 +42,13 @@ class KeywordRetriever:
         corpus: Callable[[], Awaitable[Corpus]],
         owners: PassageMapCache,
         columns: RecordColumns,
+        chats: Collection[Kind],
     ) -> None:
         self._database = database
         self._corpus = corpus
         self._owners = owners
         self._columns = columns
+        self._chats = chats
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         query = any_of(question.words)
@@ -71,7 +74,7 @@ class KeywordRetriever:
         else:
             passages, scores = fulltext.scores(connection, query)
         owners = self._owners.within(connection, int(passages.max(initial=0)))
-        best = owners.best(passages, corrected(passages, scores, owners, corpus))
+        best = owners.best(passages, corrected(passages, scores, owners, corpus, self._chats))
         return Ranking(
             self.name,
             candidates=owners.candidates(best, depth),
@@ -107,12 +110,18 @@ class KeywordRetriever:
         """None: words are matched as they are."""
 
 
-def corrected(passages: Passages, scores: Scores, owners: PassageMap, corpus: Corpus) -> Scores:
-    """Scores of the passages with the length correction of chat turns applied."""
+def corrected(
+    passages: Passages,
+    scores: Scores,
+    owners: PassageMap,
+    corpus: Corpus,
+    chats: Collection[Kind],
+) -> Scores:
+    """Scores of the passages; the length correction is applied to those of the kinds ``chats``."""
     kinds = owners.kinds[passages]
     corrected = scores
-    for kind in CHAT_KINDS:
-        rows = np.flatnonzero(kinds == KINDS.index(kind))
+    for kind in chats:
+        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
         if len(rows):
             lengths = owners.lengths[passages[rows]]
             relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.model import KINDS, Filters
+from mem_search.model import Filters
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.statistics import Corpus
 from mem_search.retrievers.exact_scan import LEG, Scan, ranking
@@ -236,9 +237,9 @@ class VectorRetriever:
         shown = set(owners.kinds[found.passages].tolist())
         sizes = (await self._corpus()).passages
         rare = [
-            KINDS.index(kind)
-            for kind in filters.kinds or KINDS
-            if KINDS.index(kind) not in shown and 0 < sizes.get(kind, 0) <= RARE
+            code
+            for kind in filters.kinds or sizes
+            if 0 < sizes.get(kind, 0) <= RARE and (code := KIND_CODES.code(kind)) not in shown
         ]
         if rare:
             passages = await self._scan.passages(filters)

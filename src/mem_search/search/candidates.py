@@ -13,7 +13,8 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, NO_SCORES, Hit
+from mem_search.model import NO_SCORES, Hit
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import NO_CANDIDATES, Candidates, Numbers, Ranking, Values
 from mem_search.search.state import LegScores
 from mem_search.text import wordpieces, words
@@ -104,8 +105,8 @@ def counts(
     if len(worded) > 1:
         _, first = np.unique(records, return_index=True)
         of_kind = of_kind[first]
-    found = {KINDS[kind]: count for kind, count in enumerate(np.bincount(of_kind).tolist())}
-    return {kind: found[kind] for kind in sorted(found) if found[kind]}
+    by_code = enumerate(np.bincount(of_kind).tolist())
+    return dict(sorted((KIND_CODES.name(code), count) for code, count in by_code if count))
 
 
 def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
-from mem_search.records import by_name
+from mem_search.records.registry import installed_kinds
 from mem_search.text.highlight import WordMatcher, highlight, word_matcher
 from mem_search.text.snippets import snippet
 
@@ -85,7 +85,7 @@ def cite(page: SearchPage) -> tuple[CitedResult, ...]:
 
 def citation(record: Record) -> Citation:
     """Where ``record`` comes from, as its kind tells it."""
-    return by_name(record.kind).citation(record)
+    return installed_kinds().get(record.kind).citation(record)
 
 
 def relevance(page: SearchPage, result: Result) -> float:

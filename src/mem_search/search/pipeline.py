@@ -25,6 +25,7 @@ from mem_search.model import (
 )
 from mem_search.model.rankings import Ranking
 from mem_search.model.statistics import Corpus
+from mem_search.records.registry import KindRegistry
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import understand_query
@@ -35,7 +36,6 @@ from mem_search.search.state import Stage
 from mem_search.storage.sqlite import passage_spans, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_columns import RecordColumns
-from mem_search.text.query.fields import KindOf, plain_kind
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -65,14 +65,14 @@ class SearchPipeline:
         legs: Sequence[Retriever],
         corpus: Callable[[], Awaitable[Corpus]],
         columns: RecordColumns,
-        kind_of: KindOf = plain_kind,
+        kinds: KindRegistry,
         stages: Sequence[Stage] = STAGES,
     ) -> None:
         self._database = database
         self._legs = legs
         self._corpus = corpus
         self._columns = columns
-        self._kind_of = kind_of
+        self._kinds = kinds
         self._stages = stages
 
     async def search(self, request: SearchRequest) -> SearchPage:
@@ -83,7 +83,7 @@ class SearchPipeline:
         """
         started = time.perf_counter()
         query = replace(request, filters=await self.filters_of(request))
-        question, analyzed = await understand_query(self._database, query, self._kind_of)
+        question, analyzed = await understand_query(self._database, query, self._kinds)
         is_asked = bool(question.text.strip())
         found = await (self._rank if is_asked else self._browse)(query, question)
         corpus = await self._corpus()
@@ -114,7 +114,7 @@ class SearchPipeline:
 
     async def filters_of(self, request: SearchRequest) -> Filters:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
-        return await filters_of(self._database, self._columns, request, self._kind_of)
+        return await filters_of(self._database, self._columns, request, self._kinds)
 
     async def _browse(self, query: SearchRequest, question: Question) -> _Found:
         """Nothing to look for: everything that passes the filters, by date."""
@@ -127,7 +127,8 @@ class SearchPipeline:
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-        answered = Answered(query, question, answers, await self._columns.fresh(), depth)
+        columns = await self._columns.fresh()
+        answered = Answered(query, question, answers, columns, depth, self._kinds.ranking)
         found = await self._database.read(_ranked, answered, rankings, self._stages)
         reach = query.offset + query.limit + found.folded
         if reach > depth:

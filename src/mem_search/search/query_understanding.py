@@ -16,11 +16,11 @@ from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import vocabulary
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import query as language
-from mem_search.text.query.fields import KindOf
+from mem_search.text.query.fields import KnownKinds
 
 
 async def understand_query(
-    database: Database, asked: SearchRequest, kind_of: KindOf
+    database: Database, asked: SearchRequest, kinds: KnownKinds
 ) -> tuple[Question, Analyzed]:
     """The question, and the account of how its text was read.
 
@@ -29,8 +29,8 @@ async def understand_query(
     now = asked.asked_at or datetime.now().astimezone()
     if now.tzinfo is None:
         now = now.astimezone()
-    scopes = await named(database, asked.text, now, kind_of)
-    reading = language.read(asked.text, now=now, kind_of=kind_of, scopes=scopes)
+    scopes = await named(database, asked.text, now, kinds)
+    reading = language.read(asked.text, now=now, kinds=kinds, scopes=scopes)
     near = await database.read(vocabulary.expand, reading.wild) if reading.wild else {}
     nowhere = [
         term
@@ -44,7 +44,7 @@ async def understand_query(
         reading = language.read(
             asked.text,
             now=now,
-            kind_of=kind_of,
+            kinds=kinds,
             near=near,
             demand_quotes=not nowhere,
             scopes=scopes,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mem_search.contracts import FeedbackScorer, Question
+from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Hit, SearchRequest
 from mem_search.model.rankings import Candidates, Numbers, Ranking
 from mem_search.search import candidates
@@ -39,6 +39,7 @@ class Answered:
     answers: Sequence[LegAnswer]
     columns: Columns
     depth: int
+    traits: RankingTraits
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def prefetch(
         further=further,
         union=union,
         legs=legs,
+        traits=answered.traits,
         filters_decide=decided,
         stored=StoredData(
             conversations=columns.conversations(numbers),

@@ -13,7 +13,6 @@ from typing import Final
 
 from mem_search.errors import InputError, MissingField
 from mem_search.model import (
-    KINDS,
     AllOf,
     AnyOf,
     Condition,
@@ -28,7 +27,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filter_masks import numbers_passing
 from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text import query as language
-from mem_search.text.query.fields import KindOf
+from mem_search.text.query.fields import KnownKinds
 
 LONGEST_FILTER = 2_000
 
@@ -37,7 +36,7 @@ SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
 
 
 async def filters_of(
-    database: Database, columns: RecordColumns, request: SearchRequest, kind_of: KindOf
+    database: Database, columns: RecordColumns, request: SearchRequest, kinds: KnownKinds
 ) -> Filters:
     """All filters of ``request`` as one value.
 
@@ -45,12 +44,12 @@ async def filters_of(
     filter: that the scratchpad is hidden counts as none.
     """
     filters = request.filters
-    if set(filters.kinds) >= set(KINDS):
+    if set(filters.kinds) >= set(kinds.names):
         filters = replace(filters, kinds=())
     demands = [*([filters.demand] if filters.demand is not None else []), *_narrowings(request)]
     if request.scope:
         now = request.asked_at or datetime.now().astimezone()
-        demands.append(await scope(database, request.scope, now, kind_of))
+        demands.append(await scope(database, request.scope, now, kinds))
     if demands:
         filters = replace(filters, demand=AllOf(tuple(demands)) if demands[1:] else demands[0])
     if not (filters or request.filters or request.text.strip()):
@@ -81,31 +80,33 @@ def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
     return AnyOf((others, Condition(f"{facet}:{values[0]}", (own,))))
 
 
-async def named(database: Database, text: str, now: datetime, kind_of: KindOf) -> dict[str, Demand]:
+async def named(
+    database: Database, text: str, now: datetime, kinds: KnownKinds
+) -> dict[str, Demand]:
     """The scopes that a question may name, lower-case; none are looked up for most questions."""
     if "scope:" not in text.lower():
         return {}
     return {
-        scope.name.lower(): demand_of(scope.filter, now, kind_of)
+        scope.name.lower(): demand_of(scope.filter, now, kinds)
         for scope in await database.read(scopes.listed)
     }
 
 
-async def scope(database: Database, name: str, now: datetime, kind_of: KindOf) -> Demand:
+async def scope(database: Database, name: str, now: datetime, kinds: KnownKinds) -> Demand:
     """What a record in the scope ``name`` has to be. Raises InputError listing the scopes."""
     found = await database.read(scopes.get, name.strip())
     if found is not None:
-        return demand_of(found.filter, now, kind_of)
+        return demand_of(found.filter, now, kinds)
     known = [each.name for each in await database.read(scopes.listed)]
     names = ", ".join(known) or "none yet; make one: mem-search scope add"
     raise InputError(f"no scope is called {name[:60]!r}; known are {names}", field="scope")
 
 
-def demand_of(text: str, now: datetime, kind_of: KindOf) -> Demand:
+def demand_of(text: str, now: datetime, kinds: KnownKinds) -> Demand:
     """A scope's filter as a demand. Raises InputError for what is not made of fields alone."""
     if len(text) > LONGEST_FILTER:
         raise InputError(f"is longer than {LONGEST_FILTER} characters", field="filter")
-    reading = language.read(text, now=now, kind_of=kind_of)
+    reading = language.read(text, now=now, kinds=kinds)
     plain = reading.text.strip()
     why = [*reading.analyzed.warnings, *([f"“{plain[:60]}” is none"] if plain else [])]
     if reading.demand is None or reading.wild or why:

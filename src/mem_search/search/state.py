@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import FeedbackScorer, Question
-from mem_search.model import KINDS, Hit, SearchRequest
+from mem_search.contracts import FeedbackScorer, Question, RankingTraits
+from mem_search.model import Hit, SearchRequest
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidates, Numbers, Ranking, Values
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -98,6 +99,7 @@ class RankingState:
     further: Sequence[Ranking]
     union: Candidates
     legs: Mapping[str, LegScores]
+    traits: RankingTraits
     stored: StoredData
     filters_decide: bool = False
     matched: Mask | None = None
@@ -118,8 +120,8 @@ class RankingState:
 
     def kinds(self) -> Mapping[int, str]:
         """Record → the name of its kind."""
-        codes = self.union.kinds.tolist()
-        return dict(zip(self.union.records.tolist(), map(KINDS.__getitem__, codes), strict=True))
+        names = KIND_CODES.names(self.union.kinds)
+        return dict(zip(self.union.records.tolist(), names, strict=True))
 
     def with_matched(self, matched: Mask) -> RankingState:
         """The state after the stage that decides which rows are matches."""

@@ -9,23 +9,30 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from mem_search import records as kinds
 from mem_search.errors import InputError, NotFound
 from mem_search.model import Filters, Kind, Record, Ref
 from mem_search.model.records import RecordWithLinks
+from mem_search.records.registry import installed_kinds
 from mem_search.storage.sqlite import records, whole
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
 
 
 async def open_record(database: Database, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """Raises NotFound naming ``field``; says so when the number belongs to another kind."""
+    """Raises NotFound naming ``field``, or InputError when nothing is called like its kind."""
     found = await database.read(whole.fetch, [ref.number])
+    kinds = installed_kinds()
+    if ref.kind not in kinds.names and (not found or found[0][0].kind != ref.kind):
+        raise InputError(
+            f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
+            f" known are {', '.join(kinds.names)}",
+            field=field,
+        )
     if not found:
         raise NotFound(f"no record has the number {ref.number}", field=field)
     record, links = found[0]
     if record.kind != ref.kind:
-        label = kinds.by_name(record.kind).label
+        label = kinds.get(record.kind).label
         raise NotFound(
             f"number {ref.number} is no {ref.kind} but a record of the kind {label};"
             f" open {record.ref} (HTTP: /api/records/{record.ref})",

@@ -19,6 +19,7 @@ from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
 from mem_search.model.statistics import Corpus
+from mem_search.records.registry import KindRegistry
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import candidates, rrf
@@ -31,7 +32,6 @@ from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, W
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_spans import passage_context
-from mem_search.text.query.fields import KindOf, plain_kind
 
 DEPTH = 200
 """Candidates of each leg that are fused: twice the longest page."""
@@ -60,14 +60,14 @@ class WeightedSearch:
         legs: Sequence[Retriever],
         graph: GraphExpansion,
         corpus: Callable[[], Awaitable[Corpus]],
-        kind_of: KindOf = plain_kind,
+        kinds: KindRegistry,
         priority: SearchPriority | None = None,
     ) -> None:
         self._database = database
         self._legs = legs
         self._graph = graph
         self._corpus = corpus
-        self._kind_of = kind_of
+        self._kinds = kinds
         self._priority = priority or SearchPriority()
 
     async def search(self, query: WeightedQuery) -> WeightedPage:
@@ -81,7 +81,7 @@ class WeightedSearch:
     async def _search(self, query: WeightedQuery) -> WeightedPage:
         started = time.perf_counter()
         asked = SearchRequest(query.text, query.filters, asked_at=query.asked_at)
-        question, analyzed = await understand_query(self._database, asked, self._kind_of)
+        question, analyzed = await understand_query(self._database, asked, self._kinds)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         corpus, graph, found = await asyncio.gather(
             self._corpus(),

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal
 
-from mem_search.model import KINDS
+from mem_search.model import Kind
 from mem_search.text.urls import normal_url, without_trailing_marks
 
 MentionKind = Literal["ref", "issue", "commit", "path", "url", "wikilink", "symbol"]
@@ -24,8 +25,7 @@ _EXTENSIONS: Final = (
     " tf gradle cmake dockerfile ipynb log pdf docx"
 ).split()
 _NAMED: Final = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Gemfile"})
-_MENTION: Final = re.compile(
-    rf"""
+_MENTION: Final = rf"""
     (?P<url>https?://[^\s<>"'`{{}}|\\^\[\]]++)
     | \[\[(?P<wikilink>[^\[\]\n]{{1,200}}+)\]\]
     | (?<=`)(?P<symbol>[A-Za-z_]\w*+(?:(?:\.|::)[A-Za-z_]\w*+)*+(?:\(\))?+)(?=`)
@@ -34,13 +34,11 @@ _MENTION: Final = re.compile(
       (?=[\w@+~-]*+[\#/.:]|[0-9a-f]{{7}}|GH-)(?:
         (?P<issue>(?:[\w.-]++/[\w.-]++)?+\#[0-9]{{1,6}}|GH-[0-9]{{1,6}})(?![\w-])
         | (?P<commit>[0-9a-f]{{7,40}})(?![\w-])
-        | (?P<ref>(?:local:)?(?:{"|".join(KINDS)}):[0-9]{{1,18}})(?!\w)
+        | (?P<ref>(?:local:)?(?:{{KINDS}}):[0-9]{{1,18}})(?!\w)
         | (?P<path>~?/?(?:[\w@+.-]++/)++[\w@+.-]++)
         | (?P<file>[\w+-]++(?:\.[\w+-]++)*\.(?:{"|".join(_EXTENSIONS)}))(?![\w/@+-])
     )
-    """,
-    re.VERBOSE,
-)
+    """
 _EXTENSION: Final = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _HOST: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\Z")
 _FILE_SYMBOL: Final = re.compile(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
@@ -63,9 +61,17 @@ class Mention:
     end: int
 
 
-def find(text: str) -> tuple[Mention, ...]:
-    """Every mention in the order of the text; none overlap. Never raises, linear in time."""
-    return tuple(_mentions(text))
+def find(text: str, kinds: tuple[Kind, ...]) -> tuple[Mention, ...]:
+    """Every mention in the order of the text; none overlap. Never raises, linear in time.
+
+    ``kinds`` are those that a ref can name: ``port:8080`` is none.
+    """
+    return tuple(_mentions(text, _pattern(kinds)))
+
+
+@cache
+def _pattern(kinds: tuple[Kind, ...]) -> re.Pattern[str]:
+    return re.compile(_MENTION.replace("{KINDS}", "|".join(kinds)), re.VERBOSE)
 
 
 def folded_title(title: str) -> str:
@@ -78,8 +84,8 @@ def normal_path(path: str) -> str:
     return path.removeprefix("./")
 
 
-def _mentions(text: str) -> Iterator[Mention]:
-    for match in _MENTION.finditer(text):
+def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
+    for match in pattern.finditer(text):
         group = match.lastgroup
         assert group is not None
         written, start = match[group], match.start(group)

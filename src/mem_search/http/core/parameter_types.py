@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, tzinfo
 from functools import cache
-from typing import Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 from zoneinfo import ZoneInfo
 
 from dateutil.tz import gettz, tzlocal
@@ -19,9 +19,10 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mem_search import records
 from mem_search.errors import InputError
 from mem_search.model import Boost, Mode, Ref
+from mem_search.model.records import KIND_PATTERN
+from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 
 Zone = tzinfo
@@ -42,8 +43,7 @@ def zone(name: str) -> Zone:
 
 
 LONGEST_VALUE = 4000
-REF_PATTERN = rf"^(local:)?({'|'.join(kind.name for kind in records.KINDS)}):[0-9]{{1,18}}$"
-kind_of = records.kind_called
+REF_PATTERN = rf"^(local:)?{KIND_PATTERN}:[0-9]{{1,18}}$"
 
 
 def split(value: Any) -> Any:
@@ -59,10 +59,10 @@ def _kinds(value: Any) -> Any:
     words = split(value)
     if not isinstance(words, tuple):
         return words
-    found = [(word, kind_of(word)) for word in words]
+    found = [(word, installed_kinds().named(word)) for word in words]
     unknown = [word for word, kind in found if kind is None]
     if unknown:
-        known = ", ".join(kind.plural for kind in records.installed())
+        known = ", ".join(kind.plural for kind in installed_kinds())
         raise refused(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
@@ -142,6 +142,11 @@ SearchMode = Annotated[
     ),
 ]
 """By words, by meaning, or both; ``/api/v1/search`` calls the meaning semantic."""
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[installed_kinds().names]
+"""The name of an installed kind. Replies have ``str``: a stored kind may not be installed."""
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
 End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -23,9 +23,9 @@ from mem_search.http.core.parameter_types import (
     Text,
     TimeZone,
     Words,
-    kind_of,
 )
-from mem_search.model import Filters, Kind, Order, SearchRequest
+from mem_search.model import Filters, Order, SearchRequest
+from mem_search.records.registry import installed_kinds
 from mem_search.search.request_codec import At, to_request
 
 Format = Literal["index", "full", "json"]
@@ -131,7 +131,7 @@ class Narrowed(Seen):
         facets = (("platform", self.platform), ("branch", self.branch), ("worktree", self.worktree))
         return replace(
             to_request(self, SearchRequest()).filters,
-            kinds=cast(tuple[Kind, ...], kinds),
+            kinds=kinds,
             facets=tuple((name, value) for name, value in facets if value),
         )
 
@@ -232,6 +232,7 @@ class SearchParameters(KindParameters):
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
         """As of ``KindParameters``, with the words of ``type`` that are kinds among ``kinds``."""
+        kind_of = installed_kinds().named
         named = tuple(kind for word in self.type if (kind := kind_of(word)))
         filters = super().filters(tuple(dict.fromkeys((*self.types, *named, *kinds))))
         return replace(filters, types=tuple(word for word in self.type if not kind_of(word)))

@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeVar
 from aiohttp import web
 from pydantic import BaseModel
 
-from mem_search import records
 from mem_search.access.callers import Caller, check_may_change
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.model import SearchPage, SearchRequest
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
 from mem_search.wiring import Runtime
 
@@ -109,9 +109,8 @@ class Call:
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""
         seen_from = tz or zone(self.opening.settings.timezone)
-        return View(
-            records.by_name, seen_from, datetime.now(seen_from), command_line=self.surface == "cli"
-        )
+        now, command_line = datetime.now(seen_from), self.surface == "cli"
+        return View(installed_kinds().get, seen_from, now, command_line=command_line)
 
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]

@@ -30,13 +30,14 @@ from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
     LONGEST_VALUE,
     REF_PATTERN,
+    KindName,
     Stripped,
     fault_at,
     faults_of,
     refused,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK
-from mem_search.model import Boost, Kind, Ref, ResultTexts, SearchRequest
+from mem_search.model import Boost, Ref, ResultTexts, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS, ResearchMode
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
@@ -99,7 +100,7 @@ Query = Annotated[
     ),
     At("text"),
 ]
-ContentTypes = Annotated[list[Kind] | None, At("filters.kinds")]
+ContentTypes = Annotated[list[KindName] | None, At("filters.kinds")]
 SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
 Moment = Annotated[
     int,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
-from mem_search.http.core.parameter_types import kind_of
 from mem_search.model import AllOf, AnyOf, Condition, DateRange, Demand, Filters, Kind, Not
+from mem_search.records.registry import installed_kinds
 
 SourceType = Literal[
     "direct_input",
@@ -90,6 +90,7 @@ def read(
 
 def _types(words: Sequence[str]) -> Demand:
     """A word that names a kind means the kind, any other a type: ``memories``, ``fact``."""
+    kind_of = installed_kinds().named
     kinds = tuple(dict.fromkeys(kind for word in words if (kind := kind_of(word))))
     types = tuple(word for word in words if not kind_of(word))
     any_of = [
@@ -113,5 +114,5 @@ def _tagged(tag: str) -> Demand:
 
 def _any(demands: Iterable[Demand]) -> Demand:
     """At least one; of none, nothing: no kind is called that."""
-    nothing = Condition("nothing", (Filters(kinds=(cast(Kind, ""),)),))
+    nothing = Condition("nothing", (Filters(kinds=("",)),))
     return AnyOf(tuple(demands) or (nothing,))

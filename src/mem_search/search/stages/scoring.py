@@ -12,8 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, SearchRequest
-from mem_search.model.rankings import CHAT_KINDS, Values
+from mem_search.model import SearchRequest
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Values
 from mem_search.search import candidates
 from mem_search.search.fusion import weights, z_scores
 from mem_search.search.state import LegScores, RankingState
@@ -23,7 +24,6 @@ NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
 
 SESSION_WEIGHT = 0.5
 SESSION_DEPTH = 3
-SESSION_KINDS = CHAT_KINDS | {"observation"}
 
 RECENCY_WEIGHT = 0.5
 """What the newest candidate gains; the best answer is worth about ten times that."""
@@ -61,7 +61,7 @@ def neighbours(state: RankingState) -> RankingState:
     Not in a union of several kinds. Negative scores do not count.
     """
     kinds = state.union.kinds
-    chats = _is_of(CHAT_KINDS, kinds)
+    chats = np.isin(kinds, KIND_CODES.among(state.traits.chat))
     if not chats.any() or (kinds != kinds[0]).any():
         return state
     support = _support(state)
@@ -84,13 +84,13 @@ def neighbours(state: RankingState) -> RankingState:
 def session(state: RankingState) -> RankingState:
     """Raises each record of a session by half the mean of the session's three best records.
 
-    Negative scores do not count. Where all candidates are of one kind, only chats and
-    observations form sessions.
+    Negative scores do not count. Where all candidates are of one kind, it must be one whose
+    sessions count (``RecordKind.session``).
     """
     kinds = state.union.kinds
     member = state.stored.conversations > 0
     if len(kinds) and not (kinds != kinds[0]).any():
-        member = member & _is_of(SESSION_KINDS, kinds)
+        member = member & np.isin(kinds, KIND_CODES.among(state.traits.session))
     rows = np.flatnonzero(member)
     if not len(rows):
         return state
@@ -172,11 +172,6 @@ def _support(state: RankingState) -> Values:
     """The fused score of each record where it is positive, else 0."""
     fused = state.parts.get("fused")
     return np.zeros(len(state.union)) if fused is None else np.maximum(fused, 0.0)
-
-
-def _is_of(names: frozenset[str], kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    codes = [code for code, name in enumerate(KINDS) if name in names]
-    return np.isin(kinds, codes)
 
 
 def _asked_at_ms(request: SearchRequest) -> int:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mem_search import records
 from mem_search.contracts import FileFormat
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
+from mem_search.records.registry import installed_kinds
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
@@ -132,7 +132,7 @@ def _repeated_records(lines: Iterable[bytes | None]) -> dict[int, int]:
 def _is_usable(record: ExchangeRecord) -> bool:
     """Whether its kind accepts it; otherwise an earlier line still counts."""
     try:
-        records.by_name(record.kind).compose(record.draft(record.source_id))
+        installed_kinds().require(record.kind).compose(record.draft(record.source_id))
     except InputError:
         return False
     return True

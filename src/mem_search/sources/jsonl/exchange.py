@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Final, NoReturn
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,6 +24,7 @@ from pydantic import (
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
+from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 
 _SECONDS_BELOW = 100_000_000_000
@@ -83,6 +85,15 @@ class ExchangeLink(BaseModel):
     relation: NonEmpty = "related"
 
 
+def _installed(kind: Kind) -> Kind:
+    # Looked up when a line is read: a plug-in may be importing this module while it is loaded.
+    known = installed_kinds().names
+    if kind not in known:
+        *others, last = map(repr, known)
+        raise ValueError(f"input should be {', '.join(others)} or {last}")
+    return kind
+
+
 class ExchangeRecord(BaseModel):
     """One line. Only ``kind`` and ``text`` are required; the fields are those of a draft.
 
@@ -93,7 +104,7 @@ class ExchangeRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind
+    kind: Annotated[Kind, AfterValidator(_installed)]
     source: NonEmpty = NAME
     source_id: Id = ""
     title: str = ""

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.model.kind_codes import KIND_CODES
 from mem_search.storage.sqlite import filters
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.record_columns import GONE, Columns, Numbers, RecordColumns
@@ -103,11 +104,7 @@ def _listed(
 def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     """Whether ``records`` are there and pass those of ``filters`` that columns know."""
     kinds = columns.kinds[records]
-    if filters.kinds:
-        # A question may name a kind that does not exist, which nothing is of.
-        mask = np.isin(kinds, [KINDS.index(kind) for kind in filters.kinds if kind in KINDS])
-    else:
-        mask = kinds != GONE
+    mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:
         # As in ``filters``: without regard to the case of ASCII letters.
         wanted = _folded(filters.project)

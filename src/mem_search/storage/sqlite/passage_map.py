@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS
+from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import Candidates
 from mem_search.model.rankings import Scores as RecordScores
 from mem_search.storage.sqlite.database import Database
@@ -41,10 +41,10 @@ class BestPassages:
 
 @dataclass(frozen=True, slots=True)
 class PassageMap:
-    """Arrays indexed by passage number; ``kinds`` are indices into KINDS."""
+    """Arrays indexed by passage number; ``kinds`` are codes of KIND_CODES."""
 
     records: Numbers
-    kinds: NDArray[np.uint8]
+    kinds: Codes
     code: NDArray[np.bool_]
     lengths: NDArray[np.int32]
 
@@ -80,8 +80,8 @@ class PassageMap:
         wanted = _first(best.scores, depth)
         if len(best.records) > depth:
             kinds = self.kinds[best.passages]
-            present = np.bincount(kinds, minlength=len(KINDS)) > 0
-            among = np.bincount(kinds[wanted], minlength=len(KINDS))
+            present = np.bincount(kinds) > 0
+            among = np.bincount(kinds[wanted], minlength=len(present))
             for kind in np.flatnonzero(present & (among < depth // 10)):
                 of_kind = np.flatnonzero(kinds == kind)
                 rarer = of_kind[_first(best.scores[of_kind], depth // 10)]
@@ -161,7 +161,6 @@ def _extended(known: PassageMap, rows: Sequence[Sequence[Any]], passage: int) ->
     ids, records, kinds, code, lengths = rows
     places = np.array(ids, dtype=np.int64)
     size = max(int(places.max(initial=-1)), passage) + 1
-    kind_index = {name: place for place, name in enumerate(KINDS)}
     found = PassageMap(
         records=_grown(known.records, size),
         kinds=_grown(known.kinds, size),
@@ -169,7 +168,7 @@ def _extended(known: PassageMap, rows: Sequence[Sequence[Any]], passage: int) ->
         lengths=_grown(known.lengths, size),
     )
     found.records[places] = np.array(records, dtype=np.int64)
-    found.kinds[places] = [kind_index[kind] for kind in kinds]
+    found.kinds[places] = KIND_CODES.codes(kinds)
     found.code[places] = np.array(code, dtype=np.bool_)
     found.lengths[places] = np.array(lengths, dtype=np.int32)
     return found

@@ -17,12 +17,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import KINDS, Filters
+from mem_search.model import Filters
+from mem_search.model.kind_codes import KIND_CODES, MOST, Codes
 from mem_search.storage.sqlite.database import Database
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
-GONE: Final = 255
+GONE: Final = MOST
 """The kind of a number that is no record, or none any more."""
 
 _NAMED = ("project", "session", "source")
@@ -44,14 +45,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Arrays indexed by record number, all of one length; ``kinds`` are indices into KINDS.
+    """Arrays indexed by record number, all of one length; ``kinds`` are codes of KIND_CODES.
 
     ``projects``, ``sessions`` and ``sources`` are numbers of ``names``; times are milliseconds;
     an importance that nobody gave is NaN, a successor that there is not 0. ``heads`` are the
     beginnings of sketches (text/sketch.py).
     """
 
-    kinds: NDArray[np.uint8]
+    kinds: Codes
     projects: NDArray[np.int32]
     sessions: NDArray[np.int32]
     sources: NDArray[np.int32]
@@ -147,8 +148,7 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
     if wanted is not None:
         columns.kinds[wanted] = GONE
     places = np.array(ids, dtype=np.int64)
-    index = {name: place for place, name in enumerate(KINDS)}
-    columns.kinds[places] = [index[kind] for kind in kinds]
+    columns.kinds[places] = KIND_CODES.codes(kinds)
     columns.projects[places] = _numbers(known.names["project"], projects)
     columns.sessions[places] = _numbers(known.names["session"], sessions)
     columns.sources[places] = _numbers(known.names["source"], sources)

@@ -8,7 +8,7 @@ for people.
 """
 
 from mem_search.text.query.demands import canonical
-from mem_search.text.query.fields import plain_kind
+from mem_search.text.query.fields import KnownKinds
 from mem_search.text.query.parse import Reading, read
 
-__all__ = ["Reading", "canonical", "plain_kind", "read"]
+__all__ = ["KnownKinds", "Reading", "canonical", "read"]

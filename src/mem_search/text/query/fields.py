@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Final, Protocol
 
 from mem_search.errors import InputError
-from mem_search.model import KINDS, Condition, Demand, Filters, Kind
+from mem_search.model import Condition, Demand, Filters, Kind
 from mem_search.text import dates
 
-KindOf = Callable[[str], Kind | None]
-"""The kind that a word means (``notes``, ``session``), or None."""
+
+class KnownKinds(Protocol):
+    """The kinds of record that a query can name (``records.registry``)."""
+
+    @property
+    def names(self) -> tuple[Kind, ...]: ...
+
+    def named(self, word: str) -> Kind | None:
+        """The kind that ``word`` means (``notes``, ``session``), or None."""
+        ...
+
 
 TYPES: Final = frozenset({"bugfix", "feature", "refactor", "change", "discovery", "decision"})
 """The types of observation that ``is:`` knows; ``type:`` takes any."""
@@ -40,12 +49,6 @@ _PLAIN: Final = re.compile(r'(?!:|//)[^\s",()`]+')
 _MOST_VALUES: Final = 32
 
 
-def plain_kind(word: str) -> Kind | None:
-    """A kind by its name or that name with an s, for callers that know no kinds but ours."""
-    word = word.strip().lower()
-    return next((kind for kind in KINDS if word in (kind, f"{kind}s")), None)
-
-
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Reads fields for one caller: its kinds of record, its clock, its scopes.
@@ -53,7 +56,7 @@ class Fields:
     ``scopes`` is lower-case name → what a record in it has to be.
     """
 
-    kind_of: KindOf
+    kinds: KnownKinds
     now: datetime
     tz: tzinfo
     scopes: Mapping[str, Demand] = field(default_factory=dict)
@@ -113,11 +116,11 @@ class Fields:
                 return Filters(files=(value,))
 
     def _sort_of(self, name: str, value: str) -> Filters | str:
-        kind, word = self.kind_of(value), value.lower()
+        kind, word = self.kinds.named(value), value.lower()
         if kind is not None:
             return Filters(kinds=(kind,))
         if name == "kind":
-            known = ", ".join(KINDS)
+            known = ", ".join(self.kinds.names)
             return f"no kind is called {_clip(value)}, known are {known}; it is read as text"
         if name == "is":
             if word in ("archived", "active"):

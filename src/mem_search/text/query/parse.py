@@ -16,7 +16,7 @@ from mem_search.model import Analyzed, Condition, Demand, FoundDate, Term
 from mem_search.text import dates, words
 from mem_search.text.query import demands
 from mem_search.text.query.demands import Near
-from mem_search.text.query.fields import Fields, KindOf, plain_kind
+from mem_search.text.query.fields import Fields, KnownKinds
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
 from mem_search.text.query.lexer import Lexer, Token
 from mem_search.text.words import Words
@@ -61,7 +61,7 @@ def read(
     text: str,
     *,
     now: datetime,
-    kind_of: KindOf = plain_kind,
+    kinds: KnownKinds,
     near: Near | None = None,
     demand_quotes: bool = True,
     scopes: Mapping[str, Demand] | None = None,
@@ -75,7 +75,7 @@ def read(
     clean = text.encode("utf-8", "ignore").decode("utf-8")
     parsed = _Expression()
     if _OPERATOR_LIKE.search(clean):
-        parsed = _parse(clean, Fields(kind_of, now, tz, scopes or {}))
+        parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
     wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]

@@ -3,7 +3,15 @@
 import pytest
 
 from mem_search.errors import InputError
-from mem_search.records._canonical import Canonical, Section, clean, cut, listed, normalise, shown
+from mem_search.records.canonical_text import (
+    Canonical,
+    Section,
+    clean,
+    cut,
+    listed,
+    normalise,
+    shown,
+)
 
 FACTS = Section("bullets", "Facts", ("facts",))
 FILES = Section("line", "Files", ("files_read",))

@@ -1,0 +1,137 @@
+"""The kinds of record that this process knows: the built-in ones, then those of third parties.
+
+The registry is built once per process and does not change. Every other part asks it: storage
+through ``KIND_CODES``, ranking through ``KindRegistry.ranking``, the surfaces for names, routes
+and schemas. A store may also hold records of a kind whose package was removed: ``get`` answers
+with an ``UnknownKind`` for these, so that they can still be found and opened.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from mem_search.contracts import RankingTraits, RecordKind
+from mem_search.errors import InputError
+from mem_search.model import Kind
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.records import KIND_PATTERN
+from mem_search.records import BUILT_IN
+from mem_search.records.base import BaseKind, Metadata
+
+log = logging.getLogger(__name__)
+
+ENTRY_POINTS = "mem_search.records"
+_PLURAL = re.compile("[a-z][a-z0-9-]{0,39}")
+_MEMBERS = (
+    "label", "about", "aliases", "chat", "session",
+    "compose", "facets", "icon", "title", "detail", "citation",
+)  # fmt: skip
+"""What a kind has beside ``name`` and ``plural`` (``contracts.RecordKind``)."""
+
+
+class UnknownKind(BaseKind[Metadata]):
+    """A kind that is not installed: its records show what all kinds have in common."""
+
+    sign = "📦"
+    model = Metadata
+
+    def __init__(self, name: Kind) -> None:
+        self.name = name
+        self.plural = name.replace("_", "-")
+        self.label = name.replace("_", " ").capitalize()
+        self.about = "records of a kind that is not installed"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenKind:
+    """An entry point that cannot be used, and why."""
+
+    entry_point: str
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{ENTRY_POINTS} entry point {self.entry_point!r} cannot be loaded ({self.reason});"
+            " repair or uninstall its package"
+        )
+
+
+class KindRegistry:
+    """Kinds by name and by what people call them. Iterates over the kinds, built-in ones first."""
+
+    def __init__(self, kinds: Iterable[RecordKind], broken: Iterable[BrokenKind] = ()) -> None:
+        self._by_name = {kind.name: kind for kind in kinds}
+        self.names: tuple[Kind, ...] = tuple(self._by_name)
+        self._by_word: dict[str, Kind] = {}
+        for kind in self:
+            label = kind.label.lower().replace(" ", "_")
+            for word in (kind.name, kind.plural, label, *kind.aliases):
+                self._by_word.setdefault(word, kind.name)
+        self.broken = tuple(broken)
+        self.ranking = RankingTraits(
+            chat=tuple(kind.name for kind in self if kind.chat),
+            session=tuple(kind.name for kind in self if kind.chat or kind.session),
+        )
+        KIND_CODES.codes(self.names)  # the installed kinds have the first codes
+
+    def __iter__(self) -> Iterator[RecordKind]:
+        return iter(self._by_name.values())
+
+    def get(self, name: Kind) -> RecordKind:
+        """The kind of a stored record; an ``UnknownKind`` when it is not installed."""
+        return self._by_name.get(name) or UnknownKind(name)
+
+    def require(self, name: Kind) -> RecordKind:
+        """The kind of a record to be stored. Raises InputError for one that is not installed."""
+        if name in self._by_name:
+            return self._by_name[name]
+        known = ", ".join(self.names)
+        broken = "".join(f"; {each}" for each in self.broken)
+        raise InputError(f"{name!r} is no kind of record; known are {known}{broken}", field="kind")
+
+    def named(self, word: str) -> Kind | None:
+        """The kind that a word means: its name, plural, label or an alias; None for no kind."""
+        return self._by_word.get(word.strip().lower())
+
+
+@cache
+def installed_kinds() -> KindRegistry:
+    """The registry of this process. An entry point that cannot be used is logged and left out."""
+    kinds = [load(EntryPoint(plural, value, ENTRY_POINTS)) for plural, value in BUILT_IN.items()]
+    broken = []
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            kind = load(entry)
+            _check(kind, kinds)
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            broken.append(BrokenKind(entry.name, f"{error}" or type(error).__name__))
+            log.error("%s", broken[-1])
+        else:
+            kinds.append(kind)
+    return KindRegistry(kinds, broken)
+
+
+def load(entry: EntryPoint) -> RecordKind:
+    """The kind that an entry point names: an object, or the class of one."""
+    found: Any = entry.load()
+    kind: RecordKind = found() if isinstance(found, type) else found
+    return kind
+
+
+def _check(kind: RecordKind, others: Iterable[RecordKind]) -> None:
+    """Raise ValueError when ``kind`` lacks something, or has a name that is taken."""
+    if not re.fullmatch(KIND_PATTERN, kind.name):
+        raise ValueError(f"name {kind.name!r} is not lower-case letters, digits and _")
+    if not _PLURAL.fullmatch(kind.plural):
+        raise ValueError(f"plural {kind.plural!r} is not lower-case letters, digits and -")
+    if missing := [member for member in _MEMBERS if not hasattr(kind, member)]:
+        raise ValueError(f"{kind.name} has no {', '.join(missing)}; derive it from BaseKind")
+    for other in others:
+        if kind.name == other.name or kind.plural == other.plural:
+            raise ValueError(f"the kind {other.name} has the name or the plural already")
