@@ -1,4 +1,4 @@
-"""A secret kept in a file of the home: written whole or not at all, for its owner's eyes only."""
+"""A secret in a file of the home: written whole or not at all, readable by its owner only."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 
 def read_or_create(file: Path, new: Callable[[], str]) -> str:
-    """What ``file`` holds; a file that is not there, or empty, gets ``new()`` first.
+    """The content of ``file``; a missing or empty file gets ``new()`` first.
 
-    Two processes that come at once end up with the same secret. Raises OSError.
+    Two processes that call this at once get the same secret. Raises OSError.
     """
     return read(file) or _create(file, new())
 
 
 def read(file: Path) -> str:
-    """What ``file`` holds, empty where there is none. Raises OSError."""
+    """The content of ``file``, empty without one. Raises OSError."""
     return file.read_text("utf-8").strip() if file.is_file() else ""
 
 
@@ -33,7 +33,7 @@ def _create(file: Path, secret: str) -> str:
         if file.is_file() and not read(file):
             part.replace(file)  # an empty file holds no secret
         else:
-            os.link(part, file)  # refused when somebody else was first
+            os.link(part, file)  # fails when another process was first
     except FileExistsError:
         return read(file)
     finally:

@@ -102,21 +102,21 @@ def test_no_address_is_both_near_and_public(address: IPv4Address | IPv6Address) 
         ("//example.org/", "must begin with"),
         ("https:///path", "must begin with"),
         ("https://example.org:0/", "must begin with"),
-        ("https://example.org:99999/", "no URL"),
-        ("https://[::1/", "no URL"),
+        ("https://example.org:99999/", "not a URL"),
+        ("https://[::1/", "not a URL"),
         ("http://me:secret@example.org/", "name or password"),
         ("http://example.org@127.0.0.1/", "name or password"),
         ("http://example.org/a b", "spaces"),
         ("http://example.org/\r\nHost: other", "spaces"),
         (f"https://example.org/{'a' * 2000}", "longer than"),
-        ("http://127.1/", "no address"),
-        ("http://2130706433/", "no address"),
-        ("http://0177.0.0.1/", "no address"),
-        ("http://1.2.3.4.5/", "no address"),
-        ("http://0x7f.1/", "no address"),
-        ("http://0x7F000001/", "no address"),
-        ("http://127.0.0.0x1/", "no address"),
-        ("http://127.0.0.1./", "no address"),
+        ("http://127.1/", "not an address"),
+        ("http://2130706433/", "not an address"),
+        ("http://0177.0.0.1/", "not an address"),
+        ("http://1.2.3.4.5/", "not an address"),
+        ("http://0x7f.1/", "not an address"),
+        ("http://0x7F000001/", "not an address"),
+        ("http://127.0.0.0x1/", "not an address"),
+        ("http://127.0.0.1./", "not an address"),
         ("http://localhost/", "machine or network"),
         ("http://LOCALHOST:80/", "machine or network"),
         ("http://localhost./", "machine or network"),
@@ -169,7 +169,7 @@ async def test_a_name_is_refused_when_any_of_its_addresses_is() -> None:
     ]
     for address in NOT_PUBLIC:
         found["mixed.example"] = ["93.184.216.34", address]
-        with pytest.raises(RefusedReceiver, match=r"mixed\.example leads to"):
+        with pytest.raises(RefusedReceiver, match=r"mixed\.example resolves to"):
             await resolver.resolve("mixed.example", 443)
     found["nothing.example"] = []
     with pytest.raises(OSError, match="no address"):

@@ -1,6 +1,6 @@
-"""Telling other programs over HTTP: signed, retried, and never to an address it must not reach.
+"""Webhooks: signed messages to other programs, retried, and only to allowed addresses.
 
-What happened and who wants to know is for ``research`` to say; here a message becomes one
-signed request, or several until one is accepted. The format is Standard Webhooks
-(https://www.standardwebhooks.com), docs/webhooks.md explains ours.
+``research`` decides what is sent and to whom; this package sends it until the receiver accepts
+it. The format is Standard Webhooks (https://www.standardwebhooks.com); docs/webhooks.md describes
+the messages.
 """

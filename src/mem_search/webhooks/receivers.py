@@ -1,8 +1,8 @@
-"""Where a message goes: a URL that may be asked, and the addresses its name may lead to.
+"""Receivers: which URLs are allowed, and which addresses their names may resolve to.
 
-``check_url`` judges what is written, when somebody gives it; ``CheckedResolver`` judges what a
-name turns out to be, whenever a message is sent, and hands the connection exactly the addresses
-it judged. So a name that changes its mind in between (DNS rebinding) leads nowhere.
+``check_url`` checks a URL when somebody saves it. ``CheckedResolver`` checks the addresses of its
+name whenever a message is sent, and passes exactly those to the connection. So a name that changes
+its address in between (DNS rebinding) has no effect.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Address = IPv4Address | IPv6Address
 
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052; the last four bytes are the IPv4 address
-_GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291 2.5.4: all that is given out so far
+_GLOBAL_UNICAST = IPv6Network("2000::/3")  # RFC 4291 2.5.4: all that is assigned so far
 _UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 
 def is_public(address: Address) -> bool:
-    """Whether anybody anywhere could be asked at ``address``, whatever is wrapped in it."""
+    """Whether ``address``, and any address that it embeds, is on the public internet."""
     if isinstance(address, IPv6Address):
         inside = _inside(address)
-        # What Python says of these wrappers themselves differs between its versions.
+        # Python versions differ in what they say of these embedding addresses.
         wrapped = address.ipv4_mapped or address.sixtofour
         wrapper = wrapped is not None or address in _NAT64
         itself = wrapper or (address in _GLOBAL_UNICAST and address.is_global)
@@ -54,11 +54,11 @@ def is_near(address: Address) -> bool:
 
 
 def literal(host: str) -> Address | None:
-    """The address that ``host`` is written as; None for a name.
+    """The address in ``host``; None for a name.
 
-    Raises ValueError for what is written as an address, but in a way that programs read
-    differently: ``127.1``, ``0177.0.0.1``, ``0x7f.1``, ``fe80::1%eth0``. What ends in a number
-    is no name (WHATWG URL 3.5).
+    Raises ValueError for an address in a form that programs read in different ways: ``127.1``,
+    ``0177.0.0.1``, ``0x7f.1``, ``fe80::1%eth0``. A host that ends in a number is never a name
+    (WHATWG URL 3.5).
     """
     if ":" not in host and not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return None
@@ -68,7 +68,7 @@ def literal(host: str) -> Address | None:
 
 
 def _inside(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that packets to ``address`` may end up at."""
+    """The IPv4 addresses that packets to ``address`` can reach."""
     return (
         *((address.ipv4_mapped,) if address.ipv4_mapped is not None else ()),
         *((address.sixtofour,) if address.sixtofour is not None else ()),
@@ -86,15 +86,15 @@ Lookup = Callable[[str, int], Awaitable[list[str]]]
 
 
 class RefusedReceiver(InputError):
-    """The receiver is where the worker must not go: trying again does not help."""
+    """The receiver has an address that the worker must not use; a retry does not help."""
 
     code = "webhook_refused"
 
 
 def check_url(text: str, allowed: Collection[str] = ()) -> URL:
-    """The URL as it will be asked. Raises RefusedReceiver, whose message says what to write.
+    """The parsed URL. Raises RefusedReceiver, whose message says what to write.
 
-    ``allowed`` has the ``host:port`` that may be on this machine or a private network.
+    ``allowed`` lists each ``host:port`` that may be on this machine or a private network.
     """
     if len(text) > LONGEST_URL:
         raise RefusedReceiver(f"the URL is longer than {LONGEST_URL} characters")
@@ -104,16 +104,18 @@ def check_url(text: str, allowed: Collection[str] = ()) -> URL:
         url = URL(text)
         host, port = url.host, url.port
     except ValueError:
-        raise RefusedReceiver("is no URL; write https://example.org/path") from None
+        raise RefusedReceiver("is not a URL; write https://example.org/path") from None
     if url.scheme not in ("http", "https") or not host or not port:
         raise RefusedReceiver("must begin with https:// or http:// and name a host")
     if url.user is not None or url.password is not None:
-        raise RefusedReceiver("must not hold a name or password; messages are signed instead")
+        raise RefusedReceiver(
+            "must not contain a user name or password; messages are signed instead"
+        )
     try:
         address = literal(host)
     except ValueError:
         raise RefusedReceiver(
-            f"{host!r} is no address; write four numbers from 0 to 255, or a name"
+            f"{host!r} is not an address; write four numbers from 0 to 255, or a name"
         ) from None
     near = is_allowed(host, port, allowed)
     if address is not None:
@@ -124,12 +126,12 @@ def check_url(text: str, allowed: Collection[str] = ()) -> URL:
 
 
 def is_allowed(host: str, port: int, allowed: Collection[str]) -> bool:
-    """Whether the person who runs this worker named ``host:port``."""
+    """Whether a setting of this worker allows ``host:port``."""
     return _authority(host, port) in {entry.lower() for entry in allowed}
 
 
 class CheckedResolver(AbstractResolver):
-    """Looks names up and refuses those with any address that must not be asked."""
+    """Resolves names and refuses a name with any address that is not allowed."""
 
     def __init__(self, allowed: Collection[str], lookup: Lookup | None = None) -> None:
         self._allowed = allowed
@@ -138,7 +140,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses to connect to. Raises RefusedReceiver, or OSError for no such name."""
+        """The addresses to connect to. Raises RefusedReceiver, or OSError for an unknown name."""
         near = is_allowed(host, port, self._allowed)
         found = [ip_address(text) for text in await self._lookup(host, port)]
         if not found:
@@ -158,7 +160,7 @@ class CheckedResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: nothing stays open."""
 
 
 async def _look_up(host: str, port: int) -> list[str]:
@@ -171,7 +173,7 @@ async def _look_up(host: str, port: int) -> list[str]:
 def _judge(host: str, port: int, address: Address, near: bool) -> None:
     if is_public(address) or (near and is_near(address)):
         return
-    what = f"{host} is" if host == str(address) else f"{host} leads to {address},"
+    what = f"{host} is" if host == str(address) else f"{host} resolves to {address},"
     reason = f"{what} not an address on the internet"
     if is_near(address):
         raise _refusal(host, port, reason)

@@ -1,8 +1,8 @@
-"""One attempt to deliver one message: a signed POST, and what became of it as a value.
+"""One attempt to deliver one message: a signed POST, and its outcome as a value.
 
-No redirects, no proxies, no cookies, ten seconds for all of it, and of the reply nothing but its
-status counts. Which addresses may be asked is for ``receivers``; when to try again is for
-``deliveries``.
+It follows no redirects, uses no proxies or cookies, takes at most ten seconds, and reads nothing
+from the reply but the status. ``receivers`` decides which addresses are allowed, ``deliveries``
+when to try again.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from mem_search.webhooks.receivers import CheckedResolver, Lookup, RefusedReceiv
 from mem_search.webhooks.signing import key_of, signed
 
 SECONDS = 10.0
-"""For the name, the connection, the request and the reply together."""
+"""The limit for name lookup, connection, request and reply together."""
 
 GONE = 410
-"""The status by which a receiver says that it wants no more."""
+"""The status of a receiver that accepts no more messages."""
 
 _MOST_READ = 16 * 1024
-"""Bytes of a reply that are taken so that a well-behaved receiver can finish writing it."""
+"""Bytes of a reply that are read, so that a well-behaved receiver can finish writing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of it: ``status`` None when there was no reply; ``final`` means never again."""
+    """The outcome: ``status`` is None without a reply; ``final`` means that no retry follows."""
 
     delivered: bool
     status: int | None = None
@@ -40,7 +40,7 @@ class Attempt:
 
 
 class Sender:
-    """Sends for one home. ``secret`` is asked when the first message goes out."""
+    """Sends for one home. Calls ``secret`` for the first message."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Sender:
         self._session: ClientSession | None = None
 
     def check(self, url: str) -> None:
-        """Raises RefusedReceiver, naming ``webhook_url``, for a URL that can never be asked."""
+        """Raises RefusedReceiver, naming ``webhook_url``, for a URL that is never allowed."""
         try:
             check_url(url, self._allowed)
         except InputError as error:
@@ -66,7 +66,7 @@ class Sender:
             raise
 
     async def send(self, url: str, message: str, body: bytes) -> Attempt:
-        """POST ``body``, JSON, as the message of that id. Never raises for what a receiver does."""
+        """POST the JSON ``body`` as the message with that id. A failing receiver raises nothing."""
         try:
             checked = check_url(url, self._allowed)
             if self._key is None:
@@ -80,7 +80,7 @@ class Sender:
                     return _judged(reply.status)
         except RefusedReceiver as error:
             return Attempt(False, error=error.message, final=True)
-        except MemSearchError as error:  # our own secret cannot be read: that may be mended
+        except MemSearchError as error:  # our own secret cannot be read: somebody can repair that
             return Attempt(False, error=error.message)
         except TimeoutError:
             return Attempt(False, error=f"no answer within {self._seconds:g} s")
@@ -90,7 +90,7 @@ class Sender:
             return Attempt(False, error=_said(error))
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -98,14 +98,14 @@ class Sender:
         if self._session is None:
             connector = TCPConnector(
                 resolver=CheckedResolver(self._allowed, self._lookup),
-                use_dns_cache=False,  # every connection is to addresses judged for it
+                use_dns_cache=False,  # every connection uses addresses that were checked for it
                 force_close=True,
             )
             self._session = ClientSession(
                 connector=connector,
                 cookie_jar=DummyCookieJar(),
                 timeout=ClientTimeout(total=self._seconds),
-                trust_env=False,  # a proxy would connect to wherever it likes
+                trust_env=False,  # a proxy could connect to any address
                 auto_decompress=False,
                 headers={
                     "Content-Type": "application/json",
@@ -119,14 +119,14 @@ def _judged(status: int) -> Attempt:
     if 200 <= status < 300:
         return Attempt(True, status)
     if status == GONE:
-        return Attempt(False, status, "the receiver wants no more (410)", final=True)
+        return Attempt(False, status, "the receiver accepts no more messages (410)", final=True)
     if 300 <= status < 400:
         return Attempt(False, status, f"answered {status}; redirects are not followed")
     return Attempt(False, status, f"answered {status}")
 
 
 def _refusal_in(error: BaseException | None) -> RefusedReceiver | None:
-    """aiohttp wraps what the resolver raises."""
+    """The refusal inside an error: aiohttp wraps what the resolver raises."""
     while error is not None and not isinstance(error, RefusedReceiver):
         error = error.__cause__ or error.__context__
     return error

@@ -1,4 +1,4 @@
-"""The secret that this home signs with, kept beside its token."""
+"""The secret that signs the messages of this home, stored beside its token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_secret() -> str:
 
 
 def key_of(secret: str) -> bytes:
-    """The bytes that sign. Raises InputError for what is no secret of this form."""
+    """The signing key. Raises InputError for a secret of another form."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
@@ -36,7 +36,7 @@ def key_of(secret: str) -> bytes:
 
 
 def signed(key: bytes, message: str, at: int, body: bytes) -> dict[str, str]:
-    """The three headers of a message; ``at`` is seconds since 1970 when it is sent."""
+    """The three headers of a message; ``at`` is the time of sending in seconds since 1970."""
     digest = hmac.new(key, f"{message}.{at}.".encode() + body, hashlib.sha256).digest()
     return {
         "webhook-id": message,
@@ -46,14 +46,14 @@ def signed(key: bytes, message: str, at: int, body: bytes) -> dict[str, str]:
 
 
 def webhook_secret(settings: Settings) -> str:
-    """``whsec_…``, made when it is first asked for.
+    """``whsec_…``; the first call creates it.
 
-    Raises StorageError when it cannot be kept, InputError when the file holds something else.
+    Raises StorageError when it cannot be stored, InputError when the file has other content.
     """
     file = settings.webhook_secret_file
     try:
         secret = secret_file.read_or_create(file, new_secret)
     except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(f"cannot keep the webhook secret in {file}: {error}") from error
+        raise StorageError(f"cannot store the webhook secret in {file}: {error}") from error
     key_of(secret)
     return secret
