@@ -86,7 +86,7 @@ async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> N
     told = {
         e["item"]: e["reason"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)
     }
-    assert told == {"a": "has no text any more", "b": "gone from the source"}
+    assert told == {"a": "has no text any more", "b": "the source no longer has it"}
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),)))
     assert [e["item"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)] == ["b"]
 

@@ -136,7 +136,7 @@ def _write(
     stored = records.store(connection, offered)
     outcomes = Counter(item.outcome for item in stored)
     refused = [
-        LedgerEntry(place, "left", "forgotten: deleted here before")
+        LedgerEntry(place, "left", "it was deleted here before and is not stored again")
         for place, done in zip(ready.places, stored, strict=True)
         if done.outcome == "forgotten"
     ]
@@ -148,7 +148,7 @@ def _write(
     taken = len(stored) - len(refused)
     together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
     deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
-    gone = [LedgerEntry(item, "deleted", "gone from the source") for item in batch.deletions]
+    gone = [LedgerEntry(item, "deleted", "the source no longer has it") for item in batch.deletions]
     ingest_state.strike(connection, location, [*batch.outdated, *back])
     # The source may know better why something is gone.
     ingest_state.note(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from mem_search.errors import InputError
 from mem_search.sources.claude_code.text import clean_text, command_words, without_injected
+from mem_search.text import dates
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,12 +256,7 @@ def _text(blocks: list[Mapping[str, Any]]) -> str:
 
 
 def _milliseconds(timestamp: object) -> int | None:
-    if not isinstance(timestamp, str):
-        return None
     try:
-        moment = datetime.fromisoformat(timestamp)
-    except ValueError:
+        return dates.from_iso(timestamp) if isinstance(timestamp, str) else None
+    except InputError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)

@@ -53,13 +53,6 @@ class Call:
     verb: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a call failed, as a fact; ``fact`` is empty if the reason is of no interest."""
-
-    fact: str
-
-
 def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
     """What the call does. A tool that is not known gives a fact only when it fails."""
     effect, argument, verb = _EFFECTS.get(tool, (OTHER, "", tool))
@@ -71,19 +64,22 @@ def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
     return Call(effect, one_line(text, _COMMAND), verb)
 
 
-def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
-    """How the call failed, with the last lines of its error; None if it did not fail."""
+def failure(call: Call, answer: str, *, failed: bool) -> str | None:
+    """How the call failed, with the last lines of its error; None if it did not fail.
+
+    Empty if it failed for a reason of no interest.
+    """
     answer = _ERROR_TAGS.sub("", answer).strip()
     code = _EXIT_CODE.match(answer) if call.effect == RUNS else None
     if not failed and (code is None or int(code[1][:9]) == 0):
         return None
     if _NOT_RUN.search(answer):
-        return Failure("")
+        return ""
     # A plan can be long; its first words are enough to say which one it is.
     what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
     if answer.startswith(_REJECTED):
-        return Failure(f"Rejected by the user: {what}")
+        return f"Rejected by the user: {what}"
     reason = answer[code.end() :] if code else answer
     lines = [one_line(line, _FAILURE_LINE) for line in reason.splitlines() if line.strip()]
     failed_how = f"Failed with exit code {code[1]}" if code else "Failed"
-    return Failure("\n".join([f"{failed_how}: {what}", *lines[-_FAILURE_LINES:]]))
+    return "\n".join([f"{failed_how}: {what}", *lines[-_FAILURE_LINES:]])

@@ -117,8 +117,8 @@ class Turn:
     def learns(self, call: tools.Call, answer: str, *, failed: bool) -> None:
         """A tool answered ``call``, whose target, if a file, is relative to the project."""
         if (failure := tools.failure(call, answer, failed=failed)) is not None:
-            self._notes(failure.fact)
-            if call.effect == tools.RUNS and failure.fact:
+            self._notes(failure)
+            if call.effect == tools.RUNS and failure:
                 self.broken = [*self.broken, call.target][-_FACTS:]
             return
         match call.effect:

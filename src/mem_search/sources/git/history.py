@@ -132,7 +132,7 @@ class History:
             complaints.seek(0)
             raise self._refusal(complaints.read())
 
-    def _run(self, *arguments: str, lines: Iterable[str] = (), may_fail: bool = False) -> str:
+    def _run(self, *arguments: str, lines: Iterable[str] = ()) -> str:
         finished = subprocess.run(  # noqa: S603 - a list of our own words, no shell
             self._command(*arguments),
             input=_encode(lines),
@@ -140,7 +140,7 @@ class History:
             env=_environment(),
             check=False,
         )
-        if finished.returncode != 0 and not may_fail:
+        if finished.returncode != 0:
             raise self._refusal(finished.stderr)
         return finished.stdout.decode(errors="replace")
 
