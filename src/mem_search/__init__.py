@@ -1,3 +1,3 @@
-"""mem-search: one local worker that finds anything a coding agent, or its person, has seen."""
+"""mem-search: a local worker that searches everything a coding agent, or its user, has seen."""
 
 __version__ = "0.1.0"
