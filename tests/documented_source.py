@@ -22,5 +22,5 @@ def documented_source() -> Source:
     assert spec is not None
     module = sys.modules[spec.name] = module_from_spec(spec)
     exec(compile(documented_code(), str(_DOCUMENT), "exec"), vars(module))
-    source: Source = module.MBOX
+    source: Source = module.Mbox()
     return source

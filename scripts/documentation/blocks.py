@@ -109,7 +109,7 @@ def all_sources() -> str:
         ("source", "reads", "followed"),
         [
             (f"`{source.name}`", _reads(source), "yes" if source.follows else "no")
-            for source in sources.SOURCES
+            for source in sources.built_in()
         ],
     )
 

@@ -7,17 +7,26 @@ from pathlib import Path
 import pytest
 
 from mem_search import sources
-from mem_search.errors import InputError, MemSearchError
+from mem_search.errors import InputError
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.records.registry import ENTRY_POINTS, installed_kinds
 
 SOURCE = """
-class Thing:
-    def __init__(self, name):
-        self.name = name
+from mem_search.sources.base import BaseSource
 
-new = Thing("sketch")
-rival = Thing("git")
+class Sketches(BaseSource):
+    name = "sketch"
+
+    def read(self, location, cursor):
+        return iter(())
+
+class Rival(Sketches):
+    name = "git"
+
+class Bare:
+    name = "sketch"
+
+new = Sketches()
 """
 KIND = """
 from mem_search.records.base import BaseKind, Metadata
@@ -104,18 +113,27 @@ def test_a_kind_that_cannot_be_used_is_left_out_and_named(
         kinds.require("sketch")
 
 
-def test_a_source_of_a_package_is_found_by_its_name(tmp_path: Path) -> None:
-    install(tmp_path, sources.ENTRY_POINTS, "new = their_module:new", SOURCE)
+@pytest.mark.parametrize("named", ["new", "Sketches"])
+def test_a_source_of_a_package_is_found_by_its_name(named: str, tmp_path: Path) -> None:
+    install(tmp_path, sources.ENTRY_POINTS, f"x = their_module:{named}", SOURCE)
     assert sources.by_name("sketch").name == "sketch"
+    assert [source.name for source in sources.installed()][-1] == "sketch"
 
 
-def test_a_built_in_source_is_kept_when_a_package_claims_its_name(tmp_path: Path) -> None:
-    install(tmp_path, sources.ENTRY_POINTS, "rival = their_module:rival", SOURCE)
-    assert type(sources.by_name("git")).__name__ != "Thing"
-    assert [source.name for source in sources.installed()].count("git") == 1
-
-
-def test_a_source_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
-    install(tmp_path, sources.ENTRY_POINTS, "bad = their_module:new", "1 / 0")
-    with pytest.raises(MemSearchError, match="'bad' cannot be loaded"):
+@pytest.mark.parametrize(
+    ("module", "named", "reason"),
+    [
+        ("1 / 0", "new", "division by zero"),
+        (SOURCE, "missing", "has no attribute 'missing'"),
+        (SOURCE, "Rival", "there is a source git already"),
+        (SOURCE, "Bare", "it has no follows, discover, locate, read; derive it from BaseSource"),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_left_out_and_named(
+    module: str, named: str, reason: str, tmp_path: Path
+) -> None:
+    install(tmp_path, sources.ENTRY_POINTS, f"bad = their_module:{named}", module)
+    assert sources.installed() == sources.built_in()
+    with pytest.raises(InputError, match="entry point 'bad' cannot be loaded") as refused:
         sources.by_name("sketch")
+    assert reason in refused.value.message

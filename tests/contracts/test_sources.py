@@ -13,7 +13,7 @@ from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.records.registry import installed_kinds
-from mem_search.sources import SOURCES, by_name, for_file
+from mem_search.sources import built_in, by_name, for_file
 from source_samples import SAMPLES, file_of
 
 
@@ -31,8 +31,8 @@ def snapshot(path: Path) -> dict[str, bytes]:
 
 
 def test_names_are_unique_and_lead_to_their_source() -> None:
-    assert len({source.name for source in SOURCES}) == len(SOURCES)
-    assert all(by_name(source.name) is source for source in SOURCES)
+    assert len({source.name for source in built_in()}) == len(built_in())
+    assert all(by_name(source.name) is source for source in built_in())
     with pytest.raises(InputError, match="jsonl, claude-mem, claude-code, git"):
         by_name("telepathy")
 
@@ -55,7 +55,9 @@ def test_the_source_of_a_file_is_told_by_its_name_or_its_type() -> None:
         assert refused.value.field == "source"
 
 
-@pytest.mark.parametrize("source", [*SOURCES, documented_source()], ids=lambda source: source.name)
+@pytest.mark.parametrize(
+    "source", [*built_in(), documented_source()], ids=lambda source: source.name
+)
 class TestSource:
     def test_has_a_name_in_kebab_case(self, source: Source) -> None:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", source.name)

@@ -17,7 +17,7 @@ from people import join
 
 from mem_search.ingest.spool import KEEP_SECONDS, sweep
 from mem_search.settings import Settings
-from mem_search.sources import SOURCES
+from mem_search.sources import built_in
 from source_samples import file_of
 
 NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
@@ -135,7 +135,7 @@ async def test_a_user_sees_the_name_of_an_upload_and_never_where_it_lay(
 
 
 @pytest.mark.parametrize(
-    "source", [source.name for source in SOURCES if source.file_format is not None]
+    "source", [source.name for source in built_in() if source.file_format is not None]
 )
 async def test_a_user_uploads_a_file_of_any_source_that_reads_files(
     empty: Client, settings: Settings, tmp_path: Path, source: str

@@ -66,7 +66,7 @@ class Shelf:
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     shelf = Shelf()
-    monkeypatch.setattr(sources, "installed", lambda: (shelf, *sources.SOURCES))
+    monkeypatch.setattr(sources, "installed", lambda: (shelf, *sources.built_in()))
     return shelf
 
 

@@ -1,26 +1,51 @@
-"""The places records come from, one member each, and how to find one by its name.
+"""The sources of records: one file or package each, and one line each in ``BUILT_IN``.
 
-To add a source: a module or package here, a line in ``SOURCES``. Packages of third parties add
-theirs through the entry-point group ``mem_search.sources``, whose entries name an object that
-implements ``contracts.Source``; a built-in source cannot be replaced.
+A package of a third party adds a source with an entry point of the group ``mem_search.sources``,
+which names an object or class that implements ``contracts.Source`` (docs/extending.md).
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Source
-from mem_search.errors import InputError, MemSearchError
-from mem_search.sources.claude_code import ClaudeCode
-from mem_search.sources.claude_mem import ClaudeMem
-from mem_search.sources.git import Git
-from mem_search.sources.jsonl import Jsonl
+from mem_search.errors import InputError
 
-ENTRY_POINTS = "mem_search.sources"
+log = logging.getLogger(__name__)
 
-SOURCES: tuple[Source, ...] = (Jsonl(), ClaudeMem(), ClaudeCode(), Git())
-"""Of several that read the same kind of file, the first is the default."""
+ENTRY_POINTS: Final = "mem_search.sources"
+
+BUILT_IN: Final = (
+    "mem_search.sources.jsonl:Jsonl",
+    "mem_search.sources.claude_mem:ClaudeMem",
+    "mem_search.sources.claude_code:ClaudeCode",
+    "mem_search.sources.git:Git",
+)
+"""Where the class of each source is. When several read the same files, the first is the default."""
+
+_MEMBERS: Final = ("name", "follows", "discover", "locate", "read")
+
+
+@cache
+def built_in() -> tuple[Source, ...]:
+    """The sources of mem-search itself."""
+    return tuple(_load(EntryPoint("", value, ENTRY_POINTS)) for value in BUILT_IN)
+
+
+@cache
+def installed() -> tuple[Source, ...]:
+    """The built-in sources, then those of third parties. One that cannot be used is logged."""
+    found = list(built_in())
+    for source in _third_party():
+        if isinstance(source, str):
+            log.error("%s", source)
+        else:
+            found.append(source)
+    return tuple(found)
 
 
 def by_name(name: str) -> Source:
@@ -29,24 +54,35 @@ def by_name(name: str) -> Source:
         if source.name == name:
             return source
     known = ", ".join(source.name for source in installed())
-    raise InputError(f"{name!r} is no source; known are {known}", field="source")
+    broken = "".join(f"; {source}" for source in _third_party() if isinstance(source, str))
+    raise InputError(f"{name!r} is no source; known are {known}{broken}", field="source")
 
 
-@cache
-def installed() -> tuple[Source, ...]:
-    """The built-in sources, then those of third parties; raises MemSearchError naming a bad one."""
-    names = {source.name for source in SOURCES}
-    others = []
+def _third_party() -> Iterator[Source | str]:
+    """The source of each entry point, or why it cannot be used."""
+    names = {source.name for source in built_in()}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
-            source: Source = entry.load()
-        except Exception as error:  # foreign code may raise anything when imported
-            raise MemSearchError(
-                f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded ({error}); "
-                "repair or uninstall its package"
-            ) from error
-        others.append(source)
-    return (*SOURCES, *(source for source in others if source.name not in names))
+            source = _load(entry)
+            if missing := [member for member in _MEMBERS if not hasattr(source, member)]:
+                raise ValueError(f"it has no {', '.join(missing)}; derive it from BaseSource")
+            if source.name in names:
+                raise ValueError(f"there is a source {source.name} already")
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            yield (
+                f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded"
+                f" ({str(error) or type(error).__name__}); repair or uninstall its package"
+            )
+        else:
+            names.add(source.name)
+            yield source
+
+
+def _load(entry: EntryPoint) -> Source:
+    """The source that an entry point names: an object, or the class of one."""
+    found: Any = entry.load()
+    source: Source = found() if isinstance(found, type) else found
+    return source
 
 
 def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Source, FileFormat]:
