@@ -1,4 +1,4 @@
-"""Drafts, and a store of them, in one line each."""
+"""Make drafts, and a store of them, in one line each."""
 
 from __future__ import annotations
 

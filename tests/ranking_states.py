@@ -1,4 +1,4 @@
-"""Ranking states for tests of single stages: columns given, everything else empty."""
+"""Ranking states for tests of single stages: given columns, everything else empty."""
 
 from __future__ import annotations
 

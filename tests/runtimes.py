@@ -1,4 +1,4 @@
-"""A whole runtime over a temporary home, and how to fill it and wait for it."""
+"""A whole runtime over a temporary home; fill it and wait for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search requests as ``/api/v1`` makes them, written short."""
+"""Search requests as ``/api/v1`` makes them, in short form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small sample of what each source reads, made in a folder."""
+"""A small sample of the input of each source, made in a folder."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The documents keep step with the code and with each other."""
+"""The documents agree with the code and with each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin keeps the rules that its loaders have, and names only routes that exist."""
+"""The plugin follows the rules of its loaders, and names only routes that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scripts/quickstart`` on a fresh checkout, as somebody new would run it.
+"""``scripts/quickstart`` on a fresh checkout, as a new user runs it.
 
 The model and Chroma are replaced by their light members; the worker is a real process.
 """

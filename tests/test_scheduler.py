@@ -1,4 +1,4 @@
-"""Waiting for what is due: not too long, not in vain, and over a store that is away."""
+"""Waiting for due work: neither too long nor in vain, also when the store fails."""
 
 from __future__ import annotations
 

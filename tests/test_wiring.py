@@ -1,4 +1,4 @@
-"""Opening and closing a runtime: quick, whole, and nothing left behind."""
+"""Opening and closing a runtime: quick, complete, and nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: made once, recognised, expired, revoked; what of them is kept."""
+"""Tokens: created, recognised, expired, revoked; only their hashes are stored."""
 
 from __future__ import annotations
 

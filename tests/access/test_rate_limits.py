@@ -1,4 +1,4 @@
-"""How much somebody may ask, at any clock."""
+"""Rate limits at any time of the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is looked at how carefully, and what a careful look finds."""
+"""The security level of each caller, and the patterns that the strict level finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filing a store anew: every filter gets a value of every share, and nothing else changes."""
+"""New attributes for a store: every filter gets every share, and nothing else changes."""
 
 from __future__ import annotations
 

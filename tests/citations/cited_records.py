@@ -1,4 +1,4 @@
-"""A record of every kind with all that can be cited of it, and one of each with nothing."""
+"""A record of every kind with all citable facts, and one of each with none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References as a person expects them, written out for each kind and each style.
+"""References for each kind and each style, written out as a reader expects them.
 
 These texts also hold the mended defects of citeproc-py (``citations/processor.py``) in place.
 """

@@ -1,4 +1,4 @@
-"""BibTeX and RIS, whole and as programs read them: parsers by others are the judges."""
+"""BibTeX and RIS, whole, and as independent parsers read them."""
 
 from __future__ import annotations
 

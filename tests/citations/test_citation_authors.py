@@ -1,4 +1,4 @@
-"""Who wrote something, read from a line as sources write it."""
+"""Authors, parsed from a line as sources write it."""
 
 from __future__ import annotations
 

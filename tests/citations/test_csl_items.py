@@ -1,4 +1,4 @@
-"""Records as items of CSL-JSON: what is known, and nothing else."""
+"""Records as items of CSL-JSON: only what is known."""
 
 from __future__ import annotations
 

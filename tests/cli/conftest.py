@@ -1,4 +1,4 @@
-"""The command line as a person has it: real processes, a home of its own, ended with the test."""
+"""The command line as a user runs it: real processes and a home that end with the test."""
 
 from __future__ import annotations
 

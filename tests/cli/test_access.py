@@ -1,4 +1,4 @@
-"""``token`` and ``user``, as the owner has them, and what a user then sees."""
+"""``token`` and ``user`` as the owner runs them, and what a user then sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of docs/citations.md, run as they stand there."""
+"""Run the examples of docs/citations.md as they are written."""
 
 from __future__ import annotations
 

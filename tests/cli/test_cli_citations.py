@@ -1,4 +1,4 @@
-"""``cite``, and results of a search as a file, as a person has them."""
+"""``cite`` and exported results, as a user runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the documents, run as they stand there: a shell, curl, the command line.
+"""Run the examples of the documents as they are written: a shell, curl, the command line.
 
 Those of docs/citations.md and the requests of docs/deep-research.md have tests of their own.
 What cannot be run here: the set-up of other people's agents, tunnels and hosts (docs/mcp.md), of

@@ -1,4 +1,4 @@
-"""The quick path takes the arguments the framework takes, and leaves it what it cannot do."""
+"""The quick path parses what the framework parses, and leaves the rest to it."""
 
 from __future__ import annotations
 

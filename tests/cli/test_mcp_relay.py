@@ -1,4 +1,4 @@
-"""The relay between standard input and the worker, without either."""
+"""The relay between standard input and the worker, with fakes at both ends."""
 
 from __future__ import annotations
 

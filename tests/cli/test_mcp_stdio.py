@@ -1,4 +1,4 @@
-"""``mem-search mcp`` as agents start it: a process that speaks MCP and knows the worker."""
+"""``mem-search mcp`` as agents start it: a process that speaks MCP and finds the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor finds in broken homes, and that the command it names mends them."""
+"""What ``doctor`` finds in broken homes, and that the command it names repairs them."""
 
 from __future__ import annotations
 

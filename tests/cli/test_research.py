@@ -1,4 +1,4 @@
-"""Research, saved searches, scopes and webhooks, as a person has them."""
+"""Research, saved searches, scopes and webhooks, as a user runs them."""
 
 from __future__ import annotations
 

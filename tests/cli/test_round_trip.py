@@ -1,4 +1,4 @@
-"""What people type, end to end: in, found, opened, out, deleted; and how each error is told."""
+"""End to end: import, search, open, export, delete, and the message of each error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``suggest`` and ``--max-tokens``, as a person has them."""
+"""``suggest`` and ``--max-tokens``, as a user runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's life by its commands: one per home, found again, ended for certain."""
+"""The life of a worker: one a home, found again, reliably stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server with what the public conformance suite asks for by name, beside what it really has.
+"""A server with the fixtures that the public conformance suite needs beside the product's own.
 
 Only tools and resources: what the product does not advertise, such as prompts, is not made up
 here either. The suite's names and answers are its contract.

@@ -1,4 +1,4 @@
-"""The conformance suite asks the product's own server, and what may fail there is known."""
+"""The conformance suite runs on the product's own server; the expected failures are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every embedder must hold to, whatever is behind it."""
+"""The contract of every embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of record through the same tests."""
+"""The contract of every kind of record."""
 
 from dataclasses import replace
 from importlib.metadata import EntryPoint

@@ -1,4 +1,4 @@
-"""What every leg of the search must hold to."""
+"""The contract of every retriever."""
 
 from __future__ import annotations
 

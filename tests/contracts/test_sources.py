@@ -1,4 +1,4 @@
-"""Every source through the same tests, each on a small sample of what it reads."""
+"""The contract of every source, each on a small sample of its input."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What every vector index must hold to, whoever runs its server."""
+"""The contract of every vector index, with an own or a remote server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lock, state file, probe and log of a worker, each by itself."""
+"""Lock, state file, probe and log of a worker, each alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default model: right vectors, whatever the batch, the thread or the graph."""
+"""The bundled model: correct vectors for any batch, thread and graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared words are nearness, and the vectors are the same everywhere and always."""
+"""Texts that share words are near, and the vectors never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts under test are no package: their folder is put on the path, as they do."""
+"""Put the folder of the scripts on the path, as the scripts do: they are no package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judged set of a dozen documents in two projects, as files and as it is read."""
+"""A judged set of a dozen documents in two projects, as files and as data."""
 
 from __future__ import annotations
 

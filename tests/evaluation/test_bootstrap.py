@@ -1,4 +1,4 @@
-"""Intervals of means: what must hold whatever the figures are."""
+"""Intervals of means: properties for any figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems side by side, and what of their answers is kept."""
+"""The comparison of systems, and the stored results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scripts/evaluate --compare`` as anybody runs it, over a set written here, offline."""
+"""``scripts/evaluate --compare`` as a user runs it, offline, over a set written here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every system that is compared, over one small judged set."""
+"""Every compared system over one small judged set."""
 
 from __future__ import annotations
 

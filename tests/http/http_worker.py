@@ -1,4 +1,4 @@
-"""What the tests of the HTTP surface share: the token, the records, the types."""
+"""Shared by the tests of HTTP: the token, the records, the types."""
 
 from __future__ import annotations
 

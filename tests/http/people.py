@@ -1,4 +1,4 @@
-"""Several people at one worker: the owner and users, each with a token."""
+"""Several people on one worker: the owner and users, each with a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes that the universal search replaces say so in headers, and in nothing else."""
+"""Routes that the universal search replaces say so in headers, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health, documentation, and how the worker answers while it starts or when it fails."""
+"""Health and documentation, and the replies while the worker starts or after it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and users over HTTP: given out by the home's own token, used, taken back."""
+"""Tokens and users over HTTP: created by the home's own token, used, revoked."""
 
 from __future__ import annotations
 

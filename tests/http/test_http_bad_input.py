@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request is a problem that names it, never a 500 or an empty answer."""
+"""Every invalid request gets a problem that names the error, never a 500 or an empty reply."""
 
 from __future__ import annotations
 

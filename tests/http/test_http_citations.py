@@ -1,4 +1,4 @@
-"""Citations and files of results over HTTP: every style, every fault, every header."""
+"""Citations and exported results over HTTP: every style, every error, every header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``explain=true`` on the searches of ``/api/search``: every score, taken apart."""
+"""``explain=true`` on the searches of ``/api/search``: every part of every score."""
 
 from __future__ import annotations
 

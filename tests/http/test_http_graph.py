@@ -1,4 +1,4 @@
-"""What is related to a record, over HTTP."""
+"""Related records over HTTP."""
 
 from __future__ import annotations
 

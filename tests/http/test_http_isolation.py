@@ -1,4 +1,4 @@
-"""Nobody ever gets a word of somebody else's: walked over every route that there is.
+"""No user ever gets a word of another user's records: checked on every route.
 
 The routes come from the map, their parameters and bodies from their models, so that a route
 which is added is walked, too. Everybody's records share the words that are asked for and have

@@ -1,4 +1,4 @@
-"""Over MCP, too, everybody asks their own store, and is counted."""
+"""Over MCP, too, every user searches a separate store and is counted."""
 
 from __future__ import annotations
 

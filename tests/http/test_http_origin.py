@@ -1,4 +1,4 @@
-"""Who may ask: Host, Origin and token, on every kind of route."""
+"""Access checks: Host, Origin and token, on every kind of route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query language over HTTP: what it finds, and how the reply tells how it was read."""
+"""The query language over HTTP: what it finds, and how the reply says it was read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is answered to whom, and what they are told of it."""
+"""Rate limits over HTTP: how much each caller may do, and what the replies say."""
 
 from __future__ import annotations
 

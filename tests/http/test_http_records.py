@@ -1,4 +1,4 @@
-"""Records over HTTP: opened, listed, forgotten; timelines and recent context."""
+"""Records over HTTP: opened, listed, deleted; timelines and recent context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Research chains over HTTP: what is kept, how chains are limited, replay and export."""
+"""Research chains over HTTP: what is stored, the limit of chains, replay and export."""
 
 from __future__ import annotations
 

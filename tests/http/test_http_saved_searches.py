@@ -1,4 +1,4 @@
-"""Saved searches over HTTP: what is new, told once, in the inbox and to a webhook; scopes."""
+"""Saved searches over HTTP: new matches, reported once, in the inbox and by webhook; scopes."""
 
 from __future__ import annotations
 

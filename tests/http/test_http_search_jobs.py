@@ -1,4 +1,4 @@
-"""Background searches over HTTP: their life, their result, their limit, and who is told."""
+"""Background searches over HTTP: states, result, limit and webhook."""
 
 from __future__ import annotations
 

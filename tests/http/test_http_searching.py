@@ -1,4 +1,4 @@
-"""Searches over HTTP: what is found, in which order, and how it is told."""
+"""Searches over HTTP: results, order and format."""
 
 from __future__ import annotations
 

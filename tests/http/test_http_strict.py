@@ -1,4 +1,4 @@
-"""What is looked at closely: deep research and agents from elsewhere."""
+"""The strict level: deep research and agents from another machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completions, spelling, related searches and the log over HTTP."""
+"""Completions, spelling, related searches and the search log over HTTP."""
 
 from __future__ import annotations
 

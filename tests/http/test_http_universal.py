@@ -1,4 +1,4 @@
-"""``/api/v1``: what is asked is what is answered, in the shapes that are documented."""
+"""``/api/v1``: every request gets a reply with the documented schema."""
 
 from __future__ import annotations
 

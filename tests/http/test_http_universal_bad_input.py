@@ -1,4 +1,4 @@
-"""What cannot be asked of the universal search is named, field by field."""
+"""Invalid requests of the universal search: every error is named by its field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is typed where research remembers: an answer or a fault, never a bug."""
+"""Odd input to research routes gets a reply or a problem, never a bug."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenAPI says that the remembering routes of ``/api/v1`` answer is what they answer."""
+"""The research routes of ``/api/v1`` answer what OpenAPI says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches with the caller's weights: what they find, and that they say how."""
+"""The searches with weights: what they find, and that they say how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be asked of the searches with weights is named, field by field."""
+"""Invalid requests of the searches with weights: every error is named by its field."""
 
 from __future__ import annotations
 

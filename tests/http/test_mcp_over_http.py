@@ -1,4 +1,4 @@
-"""MCP over HTTP as clients speak it: the SDK's own client in both eras, and bare requests."""
+"""MCP over HTTP: the SDK's own client in both generations, and bare requests."""
 
 from __future__ import annotations
 

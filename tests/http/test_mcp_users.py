@@ -1,4 +1,4 @@
-"""Over MCP everybody has their own store, as on every other route: tools, resources, limits."""
+"""Over MCP every user has a separate store: tools, resources, limits."""
 
 from __future__ import annotations
 

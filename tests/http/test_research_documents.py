@@ -1,4 +1,4 @@
-"""The requests in the documents about research are asked as they are written."""
+"""Send the requests in the documents about research as they are written."""
 
 from __future__ import annotations
 

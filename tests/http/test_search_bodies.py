@@ -1,4 +1,4 @@
-"""What holds for every search that is asked with a body, of v1 and v2 alike."""
+"""Every search with a JSON body, of v1 and v2 alike."""
 
 from __future__ import annotations
 

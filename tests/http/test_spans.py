@@ -1,4 +1,4 @@
-"""Every snippet and annotation is exactly the piece of the record that it says it is.
+"""Every snippet and annotation is exactly the piece of the record that its span names.
 
 Records are made at random of everything that makes offsets go wrong: several scripts, characters
 outside the basic plane, combining marks, line ends, and what is redacted or cleaned when stored.

@@ -1,4 +1,4 @@
-"""Runtimes of users: opened when asked, lent, closed when idle, never twice at once."""
+"""Runtimes of users: opened on demand, lent, closed when idle, never twice at once."""
 
 from __future__ import annotations
 

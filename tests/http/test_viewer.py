@@ -1,4 +1,4 @@
-"""The page of a record: readable, harmless, and JSON for programs."""
+"""The page of a record: readable for people, without active content, and JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker app on a real port, in a thread of its own: for callers that are not asyncio.
+"""A worker app on a real port in a thread, for callers without asyncio.
 
 Its home and the person's home (``HOME``, where sources look) are temporary; nothing of the
 machine is read.

@@ -1,4 +1,4 @@
-"""Edges of a draft and its names: pure."""
+"""The edges and names of a draft; pure."""
 
 from __future__ import annotations
 

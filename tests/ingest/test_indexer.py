@@ -1,4 +1,4 @@
-"""The way from the outbox to the index: once each, in both directions, and never mixed up."""
+"""From the outbox to the index: everything once, in both directions, never mixed up."""
 
 from __future__ import annotations
 

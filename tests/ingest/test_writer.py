@@ -1,4 +1,4 @@
-"""A batch is stored whole with its cursor, or not at all; secrets never get that far."""
+"""A batch is stored whole with its cursor, or not at all, and without secrets."""
 
 from __future__ import annotations
 

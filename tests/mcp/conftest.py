@@ -1,4 +1,4 @@
-"""Who asks tools: somebody with a small store of their own."""
+"""A caller of tools with a small store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no message is refused before the protocol is asked; a message is left to it."""
+"""Invalid messages are refused before the protocol sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model reads of the tools before its first question, and what it costs."""
+"""The tool descriptions that a model reads first, and their cost in tokens."""
 
 from __future__ import annotations
 

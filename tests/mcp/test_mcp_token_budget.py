@@ -1,4 +1,4 @@
-"""Answers keep to their tokens, whatever is in them."""
+"""Replies stay within their token budget, whatever they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools answer, called as a model calls them."""
+"""The tools, called as a model calls them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each kind says of where a record comes from; nothing is invented."""
+"""What each kind says about the origin of a record, and nothing more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What single kinds add to what all have in common."""
+"""What each kind adds to the common behaviour."""
 
 from dataclasses import replace
 from typing import Any

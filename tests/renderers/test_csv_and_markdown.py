@@ -1,4 +1,4 @@
-"""Results as files: a table that never acts, a list that shows what was found letter for letter."""
+"""Exported results: a table without formulas, a list with the text letter for letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole listings, compared with what a reader gets."""
+"""Whole listings, compared with the expected text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The listing of what is related to a record."""
+"""The listing of related records."""
 
 from __future__ import annotations
 

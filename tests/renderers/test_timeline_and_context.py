@@ -1,4 +1,4 @@
-"""Records by day, and the block that an agent gets at the start of a session."""
+"""Records by day, and the context block for the start of a session."""
 
 from datetime import UTC, datetime
 from typing import Any

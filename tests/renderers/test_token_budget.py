@@ -1,4 +1,4 @@
-"""Answers within a number of tokens."""
+"""Listings within a token budget."""
 
 from __future__ import annotations
 

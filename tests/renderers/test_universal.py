@@ -1,4 +1,4 @@
-"""The universal shapes, key by key: seed 000's names, and OpenAI's beside them."""
+"""The replies of the universal search, key by key: the contract's names, and OpenAI's."""
 
 from __future__ import annotations
 

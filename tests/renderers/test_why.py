@@ -1,4 +1,4 @@
-"""The line that says how a score came about."""
+"""The line that explains a score."""
 
 from __future__ import annotations
 

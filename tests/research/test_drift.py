@@ -1,4 +1,4 @@
-"""What differs between two answers to the same question."""
+"""The difference between two results of the same query."""
 
 from __future__ import annotations
 

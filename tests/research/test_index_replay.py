@@ -1,4 +1,4 @@
-"""A step of research comes out the same whatever became of the vector index since."""
+"""A research step gives the same result, whatever happened to the vector index since."""
 
 from __future__ import annotations
 

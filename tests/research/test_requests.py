@@ -1,4 +1,4 @@
-"""A stored request is all of the request, and can be sent again as a body."""
+"""A stored request is complete and can be sent again as a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often: what people write, in seconds."""
+"""Intervals as people write them, in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph leg over a real store: rankings, filters, the picture of the surroundings."""
+"""The graph leg over a real store: rankings, filters, the knowledge cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrivals: what a walk over ties says of records."""
+"""The scores of records from a walk over edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vector leg with a real Chroma: the index, or the exact scan where it would lose something."""
+"""The vector leg with a real Chroma, and the exact scan where Chroma would lose matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question moved to its best answers: what is like them gains, and nothing else changes."""
+"""Feedback: results like the best ones gain, and nothing else changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weighted search within filters is the search of a store that has nothing else."""
+"""The weighted search with filters equals the search of a store with only those records."""
 
 from __future__ import annotations
 

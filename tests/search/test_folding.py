@@ -1,4 +1,4 @@
-"""Folding as a pure function: what goes under what."""
+"""Folding as a pure function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole search over a real store: what is found, in which order, how many, and what is said."""
+"""The whole search over a real store: results, order, totals and notices."""
 
 from __future__ import annotations
 

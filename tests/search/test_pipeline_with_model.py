@@ -1,4 +1,4 @@
-"""What the bundled model finds, and what it must not find, over records as people have them."""
+"""What the bundled model finds, and what it must not find, over realistic records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work in the background waits while a search is under way, and not for ever."""
+"""Background work waits during a search, but not for ever."""
 
 from __future__ import annotations
 

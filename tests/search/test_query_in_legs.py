@@ -1,4 +1,4 @@
-"""What a query demands holds in every leg before its best are taken, and after fusion."""
+"""Demands of a query hold in every leg before its best are chosen, and after fusion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stages after fusion do to a page over a real store: order, marks, folds, totals, paging."""
+"""Stages after fusion over a real store: order, marks, folding, totals, paging."""
 
 from __future__ import annotations
 

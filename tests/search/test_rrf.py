@@ -1,4 +1,4 @@
-"""Weighted reciprocal rank fusion: what holds whatever the ranks."""
+"""Weighted reciprocal rank fusion: properties for any ranks."""
 
 from __future__ import annotations
 

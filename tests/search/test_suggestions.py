@@ -1,4 +1,4 @@
-"""Suggestions and the log, over a whole runtime."""
+"""Suggestions and the search log over a whole runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Supersession as a pure function: who stands above whom."""
+"""Supersession as a pure function: which record comes above which."""
 
 from __future__ import annotations
 

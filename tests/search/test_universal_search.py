@@ -1,4 +1,4 @@
-"""The universal search over a real store: whom filters narrow, what totals count, what is said."""
+"""The universal search over a real store: filters by kind, totals, notices."""
 
 from __future__ import annotations
 

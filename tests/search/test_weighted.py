@@ -1,4 +1,4 @@
-"""The search with given weights when parts of it are away, and what filters do to it."""
+"""The search with given weights: missing legs, and filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores as they were before a step of the schema, to see what the step makes of them."""
+"""Stores from before a migration, to test what the migration does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever Chroma's client raises becomes one of our errors; our own defects stay visible."""
+"""Errors of Chroma's client become ours; our own defects stay visible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owned child: started, watched, started again, never left behind."""
+"""The owned child process: started, watched, restarted, never left behind."""
 
 from __future__ import annotations
 

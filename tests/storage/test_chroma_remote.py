@@ -1,4 +1,4 @@
-"""A server of somebody else: found, missing, wrong, wanting a token."""
+"""A remote Chroma server: found, missing, wrong, or asking for a token."""
 
 from __future__ import annotations
 

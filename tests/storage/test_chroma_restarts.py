@@ -1,4 +1,4 @@
-"""Starting again: soon at first, later each time, never for ever in a hurry."""
+"""Restarts: soon at first, then less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits that were stored under the root of their repository: the step that gives their own id."""
+"""The migration that gives commits stored under a root their own id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the corpus' numbers say of the vector index."""
+"""The revision and counts of the store, and what they say of the vector index."""
 
 from __future__ import annotations
 

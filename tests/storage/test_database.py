@@ -1,4 +1,4 @@
-"""The connections: one writer, snapshots for readers, and what a bad file gets."""
+"""The connections: one writer, snapshots for readers, and errors of a bad file."""
 
 from __future__ import annotations
 

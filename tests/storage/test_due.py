@@ -1,4 +1,4 @@
-"""What a store has to do by itself keeps it open."""
+"""Planned work keeps a store open."""
 
 from __future__ import annotations
 

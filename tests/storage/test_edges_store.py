@@ -1,4 +1,4 @@
-"""Edges in the store: resolved whichever end comes first, kept right when an end changes."""
+"""Edges in the store: resolved in any order of import, correct when an end changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which records a filter lets through, told twice: in SQL and in Python."""
+"""Which records a filter lets pass, in SQL and in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store from before words of other scripts were found beside Chinese, Japanese or Korean."""
+"""The migration that indexes words of other scripts beside Chinese, Japanese or Korean."""
 
 from __future__ import annotations
 

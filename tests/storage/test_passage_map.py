@@ -1,4 +1,4 @@
-"""Columns of owners choose the same passages and records as plain loops do."""
+"""The passage map chooses the same passages and records as plain loops do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query demands, as SQL: equal to asking each record for its words."""
+"""Demands of a query as SQL: equal to checking each record for its words."""
 
 import sqlite3
 from datetime import UTC, datetime

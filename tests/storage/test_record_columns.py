@@ -1,4 +1,4 @@
-"""What is kept of records in memory says what the store says, whatever was written."""
+"""The record columns in memory equal the store, after any write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storing, changing and removing records, with everything that hangs on them kept in step."""
+"""Storing, changing and removing records together with everything that depends on them."""
 
 from __future__ import annotations
 

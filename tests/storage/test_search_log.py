@@ -1,4 +1,4 @@
-"""The log of searches: what it keeps, and what is read from it."""
+"""The search log: what it stores, and what is read from it."""
 
 from __future__ import annotations
 

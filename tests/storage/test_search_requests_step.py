@@ -1,4 +1,4 @@
-"""Searches that were stored as bodies of the API: the step that makes requests of them."""
+"""The migration of searches that were stored as bodies of the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who supersedes whom: both directions, any order of arrival, and back again when claims go."""
+"""Which record supersedes which: both directions, any order, and after a link is deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for scoring: exact, whether they were read before or not, and never in the way."""
+"""Rows for scoring: exact before and after they are read, without delaying others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored vectors: which there are, and what becomes of them on their way to the index."""
+"""Stored vectors, and their way to the index."""
 
 from __future__ import annotations
 

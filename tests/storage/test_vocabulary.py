@@ -1,4 +1,4 @@
-"""The words and names that completions are made from keep in step with the records."""
+"""The words and names for completions follow the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every character and every run of Chinese, Japanese and Korean is found where it stands."""
+"""Every character and every run of Chinese, Japanese and Korean is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates in words: what each form spans, where it must not be seen, and that it never breaks."""
+"""Dates in words: the span of each form, no false matches, no errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of the question, set off in a snippet."""
+"""Words of the query, marked in a snippet."""
 
 from __future__ import annotations
 

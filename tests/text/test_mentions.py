@@ -1,4 +1,4 @@
-"""Mentions: what a text points at, wherever it stands, and nothing else."""
+"""Mentions: everything that a text refers to, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any text whatever is read, and what it demands can be written down and read again."""
+"""Any text can be parsed, and its demands can be written down and parsed again."""
 
 from datetime import UTC, datetime
 

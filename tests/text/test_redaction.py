@@ -1,4 +1,4 @@
-"""Secrets leave the text, everything else stays, and it takes linear time.
+"""Redaction removes secrets and nothing else, in linear time.
 
 Every planted secret is put together here at run time, so that no scanner takes this file for
 a leak; none of them was ever valid.

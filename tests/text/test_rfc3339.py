@@ -1,4 +1,4 @@
-"""Moments between programs: one spelling is read, everything that looks like it is refused."""
+"""Times between programs: one spelling is accepted, everything similar is refused."""
 
 from __future__ import annotations
 

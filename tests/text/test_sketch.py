@@ -1,4 +1,4 @@
-"""Sketches: what they call nearly the same, and that they never change."""
+"""Sketches: which texts count as nearly equal, and that sketches never change."""
 
 from __future__ import annotations
 

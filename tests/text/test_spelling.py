@@ -1,4 +1,4 @@
-"""How far spellings are apart, and which one was meant."""
+"""Distances between spellings, and the chosen correction."""
 
 from __future__ import annotations
 

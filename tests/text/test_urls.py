@@ -1,4 +1,4 @@
-"""Addresses as names: the same page has the same name."""
+"""URLs as names: the same page has the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a question in a text: recognised as the full-text index would match them."""
+"""Words of a query in a text: matched as the full-text index matches them."""
 
 from __future__ import annotations
 

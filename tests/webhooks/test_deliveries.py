@@ -1,4 +1,4 @@
-"""Messages on their way: retried, given up, kept over a restart, the same every time."""
+"""Messages in delivery: retried, given up, kept over a restart, always the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may receive: every way to write, wrap or look up an address that must not be asked."""
+"""Allowed receivers: every way to write, wrap or resolve an address that is not allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One attempt: what is sent, and what every kind of receiver makes of it."""
+"""One attempt: what is sent, and the outcome with every kind of receiver."""
 
 from __future__ import annotations
 
