@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import io
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,7 +20,8 @@ from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
 from modules import unknown_modules
 
-from mem_search.http.openapi import document
+from mem_search.http.openapi.document import written
+from mem_search.http.routes import ROUTES
 
 
 def main() -> int:
@@ -53,10 +52,7 @@ def generated() -> Iterator[tuple[Path, str]]:
                 yield file, filled(text, BLOCKS)
             except ValueError as error:
                 raise SystemExit(f"{file.relative_to(ROOT)}: {error}") from None
-    description = io.StringIO()
-    with redirect_stdout(description):
-        document.main()
-    yield ROOT / "docs" / "openapi.json", description.getvalue()
+    yield ROOT / "docs" / "openapi.json", written(ROUTES)
 
 
 def bring_up(wanted: tuple[Path, str], check: bool) -> str:

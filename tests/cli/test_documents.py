@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,9 @@ from conftest import Home, make
 from mem_search.http.schemas.universal import (
     CitationMetadata,
     SearchResultItem,
-    SnippetSpan,
     UniversalSearchResponse,
 )
+from mem_search.renderers.schemas import SnippetSpan
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTES = {1: "Rate limit by token bucket.", 7: "The rate limit of the other gateway."}
@@ -129,8 +130,8 @@ def test_the_reply_in_the_api_document_has_every_field_and_no_other() -> None:
         (item, SearchResultItem),
         (item["citation"], CitationMetadata),
     ):
-        assert set(written) == set(shape.model_fields)
-    assert set(item["snippet_span"]) == set(SnippetSpan.model_fields) - {"page"}
+        assert set(written) == {field.name for field in fields(shape)}
+    assert set(item["snippet_span"]) == {field.name for field in fields(SnippetSpan)} - {"page"}
 
 
 def test_the_commands_of_the_research_document_work(filled: Home) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from described import Watcher
 from http_worker import RECORDS, TOKEN, Client, Get, opening_of
 
 from mem_search.http.core.app import build_app
@@ -32,11 +33,14 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 async def empty(settings: Settings) -> AsyncIterator[Client]:
-    """A worker that has nothing stored."""
-    client = TestClient(TestServer(build_app(settings)))
+    """A worker that has nothing stored; every reply of it is held against the OpenAPI document."""
+    app = build_app(settings)
+    watcher = Watcher(app)
+    client = TestClient(TestServer(app))
     async with client:
         await opening_of(client).ready()
         yield client
+    assert not watcher.faults
 
 
 @pytest.fixture

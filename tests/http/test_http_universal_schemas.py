@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from described import faults
 from http_worker import AUTHORIZED, Client, opening_of
 
 from mem_search.http.openapi.document import describe
@@ -24,8 +25,7 @@ async def test_every_reply_has_the_shape_that_is_described(client: Client) -> No
         told = await reply.json()
         route = V1[method, path.partition("?")[0]]
         assert reply.status == route.status, (method, path, told)
-        assert route.answers is not None
-        route.answers.model_validate(told)
+        assert not faults(method, route.path, route.status, "application/json", told)
         asked.add((method, route.path))
         return told
 
@@ -94,6 +94,6 @@ def test_every_v1_operation_says_what_it_answers_and_how_it_fails() -> None:
     for method, path in V1:
         responses = paths[path][method.lower()]["responses"]
         content = responses[str(V1[method, path].status)]["content"]
-        assert "$ref" in content["application/json"]["schema"], path
+        assert {"$ref", "anyOf"} & set(content["application/json"]["schema"]), path
         assert {"401", "403", "422", "500", "503"} <= set(responses)
         assert ("404" in responses) or "{" not in path

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mem_search.mcp.token_budget import fit_texts, nearest
+from mem_search.renderers.token_budget import fit_texts, nearest
 from mem_search.text import token_count
 
 TEXTS = st.lists(st.text(max_size=400), max_size=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -13,8 +13,9 @@ import mem_search
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.parsing import spellings
 from mem_search.http.core.replies import json_reply, text_reply
-from mem_search.http.core.routing import Call, Route
+from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
 from mem_search.http.openapi import docs_page, document
+from mem_search.http.schemas.about import Alive, Health, Ready, Version
 
 _EXAMPLES = """\
 Examples
@@ -27,7 +28,7 @@ Examples
   /api/records/observation:42"""
 
 
-def guide(routes: Sequence[Route]) -> str:
+def guide(routes: tuple[Route, ...]) -> str:
     """Searches first; what they take is said once."""
     found = [route for route in routes if route.tag in ("search", "timeline")]
     wide = max(len(route.path) for route in found)
@@ -49,51 +50,48 @@ def _parameters() -> list[str]:
 
 async def health(_call: Call) -> web.StreamResponse:
     """Alive; milliseconds since 1970."""
-    return json_reply({"status": "ok", "timestamp": int(time.time() * 1000)})
+    return json_reply(Alive(timestamp=int(time.time() * 1000)))
 
 
 async def api_health(call: Call) -> web.StreamResponse:
     """Who answers here. Without a version: hooks of claude-mem end workers of another one."""
     opening = call.opening
     return json_reply(
-        {
-            "status": opening.state,
-            "uptime": opening.uptime,
-            "pid": os.getpid(),
-            "initialized": opening.state == "ok",
-            "service": "mem-search",
-            "instance_id": opening.instance,
-            "store_id": opening.store_id,
-        }
+        Health(
+            status=opening.state,
+            uptime=opening.uptime,
+            pid=os.getpid(),
+            initialized=opening.state == "ok",
+            instance_id=opening.instance,
+            store_id=opening.store_id,
+        )
     )
 
 
 async def readiness(call: Call) -> web.StreamResponse:
     """200 when searches are answered, 503 before."""
     call.runtime  # noqa: B018 - raises while there is none
-    return json_reply({"status": "ready"})
+    return json_reply(Ready())
 
 
 async def version(_call: Call) -> web.StreamResponse:
-    return json_reply({"version": mem_search.__version__})
+    return json_reply(Version(version=mem_search.__version__))
 
 
 async def search_help(call: Call) -> web.StreamResponse:
     """Routes and parameters of searches as a text."""
-    from mem_search.http.routes import ROUTES  # the map names this handler
-
-    return text_reply(call.request, guide(ROUTES))
+    return text_reply(call.request, guide(call.request.app[ROUTE_TABLE]))
 
 
-async def openapi_json(_call: Call) -> web.StreamResponse:
+async def openapi_json(call: Call) -> web.StreamResponse:
     """This API as OpenAPI 3.1."""
-    return json_reply(_described())
+    return json_reply(_described(call.request.app[ROUTE_TABLE]))
 
 
-async def docs(_call: Call) -> web.StreamResponse:
+async def docs(call: Call) -> web.StreamResponse:
     """The operations on one page."""
     return web.Response(
-        text=docs_page.render(_described()),
+        text=docs_page.render(_described(call.request.app[ROUTE_TABLE])),
         content_type="text/html",
         headers={"Content-Security-Policy": docs_page.POLICY},
     )
@@ -104,7 +102,6 @@ async def to_docs(_call: Call) -> web.StreamResponse:
     return web.Response(status=302, headers={"Location": "/docs"})
 
 
-def _described() -> dict[str, Any]:
-    from mem_search.http.routes import ROUTES  # the map names this handler
-
-    return document.describe(ROUTES)
+@cache
+def _described(routes: tuple[Route, ...]) -> dict[str, Any]:
+    return document.describe(routes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from aiohttp import web
 from pydantic import Field
@@ -11,6 +12,7 @@ from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import OfPlatform, Seen, budget
 from mem_search.http.core.replies import text_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.search import RecentContext
 from mem_search.model import Filters, Record
 from mem_search.renderers import render_context
 from mem_search.renderers.token_budget import fits, most_that
@@ -52,8 +54,11 @@ async def recent(call: Call) -> web.StreamResponse:
     return text_reply(
         call.request,
         text or f"Nothing is known{named} yet; mem-search sync reads what this machine has",
-        sessions=[str(record.ref) for record in sessions],
-        observations=[str(record.ref) for record in observations],
+        partial(
+            RecentContext,
+            sessions=[str(record.ref) for record in sessions],
+            observations=[str(record.ref) for record in observations],
+        ),
     )
 
 

@@ -15,14 +15,14 @@ from mem_search.errors import MemSearchError
 from mem_search.http.citations import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
 from mem_search.http.core.parameters import Narrowed, SearchParameters, also
-from mem_search.http.core.replies import dumps, page_json
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
 from mem_search.model.records import RecordWithLinks
 from mem_search.renderers.csv import as_csv
 from mem_search.renderers.markdown import as_markdown
-from mem_search.renderers.token_budget import fits, shortened
+from mem_search.renderers.schema import to_json
+from mem_search.renderers.token_budget import fits, page_within, shortened
 from mem_search.sources.jsonl import export_line
 from mem_search.storage.sqlite import whole
 from mem_search.text import token_count
@@ -131,7 +131,7 @@ def _writer(call: Call, asked: SearchExportParameters) -> Callable[[SearchPage],
         case "csv":
             return as_csv
         case "json":
-            return lambda page: dumps(page_json(page, None)).decode()
+            return lambda page: to_json(page_within(page, None)).decode()
         case "markdown":
             base, view = str(call.request.url.origin()), call.view(asked.tz)
             return lambda page: as_markdown(page, view, base)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ from mem_search.http.access.rate_limits import check_jobs
 from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler
+from mem_search.http.schemas.jobs import Job, Jobs, SourceLocation, SubmittedJob, Unfollowed
 from mem_search.ingest import spool
 from mem_search.model import Location
-from mem_search.model.jobs import JobState
-from mem_search.text import dates
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
@@ -99,7 +97,7 @@ async def unfollow(call: Call) -> web.StreamResponse:
     asked = call.sent(UnfollowBody)
     _known(asked.source)
     await call.runtime.ingest.reader.unfollow(Location(asked.source, asked.path))
-    return json_reply({"unfollowed": {"source": asked.source, "path": asked.path}})
+    return json_reply(Unfollowed(unfollowed=SourceLocation(source=asked.source, path=asked.path)))
 
 
 async def import_file(call: Call) -> web.StreamResponse:
@@ -143,17 +141,17 @@ async def _upload(
 async def newest(call: Call) -> web.StreamResponse:
     """The jobs that came last, first."""
     found = await call.runtime.ingest.jobs.newest(call.asked(Newest).limit)
-    return json_reply({"jobs": [_state(job) for job in found]})
+    return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
 
 
 async def one(call: Call) -> web.StreamResponse:
     """How far a job is, and what came of it."""
-    return json_reply(_state(await call.runtime.ingest.jobs.get(call.request.match_info["id"])))
+    return json_reply(Job.of(await call.runtime.ingest.jobs.get(call.request.match_info["id"])))
 
 
 async def cancel(call: Call) -> web.StreamResponse:
     """Stop a job at its next step; what it stored stays."""
-    return json_reply(_state(await call.runtime.ingest.jobs.cancel(call.request.match_info["id"])))
+    return json_reply(Job.of(await call.runtime.ingest.jobs.cancel(call.request.match_info["id"])))
 
 
 def submit(name: str) -> Handler:
@@ -168,7 +166,7 @@ def submit(name: str) -> Handler:
 async def _submit(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
     await check_jobs(call.request, call.runtime)
     job = await call.runtime.ingest.jobs.submit(name, params)
-    reply = json_reply({"job": job}, status=202)
+    reply = json_reply(SubmittedJob(job=job), status=202)
     reply.headers["Location"] = f"/api/jobs/{job}"
     return reply
 
@@ -194,10 +192,3 @@ def _existing(path: str, field: str) -> None:
 async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
     async for chunk in request.content.iter_chunked(_CHUNK):
         yield chunk
-
-
-def _state(job: JobState) -> dict[str, Any]:
-    said = asdict(job)
-    for field in ("created_at", "started_at", "ended_at"):
-        said[field] = dates.iso(said[field]) if said[field] is not None else None
-    return said

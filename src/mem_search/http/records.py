@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from aiohttp import web
@@ -11,19 +12,14 @@ from mem_search.errors import NotFound
 from mem_search.http.core.parameter_types import RefName, refused
 from mem_search.http.core.parameters import Listed, Opened, budget
 from mem_search.http.core.parsing import number_in_path
-from mem_search.http.core.replies import (
-    cost,
-    first_that_fit,
-    json_reply,
-    prefers_text,
-    record_within,
-    text_reply,
-)
+from mem_search.http.core.replies import json_reply, prefers_text, text_reply
 from mem_search.http.core.routing import Call, Handler
+from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.model.records import RecordWithLinks
-from mem_search.renderers import record_json, render_record
-from mem_search.renderers.token_budget import fitted_text
+from mem_search.renderers import render_record
+from mem_search.renderers.schemas import WholeRecord
+from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.search.timeline import open_record
 from mem_search.storage.sqlite import whole
 
@@ -102,7 +98,8 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
             key=lambda item: (item[0].created_at, item[0].number),
             reverse=asked.order == "date_desc",
         )
-    return json_reply([record_json(*item) for item in taken[: asked.limit]])
+    said = [WholeRecord.of(*item) for item in taken[: asked.limit]]
+    return json_reply(said, kind=list[WholeRecord])
 
 
 async def batch_refs(call: Call) -> web.StreamResponse:
@@ -111,15 +108,15 @@ async def batch_refs(call: Call) -> web.StreamResponse:
     refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
     found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
     known = {record.ref: (record, links) for record, links in found}
-    said = [record_json(*known[ref]) for ref in refs if ref in known]
-    kept = first_that_fit(said, asked.max_tokens)
+    opened = [WholeRecord.of(*known[ref]) for ref in refs if ref in known]
+    kept, tokens = first_that_fit(opened, asked.max_tokens)
     return json_reply(
-        {
-            "records": said[:kept],
-            "missing": [str(ref) for ref in refs if ref not in known],
-            "left_out": [each["ref"] for each in said[kept:]],
-            "tokens_used": cost(said[:kept]),
-        }
+        Records(
+            records=opened[:kept],
+            missing=[str(ref) for ref in refs if ref not in known],
+            left_out=[each.ref for each in opened[kept:]],
+            tokens_used=tokens,
+        )
     )
 
 
@@ -132,20 +129,19 @@ def list_kind(kind: Kind) -> Handler:
         items, total = await call.runtime.database.read(
             whole.browse, filters, "date_desc", asked.limit, asked.offset
         )
-        said = [record_json(*item) for item in items]
-        kept = first_that_fit(said, asked.max_tokens)
-        reply: dict[str, Any] = {
-            "items": said[:kept],
-            "hasMore": asked.offset + kept < total and bool(items),
-            "offset": asked.offset,
-            "limit": asked.limit,
-            "total": total,
-            "tokens_used": cost(said[:kept]),
-        }
-        if kept < len(said):
-            reply["note"] = (
-                f"cut to max_tokens={asked.max_tokens}; next: offset={asked.offset + kept}"
-            )
+        found = [WholeRecord.of(*item) for item in items]
+        kept, tokens = first_that_fit(found, asked.max_tokens)
+        following = asked.offset + kept
+        reply = RecordList(
+            items=found[:kept],
+            has_more=following < total and bool(items),
+            offset=asked.offset,
+            limit=asked.limit,
+            total=total,
+            tokens_used=tokens,
+        )
+        if kept < len(found):
+            reply.note = f"cut to max_tokens={asked.max_tokens}; next: offset={following}"
         return json_reply(reply)
 
     return listed
@@ -175,16 +171,16 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     record, links = found
     wants_text = prefers_text(call.request.headers.get("Accept", ""))
     if asked.format == "json" and not wants_text:
-        return json_reply(record_within(record_json(record, links), asked.max_tokens))
+        return json_reply(record_within(WholeRecord.of(record, links), asked.max_tokens))
     text = render_record(record, call.view(asked.tz), links)
     if asked.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
         text = fitted_text(text, asked.max_tokens, step)
-    return text_reply(call.request, text, ref=str(record.ref))
+    return text_reply(call.request, text, partial(RecordText, ref=str(record.ref)))
 
 
 async def _forgotten(call: Call, ref: Ref) -> web.StreamResponse:
     record, _ = await find(call, ref)
     if not await call.runtime.ingest.writer.forget([record.number]):
         raise NotFound(f"no record has the number {ref.number}", field="ref")
-    return json_reply({"deleted": str(record.ref)})
+    return json_reply(DeletedRecord(deleted=str(record.ref)))

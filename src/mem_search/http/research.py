@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
+from pydantic import Field
 
 from mem_search.errors import NotFound
 from mem_search.http.access.rate_limits import admit
-from mem_search.http.core.paging import (
-    ExportParameters,
-    Listing,
-    OperationsListing,
-    ReplayParameters,
-    SessionReplayParameters,
-)
+from mem_search.http.core.parameters import Listing, Parameters, Seen
 from mem_search.http.core.replies import json_reply, prefers_text
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.universal_requests import request_body
+from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas.research import (
+    ExportedSession,
+    Replayed,
+    ReplayedResult,
+    ReplayedSession,
+    ResearchSession,
+    ResearchSessions,
+    ResearchStep,
+    ResearchSteps,
+    SessionTree,
+    WholeStep,
+)
+from mem_search.http.schemas.universal_requests import Id
 from mem_search.model.research import OperationFilter
 from mem_search.renderers.universal import document_json, universal_json
 from mem_search.research.export import export as exported
-from mem_search.research.export import export_json, export_markdown
-from mem_search.research.json import session_json, step_json, tree_json, whole_operation_json
+from mem_search.research.export import export_markdown
 from mem_search.research.operations import step_of
-from mem_search.research.replay import Change, Drift, Replay
+from mem_search.research.replay import Replay
 from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations
 
 MARKDOWN = "text/markdown"
+
+
+class OperationsListing(Listing):
+    """Which operations."""
+
+    session_id: Id = Field(default="", description="Only those of this session")
+    operation_type: Literal["search", "fetch", "refine"] | None = Field(
+        default=None, description="Only those of this type"
+    )
+
+
+class ReplayParameters(Parameters):
+    """What a replay answers."""
+
+    results: bool = Field(default=True, description="Whether the new results are in the reply")
+
+
+class SessionReplayParameters(Parameters):
+    """What the replay of a session answers."""
+
+    results: bool = Field(default=False, description="Whether the new results are in the reply")
+
+
+class ExportParameters(Seen):
+    """How a session is written."""
+
+    format: Literal["json", "markdown"] = Field(default="json", description="JSON or Markdown")
+    style: Literal["apa", "mla", "chicago"] = Field(
+        default="apa", description="How sources are cited"
+    )
 
 
 async def listed(call: Call) -> web.StreamResponse:
@@ -39,16 +75,19 @@ async def listed(call: Call) -> web.StreamResponse:
     found, total = await call.runtime.database.read(
         operations.newest, wanted, asked.limit, asked.offset
     )
-    steps = [step_json(operation) for operation in found]
     return json_reply(
-        {"operations": steps, "total": total, "limit": asked.limit, "offset": asked.offset}
+        ResearchSteps(
+            operations=[ResearchStep.of_step(operation) for operation in found],
+            total=total,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
     )
 
 
 async def one(call: Call) -> web.StreamResponse:
     """One operation with its filters, its results and the index it met."""
-    operation = await call.runtime.research.replays.get(_id(call))
-    return json_reply(whole_operation_json(operation, request_body))
+    return json_reply(WholeStep.whole(await call.runtime.research.replays.get(_id(call))))
 
 
 async def replay(call: Call) -> web.StreamResponse:
@@ -62,15 +101,21 @@ async def sessions(call: Call) -> web.StreamResponse:
     """Research sessions, the last active first."""
     asked = call.asked(Listing)
     found, total = await call.runtime.database.read(operations.sessions, asked.limit, asked.offset)
-    rows = [session_json(session) for session in found]
     return json_reply(
-        {"sessions": rows, "total": total, "limit": asked.limit, "offset": asked.offset}
+        ResearchSessions(
+            sessions=[ResearchSession.of(session) for session in found],
+            total=total,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
     )
 
 
 async def session(call: Call) -> web.StreamResponse:
     """The chains of one session as trees."""
-    return json_reply(tree_json(_id(call), await call.runtime.research.replays.session(_id(call))))
+    return json_reply(
+        SessionTree.of(_id(call), await call.runtime.research.replays.session(_id(call)))
+    )
 
 
 async def replay_session(call: Call) -> web.StreamResponse:
@@ -82,13 +127,13 @@ async def replay_session(call: Call) -> web.StreamResponse:
     admit(call.request, "", research=True, count=max(1, len(again)))
     done = [await replays.replay(step) for step in again]
     return json_reply(
-        {
-            "session_id": _id(call),
-            "identical": all(each.is_identical for each in done),
-            "index_unchanged": all(each.is_same_index for each in done),
-            "operations": [_replay(call, each, results=results) for each in done],
-            "not_replayed": [step.id for step in steps if step.redacted],
-        }
+        ReplayedSession(
+            session_id=_id(call),
+            identical=all(each.is_identical for each in done),
+            index_unchanged=all(each.is_same_index for each in done),
+            operations=[_replay(call, each, results=results) for each in done],
+            not_replayed=[step.id for step in steps if step.redacted],
+        )
     )
 
 
@@ -108,7 +153,7 @@ async def export(call: Call) -> web.StreamResponse:
     if asked.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
         text = export_markdown(whole).encode("utf-8", "replace")
         return web.Response(body=text, content_type=MARKDOWN, charset="utf-8")
-    return json_reply(export_json(whole, request_body))
+    return json_reply(ExportedSession.of(whole))
 
 
 async def forget(call: Call) -> web.StreamResponse:
@@ -119,23 +164,17 @@ async def forget(call: Call) -> web.StreamResponse:
             f"no session {_id(call)[:60]!r};"
             " `mem-search research list` and GET /api/v1/search/sessions list them"
         )
-    return json_reply({"deleted": count})
+    return json_reply(Deleted(deleted=count))
 
 
 def _id(call: Call) -> str:
     return call.request.match_info["id"]
 
 
-def _replay(call: Call, done: Replay, *, results: bool) -> dict[str, Any]:
-    return {
-        "operation": step_json(done.operation),
-        "identical": done.is_identical,
-        "index_unchanged": done.is_same_index,
-        "index_before": asdict(done.operation.index_state),
-        "index_now": asdict(done.index_state),
-        "drift": _drift(done.drift, done.deleted) if done.drift else None,
-        **({"result": _result(call, done)} if results else {}),
-    }
+def _replay(call: Call, done: Replay, *, results: bool) -> Replayed:
+    if results:
+        return ReplayedResult.of(done, result=_result(call, done))
+    return Replayed.of(done)
 
 
 def _result(call: Call, done: Replay) -> dict[str, Any] | None:
@@ -145,19 +184,3 @@ def _result(call: Call, done: Replay) -> dict[str, Any] | None:
         return None
     document = document_json(done.record, citation(done.record), call.base)
     return {**document, **step_of(done.operation)}
-
-
-def _drift(drift: Drift, deleted: frozenset[str]) -> dict[str, Any]:
-    return {
-        "appeared": [_change(each) for each in drift.appeared],
-        "gone": [{**_change(each), "deleted": each.ref in deleted} for each in drift.gone],
-        "changed": [_change(each) for each in drift.changed],
-        "moved": [_change(each) for each in drift.moved],
-        "rescored": [_change(each) for each in drift.rescored],
-        "total_before": drift.total_before,
-        "total_now": drift.total_after,
-    }
-
-
-def _change(change: Change) -> dict[str, Any]:
-    return {"id": f"local:{change.ref}", "rank_before": change.before, "rank_now": change.after}

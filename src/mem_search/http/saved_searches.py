@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.http.access.rate_limits import admit, check_schedule
-from mem_search.http.core.paging import NotificationsListing
 from mem_search.http.core.parameter_types import Name, refused
+from mem_search.http.core.parameters import Listing
 from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.schemas.universal_requests import (
-    LONGEST_URL,
-    Body,
-    UniversalSearchRequest,
-    request_body,
+from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas.saved_searches import (
+    NewMatch,
+    Notification,
+    Notifications,
+    SavedSearch,
+    SavedSearches,
+    SavedSearchRun,
+    WebhookSecret,
 )
+from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
 from mem_search.model import Record
-from mem_search.model.saved_searches import Match, Notification, SavedSearch
+from mem_search.model import saved_searches as stored
 from mem_search.renderers.universal import id_of, universal_json, url_of
 from mem_search.research import saved_searches
-from mem_search.research.json import delivery_json
 from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
 from mem_search.search.citations import citation
 from mem_search.storage.sqlite import notifications, records, webhook_deliveries
-from mem_search.text import dates
+from mem_search.webhooks import signing
 
 
 def _interval(text: str) -> str:
@@ -94,6 +99,13 @@ class SavedSearchBody(SavedSearchPlan):
     name: Name = Field(description="What to call it: letters, digits, _ . and -")
 
 
+class NotificationsListing(Listing):
+    """Which notifications."""
+
+    unread: bool = Field(default=False, description="Only those that were not read")
+    search: str = Field(default="", max_length=64, description="Only of this saved search")
+
+
 async def create(call: Call) -> web.StreamResponse:
     """Save a search; it tells of what is stored from now on."""
     asked = call.sent(SavedSearchBody)
@@ -101,7 +113,7 @@ async def create(call: Call) -> web.StreamResponse:
     await check_schedule(call.request, call.runtime, asked.name, plan.every)
     with _faults_in_search():
         saved = await call.runtime.research.saved_searches.create(asked.name, plan)
-    reply = json_reply(_saved(saved), status=201)
+    reply = json_reply(SavedSearch.of(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
     return reply
 
@@ -109,17 +121,17 @@ async def create(call: Call) -> web.StreamResponse:
 async def listed(call: Call) -> web.StreamResponse:
     """All saved searches by name."""
     return json_reply(
-        {
-            "saved_searches": [
-                _saved(each) for each in await call.runtime.research.saved_searches.listed()
+        SavedSearches(
+            saved_searches=[
+                SavedSearch.of(each) for each in await call.runtime.research.saved_searches.listed()
             ]
-        }
+        )
     )
 
 
 async def one(call: Call) -> web.StreamResponse:
     """One saved search."""
-    return json_reply(_saved(await call.runtime.research.saved_searches.get(_name(call))))
+    return json_reply(SavedSearch.of(await call.runtime.research.saved_searches.get(_name(call))))
 
 
 async def change(call: Call) -> web.StreamResponse:
@@ -128,13 +140,13 @@ async def change(call: Call) -> web.StreamResponse:
     await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
         saved = await call.runtime.research.saved_searches.change(_name(call), plan)
-    return json_reply(_saved(saved))
+    return json_reply(SavedSearch.of(saved))
 
 
 async def remove(call: Call) -> web.StreamResponse:
     """Forget a saved search and what it told."""
     await call.runtime.research.saved_searches.remove(_name(call))
-    return json_reply({"deleted": _name(call)})
+    return json_reply(Deleted(deleted=_name(call)))
 
 
 async def run(call: Call) -> web.StreamResponse:
@@ -145,13 +157,13 @@ async def run(call: Call) -> web.StreamResponse:
     page = await call.runtime.research.saved_searches.ask(run.saved, call.surface)
     told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
     return json_reply(
-        {
-            "saved_search": run.saved.name,
-            "new": _matches(call, run.matches, told),
-            "new_count": len(run.matches),
-            "notification": run.notification,
-            "result": universal_json(page, call.base),
-        }
+        SavedSearchRun(
+            saved_search=run.saved.name,
+            new=_matches(call, run.matches, told),
+            new_count=len(run.matches),
+            notification=run.notification,
+            result=universal_json(page, call.base),  # type: ignore[arg-type]
+        )
     )
 
 
@@ -162,12 +174,12 @@ async def inbox(call: Call) -> web.StreamResponse:
         notifications.newest, asked.search, asked.limit, asked.offset, unread=asked.unread
     )
     return json_reply(
-        {
-            "notifications": await _notifications(call, found),
-            "total": total,
-            "limit": asked.limit,
-            "offset": asked.offset,
-        }
+        Notifications(
+            notifications=await _notifications(call, found),
+            total=total,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
     )
 
 
@@ -187,7 +199,18 @@ async def dismiss(call: Call) -> web.StreamResponse:
     number = number_in_path(call.request)
     if not await call.runtime.database.write(notifications.remove, number):
         raise _nothing(number)
-    return json_reply({"deleted": number})
+    return json_reply(Deleted(deleted=number))
+
+
+async def webhook_secret(call: Call) -> web.StreamResponse:
+    """The secret that messages to webhooks are signed with; it is created on first use.
+
+    A token that may only read does not get it: with the secret one can write messages, not only
+    verify them.
+    """
+    call.check_may_change()
+    secret = await asyncio.to_thread(signing.webhook_secret, call.runtime.settings)
+    return json_reply(WebhookSecret(secret=secret))
 
 
 @contextmanager
@@ -209,54 +232,33 @@ def _nothing(number: int) -> NotFound:
     return NotFound(f"no notification {number}; GET /api/v1/notifications lists them")
 
 
-def _saved(saved: SavedSearch) -> dict[str, Any]:
-    every = saved.every_seconds
-    return {
-        "name": saved.name,
-        "search": request_body(saved.request),
-        "every": None if every is None else saved_searches.written(every),
-        "inbox": saved.inbox,
-        "webhook_url": saved.webhook_url or None,
-        "created_at": dates.iso(saved.created_at),
-        "last_run_at": None if saved.ran_at is None else dates.iso(saved.ran_at),
-        "next_run_at": None if saved.next_at is None else dates.iso(saved.next_at),
-        "error": saved.error or None,
-    }
-
-
-async def _notifications(call: Call, found: Sequence[Notification]) -> list[dict[str, Any]]:
+async def _notifications(call: Call, found: Sequence[stored.Notification]) -> list[Notification]:
     numbers = {match.number for each in found for match in each.matches}
     named = await call.runtime.database.read(records.fetch, list(numbers))
     sent = [each.delivery_id for each in found if each.delivery_id]
     deliveries = await call.runtime.database.read(webhook_deliveries.fetch, sent) if sent else {}
     return [
-        {
-            "id": each.id,
-            "saved_search": each.search,
-            "at": dates.iso(each.at),
-            "count": each.count,
-            "matches": _matches(call, each.matches, named),
-            "read_at": None if each.read_at is None else dates.iso(each.read_at),
-            "webhook": delivery_json(deliveries[each.delivery_id])
-            if each.delivery_id in deliveries
-            else None,
-        }
+        Notification.of(
+            each,
+            _matches(call, each.matches, named),
+            deliveries.get(each.delivery_id) if each.delivery_id else None,
+        )
         for each in found
     ]
 
 
 def _matches(
-    call: Call, matches: Sequence[Match], named: dict[int, Record]
-) -> list[dict[str, Any]]:
+    call: Call, matches: Sequence[stored.Match], named: dict[int, Record]
+) -> list[NewMatch]:
     return [
-        {
-            "id": id_of(record),
-            "content_type": record.kind,
-            "title": citation(record).source_title,
-            "url": url_of(record, call.base),
-            "created_at": dates.iso(record.created_at),
-            "changed": match.changed,
-        }
+        NewMatch(
+            id=id_of(record),
+            content_type=record.kind,
+            title=citation(record).source_title,
+            url=url_of(record, call.base),
+            created_at=record.created_at,
+            changed=match.changed,
+        )
         for match in matches
         if (record := named.get(match.number)) is not None
     ]

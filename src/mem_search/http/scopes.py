@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from aiohttp import web
 from pydantic import Field
@@ -13,12 +12,13 @@ from mem_search.http.core.parameter_types import NAME
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas.saved_searches import Scope, Scopes
 from mem_search.http.schemas.universal_requests import Body
-from mem_search.model.saved_searches import Scope
+from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.search.scopes import LONGEST_FILTER, demand_of
 from mem_search.storage.sqlite import scopes
-from mem_search.text import dates
 
 
 class ScopeBody(Body):
@@ -44,8 +44,8 @@ async def put(call: Call) -> web.StreamResponse:
         faults.append(Fault(error.message, pointer="/filter"))
     if faults:
         raise Invalid(faults)
-    scope = Scope(name, text, int(time.time() * 1000))
-    return json_reply(_scope(await call.runtime.database.write(scopes.put, scope)))
+    scope = stored.Scope(name, text, int(time.time() * 1000))
+    return json_reply(Scope.of(await call.runtime.database.write(scopes.put, scope)))
 
 
 async def one(call: Call) -> web.StreamResponse:
@@ -54,13 +54,13 @@ async def one(call: Call) -> web.StreamResponse:
     found = await call.runtime.database.read(scopes.get, name)
     if found is None:
         raise _nothing(name)
-    return json_reply(_scope(found))
+    return json_reply(Scope.of(found))
 
 
 async def listed(call: Call) -> web.StreamResponse:
     """All scopes by name."""
     found = await call.runtime.database.read(scopes.listed)
-    return json_reply({"scopes": [_scope(each) for each in found]})
+    return json_reply(Scopes(scopes=[Scope.of(each) for each in found]))
 
 
 async def remove(call: Call) -> web.StreamResponse:
@@ -68,18 +68,10 @@ async def remove(call: Call) -> web.StreamResponse:
     name = call.request.match_info["name"]
     if not await call.runtime.database.write(scopes.remove, name):
         raise _nothing(name)
-    return json_reply({"deleted": name})
+    return json_reply(Deleted(deleted=name))
 
 
 def _nothing(name: str) -> NotFound:
     return NotFound(
         f"no scope {name[:60]!r}; `mem-search scope list` and GET /api/v1/scopes list them"
     )
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {
-        "name": scope.name,
-        "filter": scope.filter,
-        "created_at": dates.iso(scope.created_at),
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from aiohttp import web
 from pydantic import Field
@@ -13,11 +12,24 @@ from mem_search.http.core.parameter_types import Text
 from mem_search.http.core.parameters import FARTHEST, OfPlatform, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.stats import (
+    DatabaseFile,
+    EmbedderStatus,
+    IndexStatus,
+    Ledger,
+    LedgerEntry,
+    Location,
+    Project,
+    Projects,
+    SearchableStats,
+    Stats,
+    WorkerStatus,
+)
+from mem_search.http.schemas.weighted import SearchableStatsReply
 from mem_search.http.weighted.filters import RULES
-from mem_search.http.weighted.replies import success
+from mem_search.http.weighted.replies import meta
 from mem_search.storage.sqlite import ingest_state, outbox, records, stats
 from mem_search.storage.sqlite.stats import last_indexed, searchable
-from mem_search.text import dates
 from mem_search.wiring import Runtime
 
 
@@ -35,12 +47,9 @@ async def projects(call: Call) -> web.StreamResponse:
     asked = call.asked(OfPlatform)
     rows = await call.runtime.database.read(records.projects, asked.platform)
     return json_reply(
-        {
-            "projects": [
-                {"name": name, "records": count, "last": dates.iso(last)}
-                for name, count, last in rows
-            ]
-        }
+        Projects(
+            projects=[Project(name=name, records=count, last=last) for name, count, last in rows]
+        )
     )
 
 
@@ -53,34 +62,34 @@ async def totals(call: Call) -> web.StreamResponse:
     # Where homes lie is no business of users.
     path = database.path.name if call.caller.user else str(database.path)
     return json_reply(
-        {
-            "records": {**found.records, "total": sum(found.records.values())},
-            "passages": found.passages,
-            "embedded": found.embedded,
-            "indexed": found.indexed,
-            "embedding_coverage": found.coverage,
-            "outbox": sum(waiting.values()),
-            "index": _index(runtime, sum(waiting.values())),
-            "embedder": {
-                "name": embedder.name,
-                "fingerprint": embedder.fingerprint,
-                "dimensions": embedder.dimensions,
-                "error": runtime.ingest.indexer.errors["embed"],
-            },
-            "sources": await _sources(runtime),
-            "ledger": await _ledger_counts(runtime),
-            "database": {"path": path, "bytes": database.path.stat().st_size},
-            "worker": {
-                "version": mem_search.__version__,
-                "pid": os.getpid(),
-                "port": call.request.url.port,
-                "uptime_s": call.opening.uptime,
-                "started_at": dates.iso(runtime.started_at),
-            },
-            "first": _iso(found.first_at),
-            "last": _iso(found.last_at),
-            "last_indexed": _iso(await database.read(last_indexed)),
-        }
+        Stats(
+            records={**found.records, "total": sum(found.records.values())},
+            passages=found.passages,
+            embedded=found.embedded,
+            indexed=found.indexed,
+            embedding_coverage=found.coverage,
+            outbox=sum(waiting.values()),
+            index=_index(runtime, sum(waiting.values())),
+            embedder=EmbedderStatus(
+                name=embedder.name,
+                fingerprint=embedder.fingerprint,
+                dimensions=embedder.dimensions,
+                error=runtime.ingest.indexer.errors["embed"],
+            ),
+            sources=[Location.of(known) for known in await database.read(ingest_state.locations)],
+            ledger=await _ledger_counts(runtime),
+            database=DatabaseFile(path=path, bytes=database.path.stat().st_size),
+            worker=WorkerStatus(
+                version=mem_search.__version__,
+                pid=os.getpid(),
+                port=call.request.url.port,
+                uptime_s=call.opening.uptime,
+                started_at=runtime.started_at,
+            ),
+            first=found.first_at,
+            last=found.last_at,
+            last_indexed=await database.read(last_indexed),
+        )
     )
 
 
@@ -90,35 +99,21 @@ async def ledger(call: Call) -> web.StreamResponse:
     rows = await call.runtime.database.read(
         ingest_state.ledger, asked.source, asked.item, asked.limit, asked.offset
     )
-    return json_reply({"entries": [{**row, "at": dates.iso(row["at"])} for row in rows]})
+    return json_reply(Ledger(entries=[LedgerEntry(**row) for row in rows]))
 
 
-def _index(runtime: Runtime, waiting: int) -> dict[str, str]:
+def _index(runtime: Runtime, waiting: int) -> IndexStatus:
     if runtime.index.state == "off":
         exact = runtime.model.embedder.dimensions > 0
         said = "exact search over the stored vectors" if exact else runtime.index.detail
-        return {"state": "off", "detail": said}
+        return IndexStatus(state="off", detail=said)
     if runtime.index.state == "starting":
-        return {"state": "starting", "detail": runtime.index.detail}
+        return IndexStatus(state="starting", detail=runtime.index.detail)
     if error := runtime.ingest.indexer.errors["index"]:
-        return {"state": "degraded", "detail": error}
+        return IndexStatus(state="degraded", detail=error)
     if waiting:
-        return {"state": "filling", "detail": f"{waiting} passages wait"}
-    return {"state": "ok", "detail": ""}
-
-
-async def _sources(runtime: Runtime) -> list[dict[str, Any]]:
-    return [
-        {
-            "source": known.location.source,
-            "path": known.location.path,
-            "label": known.location.label,
-            "followed": known.followed,
-            "read_at": dates.iso(known.read_at),
-            "error": known.error,
-        }
-        for known in await runtime.database.read(ingest_state.locations)
-    ]
+        return IndexStatus(state="filling", detail=f"{waiting} passages wait")
+    return IndexStatus(state="ok", detail="")
 
 
 async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:
@@ -126,10 +121,6 @@ async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:
     for source, outcome, items in await runtime.database.read(ingest_state.ledger_counts):
         counts.setdefault(source, {})[outcome] = items
     return counts
-
-
-def _iso(at: int | None) -> str | None:
-    return None if at is None else dates.iso(at)
 
 
 _DOCUMENTS = frozenset(
@@ -141,12 +132,15 @@ async def search_stats(call: Call) -> web.StreamResponse:
     """Everything stored counts once: as a document (files, e-mails, web pages) or a memory."""
     found = await call.runtime.database.read(searchable)
     documents = sum(count for kind, count in found.records.items() if kind in _DOCUMENTS)
-    return success(
-        {
-            "total_memories": sum(found.records.values()) - documents,
-            "total_documents": documents,
-            "total_relationships": found.relationships,
-            "embedding_coverage": found.coverage,
-            "last_indexed": None if found.last_at is None else dates.iso(found.last_at),
-        }
+    return json_reply(
+        SearchableStatsReply(
+            data=SearchableStats(
+                total_memories=sum(found.records.values()) - documents,
+                total_documents=documents,
+                total_relationships=found.relationships,
+                embedding_coverage=found.coverage,
+                last_indexed=found.last_at,
+            ),
+            meta=meta(),
+        )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from aiohttp import web
 from pydantic import Field
@@ -13,12 +13,21 @@ from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
 from mem_search.http.core.replies import json_reply, prefers_text, text_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.common import Deleted
+from mem_search.http.schemas.suggest import (
+    Completion,
+    Completions,
+    LoggedQueries,
+    LoggedQuery,
+    LoggedSearch,
+    LoggedSearches,
+    RelatedSearch,
+    RelatedSearches,
+)
 from mem_search.model import SearchRequest
-from mem_search.model.statistics import AskedQuery
 from mem_search.search.service import NOBODY
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Connection
-from mem_search.text import dates
 
 R = TypeVar("R")
 NOTHING = "No results found"
@@ -53,11 +62,11 @@ async def suggest(call: Call) -> web.StreamResponse:
         lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
     return json_reply(
-        {
-            "prefix": asked.prefix,
-            "completions": [asdict(each) for each in found],
-            "total": len(found),
-        }
+        Completions(
+            prefix=asked.prefix,
+            completions=[Completion(**asdict(each)) for each in found],
+            total=len(found),
+        )
     )
 
 
@@ -68,35 +77,34 @@ async def related(call: Call) -> web.StreamResponse:
     page = await call.runtime.search.service.search(request, NOBODY)
     await call.runtime.search.service.log.flush()  # what was asked a moment ago counts
     found = await call.runtime.search.service.suggestions.related(page, asked.limit)
-    return json_reply({"query": asked.query, "related": [asdict(each) for each in found]})
+    related = [RelatedSearch(**asdict(each)) for each in found]
+    return json_reply(RelatedSearches(query=asked.query, related=related))
 
 
 async def popular(call: Call) -> web.StreamResponse:
     """What is asked most often."""
-    return json_reply({"queries": [_asked(row) for row in await _log(call, search_log.popular)]})
+    rows = await _log(call, search_log.popular)
+    return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def zero_results(call: Call) -> web.StreamResponse:
     """What found nothing when it was last asked."""
-    return json_reply({"queries": [_asked(row) for row in await _log(call, search_log.in_vain)]})
+    rows = await _log(call, search_log.in_vain)
+    return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def slow(call: Call) -> web.StreamResponse:
     """The searches that took longest."""
     rows = await _log(call, search_log.slow)
-    return json_reply({"searches": [{**asdict(row), "at": dates.iso(row.at)} for row in rows]})
+    return json_reply(LoggedSearches(searches=[LoggedSearch(**asdict(row)) for row in rows]))
 
 
 async def forget(call: Call) -> web.StreamResponse:
     """Empty the log."""
-    return json_reply({"deleted": await call.runtime.search.service.log.forget()})
+    return json_reply(Deleted(deleted=await call.runtime.search.service.log.forget()))
 
 
 async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]]) -> list[R]:
     asked = call.asked(LogParameters)
     await call.runtime.search.service.log.flush()
     return await call.runtime.database.read(part, asked.limit, asked.since)
-
-
-def _asked(row: AskedQuery) -> dict[str, Any]:
-    return {**asdict(row), "last_at": dates.iso(row.last_at)}

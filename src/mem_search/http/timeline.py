@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField
 from mem_search.http.access.rate_limits import admit
-from mem_search.http.core import replies
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import Format, Narrowed, also, budget
-from mem_search.http.core.replies import dumps, json_reply, page_reply, text_reply
+from mem_search.http.core.replies import json_reply, page_reply, text_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.search import Timeline, TimelineText
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
-from mem_search.renderers import record_json, render_record, render_timeline
-from mem_search.renderers.json import report_json
+from mem_search.renderers import render_record, render_timeline
 from mem_search.renderers.listing import RULE
+from mem_search.renderers.schema import dumped, to_values
+from mem_search.renderers.schemas import HowSearched, WholeRecord
+from mem_search.renderers.token_budget import around, cost
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 
@@ -118,21 +122,39 @@ async def _around(
         asked.filters(asked.types),
     )
     view = call.view(asked.tz)
+    values = (
+        {record.number: to_values(WholeRecord.of(record)) for record in found.records}
+        if asked.format == "json"
+        else {}
+    )
 
     def written(some: Sequence[Record]) -> str:
         if asked.format == "json":
-            return dumps([record_json(record) for record in some]).decode()
+            return dumped([values[record.number] for record in some])
         if asked.format == "full":
             return RULE.join(render_record(record, view) for record in some)
         return render_timeline(some, anchor.record, view)
 
-    seen = replies.around(found.records, found.place, written, asked.max_tokens, view)
-    beside: dict[str, Any] = {"anchor": str(anchor), "total": len(found.records)} | (
-        {"note": seen.note} if seen.note else {}
-    )
+    seen = around(found.records, found.place, written, asked.max_tokens, view.parameter)
+    search = None
     if report is not None:
-        beside = call.flagged({**beside, "search": report_json(report)})
+        search = replace(HowSearched.of(report), flags=call.flags or None)
     if asked.format == "json":
-        said = [record_json(record) for record in seen.records]
-        return json_reply({**beside, "records": said, "tokens_used": replies.cost(said)})
-    return text_reply(call.request, seen.text, **beside)
+        return json_reply(
+            Timeline(
+                anchor=str(anchor),
+                total=len(found.records),
+                note=seen.note or None,
+                search=search,
+                records=[WholeRecord.of(record) for record in seen.records],
+                tokens_used=cost([values[record.number] for record in seen.records]),
+            )
+        )
+    envelope = partial(
+        TimelineText,
+        anchor=str(anchor),
+        total=len(found.records),
+        note=seen.note or None,
+        search=search,
+    )
+    return text_reply(call.request, seen.text, envelope)

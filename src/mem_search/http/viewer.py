@@ -10,14 +10,14 @@ from html import escape
 
 from aiohttp import web
 
-from mem_search.http.core import html
-from mem_search.http.core.replies import JSON, json_reply, prefers
+from mem_search.http.core.replies import HTML, JSON, html_page, json_reply, prefers, style_policy
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.model import Citation, Record, Ref
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View, record_json
+from mem_search.renderers import View
 from mem_search.renderers.safe_text import harmless
+from mem_search.renderers.schemas import WholeRecord
 from mem_search.search.citations import citation as citation_of
 
 _STYLE = """
@@ -36,17 +36,17 @@ a { color: inherit }
   dt { color: #9198a1 }
 }
 """
-POLICY = html.policy(_STYLE)
+POLICY = style_policy(_STYLE)
 
 
 async def view(call: Call) -> web.StreamResponse:
     """One record to read; as JSON where that is preferred to HTML."""
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
-    if prefers(call.request.headers.get("Accept", ""), JSON, html.TYPE):
-        return json_reply(record_json(record, links))
+    if prefers(call.request.headers.get("Accept", ""), JSON, HTML):
+        return json_reply(WholeRecord.of(record, links))
     return web.Response(
         text=render(record, citation_of(record), call.view()),
-        content_type=html.TYPE,
+        content_type=HTML,
         headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
     )
 
@@ -59,7 +59,7 @@ def render(record: Record, citation: Citation, view: View) -> str:
     body = (
         f"<h1>{escape(title)}</h1>\n<dl>{rows}</dl>\n<pre>{escape(harmless(record.text))}</pre>\n"
     )
-    return html.document(title, _STYLE, body)
+    return html_page(title, _STYLE, body)
 
 
 def _fields(record: Record, citation: Citation, view: View) -> Iterator[tuple[str, str]]:

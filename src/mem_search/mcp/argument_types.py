@@ -79,6 +79,12 @@ Moment = Annotated[
 """Milliseconds since 1970; a day begins at midnight UTC."""
 
 
+BUDGET = 8000
+"""Agents begin to complain of an answer at some 10,000 tokens of their own counting."""
+
+Budget = Annotated[int, Field(ge=200, le=100_000, description="Longest answer; the rest is cut")]
+
+
 def input_schema(model: type[Arguments]) -> dict[str, Any]:
     """The schema of ``model`` without titles, and without saying that what is optional may be null.
 

@@ -7,7 +7,6 @@ argument; only what nobody foresaw is logged, without the arguments.
 from __future__ import annotations
 
 import difflib
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import MemSearchError
 from mem_search.renderers import View
+from mem_search.renderers.schema import dumped
 from mem_search.wiring import Runtime
 
 Json = dict[str, Any]
@@ -85,11 +85,6 @@ async def call(tool: Tool, arguments: Mapping[str, Any], asker: Asker) -> Outcom
         log.exception("the tool %s failed", tool.name)
         return Outcome("internal error; the worker's log has it: mem-search worker logs")
     return Outcome(dumped(value), value)
-
-
-def dumped(value: Any) -> str:
-    """JSON as a tool answers it."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _fault(item: Any, tool: Tool) -> str:

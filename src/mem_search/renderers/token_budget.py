@@ -2,16 +2,23 @@
 
 Tokens are counted by ``text.token_count`` over what is returned: the text of a listing, or the
 JSON of the results. Records are left out from the end, from a dated list the least relevant
-ones, so that the next page begins with what was left out. Only a full listing cuts a record.
+ones, so that the next page begins with what was left out. A full listing cuts its last record; a
+record that is opened and the texts of MCP tools are cut as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from mem_search.model import Result, SearchPage
+from mem_search.model import Record, Result, SearchPage
+from mem_search.renderers.schema import dumped, to_values
+from mem_search.renderers.schemas import RecordExcerpt, SearchReply, SearchResult, WholeRecord
 from mem_search.text import token_count
+
+LEAST: Final = 50
+"""Tokens of a text below which it tells nothing: rather fewer texts than only beginnings."""
 
 
 def fits(text: str, limit: int) -> bool:
@@ -100,3 +107,162 @@ def foremost(page: SearchPage) -> Sequence[Result]:
             result.record.number,
         ),
     )
+
+
+def cost(values: Any) -> int:
+    """Tokens of plain values as JSON."""
+    return token_count.count(dumped(values))
+
+
+def first_that_fit(items: Sequence[Any], limit: int | None) -> tuple[int, int]:
+    """How many of ``items`` from the first on fit into ``limit``, and their cost as JSON."""
+    values = [to_values(item) for item in items]
+    kept = len(values)
+    if limit is not None:
+        kept = most_that(lambda count: fits(dumped(values[:count]), limit), kept)
+    return kept, cost(values[:kept])
+
+
+def page_within(page: SearchPage, limit: int | None) -> SearchReply:
+    """The page as a reply that says what its results cost, which is at most ``limit``."""
+    reply = SearchReply.of(page)
+    values = to_values(reply.results, list[SearchResult])
+    if limit is not None and not fits(dumped(values), limit):
+        by_result = {id(result): each for result, each in zip(page.results, values, strict=True)}
+
+        def shown(count: int) -> tuple[SearchPage, list[Any]]:
+            less = shortened(page, count, limit)
+            return less, [by_result[id(result)] for result in less.results]
+
+        kept = most_that(lambda count: fits(dumped(shown(count)[1]), limit), len(page.results))
+        less, values = shown(kept)
+        reply = SearchReply.of(less)
+    reply.tokens_used = cost(values)
+    return reply
+
+
+def record_within(record: WholeRecord, limit: int | None) -> WholeRecord | RecordExcerpt:
+    """A record whose JSON costs at most ``limit``: its text is cut, then other fields go.
+
+    ``cut`` names what is not whole, and ``note`` says how to see all of it.
+    """
+    shown: WholeRecord | RecordExcerpt = record
+    if limit is not None and not fits(dumped(to_values(record)), limit):
+        shown = next(
+            (
+                less
+                for less in _lessened(record)
+                if fits(dumped(to_values(replace(less, text=""))), limit)
+            ),
+            RecordExcerpt(note=f"does not fit max_tokens={limit}", text=""),
+        )
+        values, text = to_values(shown), shown.text
+        room = most_that(
+            lambda count: fits(dumped({**values, "text": token_count.cut(text, count)}), limit),
+            limit,
+        )
+        shown = replace(shown, text=token_count.cut(text, room))
+    return replace(shown, tokens_used=cost(to_values(shown)))
+
+
+def _lessened(record: WholeRecord) -> Iterator[WholeRecord | RecordExcerpt]:
+    """The record with fewer and fewer fields; ``text`` is always there, to be cut."""
+    note = f"open it whole: /api/records/{record.ref}"
+    yield replace(record, cut=["text"], note=note)
+    cut = ["text", "metadata", "links"]
+    yield replace(record, metadata={}, links=[], cut=cut, note=note)
+    least = RecordExcerpt(ref=record.ref, text=record.text, note=note)
+    yield replace(least, cut=["text", "all others"])
+    yield least
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The records of a timeline that are shown, as ``text``; ``note`` says what is left out."""
+
+    records: Sequence[Record]
+    text: str
+    note: str = ""
+
+
+def around(
+    records: Sequence[Record],
+    place: int,
+    written: Callable[[Sequence[Record]], str],
+    limit: int | None,
+    parameter: Callable[[str, object], str] = _query_parameter,
+) -> Around:
+    """As many ``records`` around the one at ``place`` as ``written`` fits; the far ones go.
+
+    ``parameter`` is as in ``shortened``.
+    """
+    text = written(records)
+    if limit is None or fits(text, limit):
+        return Around(records, text)
+
+    def shown(count: int) -> Around:
+        some = records[nearest_to(place, len(records), count)]
+        left = len(records) - count
+        most = parameter("max_tokens", limit)
+        note = f"{left} record(s) far from the anchor left out to fit {most}"
+        return Around(some, f"{written(some)}\n\nNote: {note}", note)
+
+    best = shown(most_that(lambda count: fits(shown(count).text, limit), len(records)))
+    if best.records:
+        return best
+    anchor = records[min(place, len(records) - 1)] if records else None
+    text = written([anchor]) if anchor is not None else text
+    return replace(best, text=fitted_text(text, limit, best.note))
+
+
+@dataclass(frozen=True, slots=True)
+class FittedItems:
+    """``items`` in their order; the texts at the places ``cut`` go on, ``left`` items are gone."""
+
+    items: list[dict[str, Any]]
+    left: int
+    cut: tuple[int, ...] = ()
+
+
+def fit_texts(items: Sequence[dict[str, Any]], name: str, limit: int) -> FittedItems:
+    """The items with as much of their texts ``name`` as there is room for.
+
+    Short texts stay whole and long ones are cut to the same length, so that one long text does
+    not silence the others. Items go from the end where there is no room for ``LEAST`` tokens of
+    each; the first stays as long as it fits without its text.
+    """
+    bare = [{**item, name: ""} for item in items]
+    costs = [token_count.count(dumped(item[name])) if item[name] else 0 for item in items]
+
+    def begun(count: int) -> bool:
+        some = sum(min(cost, LEAST) for cost in costs[:count])
+        return token_count.count(dumped(bare[:count])) + some <= limit
+
+    kept = most_that(begun, len(bare)) or int(bool(bare) and fits(dumped(bare[:1]), limit))
+    costs = costs[:kept]
+    room = limit - token_count.count(dumped(bare[:kept]))
+    share = most_that(
+        lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
+    )
+    cut = tuple(place for place, cost in enumerate(costs) if cost > share)
+    shown = [
+        {**item, name: _within(item[name], share)} if place in cut else item
+        for place, item in enumerate(items[:kept])
+    ]
+    return FittedItems(shown, len(items) - kept, cut)
+
+
+def nearest(items: Sequence[dict[str, Any]], place: int, limit: int) -> FittedItems:
+    """As many items around the one at ``place`` as fit; the far ones go."""
+
+    def some(count: int) -> Sequence[dict[str, Any]]:
+        return items[nearest_to(place, len(items), count)]
+
+    kept = most_that(lambda count: fits(dumped(some(count)), limit), len(items))
+    return FittedItems(list(some(kept)), len(items) - kept)
+
+
+def _within(text: str, room: int) -> str:
+    """The beginning of ``text`` that costs at most ``room`` as JSON, which has more signs."""
+    length = most_that(lambda count: fits(dumped(token_count.cut(text, count)), room), room)
+    return token_count.cut(text, length)

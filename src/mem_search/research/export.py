@@ -8,14 +8,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any, Literal
+from typing import Literal
 
 from mem_search.citations import bibliography, csl
 from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
 from mem_search.renderers.safe_text import cut
-from mem_search.renderers.universal import citation_json, url_of
-from mem_search.research.json import RequestBody, whole_operation_json
+from mem_search.renderers.universal import url_of
 from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
@@ -63,18 +62,8 @@ class Export:
         return "same" if digests[-1] == source.digest else "changed"
 
 
-def export_json(export: Export, request_body: RequestBody) -> dict[str, Any]:
-    """The session, its operations whole and in order, and the numbered sources."""
-    return {
-        "session_id": export.session_id,
-        "exported_at": dates.iso(export.exported_at),
-        "operations": [whole_operation_json(each, request_body) for each in export.operations],
-        "sources": [_source_json(export, ref, n) for ref, n in export.numbers.items()],
-    }
-
-
 def export_markdown(export: Export) -> str:
-    """The same for people: the questions as an outline with what they found, then the sources."""
+    """The session as Markdown: the questions as an outline with their results, then the sources."""
     first, last = export.operations[0], export.operations[-1]
     count = len(export.operations)
     lines = [
@@ -92,25 +81,6 @@ def export_markdown(export: Export) -> str:
         *(_cited(export, ref, number) for ref, number in export.numbers.items()),
     ]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _source_json(export: Export, ref: str, number: int) -> dict[str, Any]:
-    source = export.sources[ref]
-    return {
-        "number": number,
-        "id": f"local:{ref}",
-        "title": source.citation.source_title if source.citation else None,
-        "url": source.url or None,
-        "state": export.state(ref),
-        "content_hash": source.digest or None,
-        "reference": source.reference or None,
-        "citation": citation_json(source.citation) if source.citation else None,
-        "found_by": [
-            operation.id
-            for operation in export.operations
-            if any(seen.ref == ref for seen in operation.results)
-        ],
-    }
 
 
 def _outline(export: Export) -> Iterator[str]:

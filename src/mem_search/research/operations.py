@@ -20,13 +20,13 @@ from mem_search.model.research import IndexState, Operation, OperationType, Seen
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.json import report_json
 from mem_search.renderers.universal import NO_STEP
-from mem_search.research.json import operation_json
 from mem_search.research.requests import dump
 from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
 from mem_search.search.service import SearchService
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.database import Database
+from mem_search.text import dates
 from mem_search.text.redaction import redact
 
 
@@ -222,4 +222,17 @@ def step_of(operation: Operation | None) -> Mapping[str, Any]:
     """What a reply says of its research step, if it is one."""
     if operation is None:
         return NO_STEP
-    return {"operations": [operation_json(operation)], "session_id": operation.session_id}
+    return {"operations": [_operation_json(operation)], "session_id": operation.session_id}
+
+
+def _operation_json(operation: Operation) -> dict[str, Any]:
+    return {
+        "id": operation.id,
+        "operation_type": operation.type,
+        "query": operation.query,
+        "sources": ["local"],
+        "content_types": list(operation.content_types) or None,
+        "result_count": len(operation.results),
+        "execution_time_ms": operation.took_ms,
+        "created_at": dates.iso(operation.created_at),
+    }

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
@@ -18,8 +18,16 @@ from mem_search.http.core.parameter_types import refused
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
+from mem_search.http.schemas.access import (
+    GivenToken,
+    GivenTokens,
+    KnownUser,
+    KnownUsers,
+    NewToken,
+    RemovedUser,
+    RevokedToken,
+)
 from mem_search.model.access import Token
-from mem_search.text import dates
 
 
 def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
@@ -71,24 +79,26 @@ async def create_token(call: Call) -> web.StreamResponse:
     token, secret = await call.opening.tokens.create(
         asked.name, user=asked.user, read_only=asked.read_only, expires=asked.expires
     )
-    return json_reply({"token": secret, **_token(token)}, status=201)
+    return json_reply(NewToken.of(token, token=secret), status=201)
 
 
 async def tokens(call: Call) -> web.StreamResponse:
     """Every token, without its secret."""
-    return json_reply({"tokens": [_token(token) for token in call.opening.tokens.listed()]})
+    return json_reply(
+        GivenTokens(tokens=[GivenToken.of(token) for token in call.opening.tokens.listed()])
+    )
 
 
 async def revoke_token(call: Call) -> web.StreamResponse:
     """Nobody gets in with it any more."""
     token = await call.opening.tokens.revoke(call.request.match_info["name"])
-    return json_reply({"revoked": token.name})
+    return json_reply(RevokedToken(revoked=token.name))
 
 
 async def users(call: Call) -> web.StreamResponse:
     """Everybody who has a token or a home."""
     home, known = call.opening.settings.home, call.opening.tokens.listed()
-    return json_reply({"users": await asyncio.to_thread(_users, home, known)})
+    return json_reply(KnownUsers(users=await asyncio.to_thread(_users, home, known)))
 
 
 async def remove_user(call: Call) -> web.StreamResponse:
@@ -100,39 +110,23 @@ async def remove_user(call: Call) -> web.StreamResponse:
         raise NotFound(f"there is no user {user}; see: mem-search user list", field="name")
     if had_home:
         await call.opening.users.remove(user)
-    return json_reply({"removed": user, "revoked": [token.name for token in revoked]})
+    return json_reply(RemovedUser(removed=user, revoked=[token.name for token in revoked]))
 
 
-def _token(token: Token) -> dict[str, Any]:
-    return {
-        "name": token.name,
-        "user": token.user,
-        "read_only": token.read_only,
-        "created_at": dates.iso(token.created_at),
-        "expires_at": _iso(token.expires_at),
-        "last_used_at": _iso(token.last_used_at),
-    }
-
-
-def _users(home: Path, known: list[Token]) -> list[dict[str, Any]]:
+def _users(home: Path, known: list[Token]) -> list[KnownUser]:
     stored = {user: _size(place) for user, place in homes(home)}
     names = sorted({token.user for token in known if token.user} | set(stored))
     return [
-        {
-            "name": name,
-            "tokens": [token.name for token in known if token.user == name],
-            "bytes": stored.get(name, 0),
-            "last_used_at": _iso(
-                max((t.last_used_at or 0 for t in known if t.user == name), default=0) or None
-            ),
-        }
+        KnownUser(
+            name=name,
+            tokens=[token.name for token in known if token.user == name],
+            bytes=stored.get(name, 0),
+            last_used_at=max((t.last_used_at or 0 for t in known if t.user == name), default=0)
+            or None,
+        )
         for name in names
     ]
 
 
 def _size(home: Path) -> int:
     return sum(file.stat().st_size for file in home.rglob("*") if file.is_file())
-
-
-def _iso(at: int | None) -> str | None:
-    return None if at is None else dates.iso(at)

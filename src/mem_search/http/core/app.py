@@ -13,6 +13,7 @@ from mem_search.http.access.rate_limits import METERS
 from mem_search.http.core.dispatch import bound
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.middleware import SUCCESSORS, add_headers, answer
+from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.endpoint import Endpoint
@@ -37,6 +38,7 @@ def build_app(settings: Settings) -> web.Application:
     app[LIFECYCLE] = Lifecycle(settings)
     app[TOKEN] = read_or_create(settings)
     app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
+    app[ROUTE_TABLE] = ROUTES
     app[METERS] = RateLimiters()
     app[ENDPOINT] = Endpoint()
     app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))

@@ -26,7 +26,7 @@ def bound(route: Route) -> Handler:
         body = None
         if route.body is not None:
             body = await read_body(request, route.body)
-        elif route.reads_itself and route.body_type not in (ANY_TYPE, request.content_type):
+        elif route.streams_body and route.body_type not in (ANY_TYPE, request.content_type):
             raise web.HTTPUnsupportedMediaType
         return Call(request, query, body)
 
@@ -45,8 +45,8 @@ def bound(route: Route) -> Handler:
         standing = request[REQUEST_CONTEXT] = RequestContext(caller, own, remote)
         if is_search or route.research:
             research = route.research or getattr(call.body, "mode", "") == RESEARCH
-            admit(request, call.question, research=research, agent=route.is_agents)
-        elif route.is_agents:
+            admit(request, call.question, research=research, agent=route.is_for_agents)
+        elif route.is_for_agents:
             await admit_message(request)
         if not caller.user:
             return await route.handler(call)

@@ -11,7 +11,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from aiohttp import web
 
@@ -74,7 +74,7 @@ class Lifecycle:
         raise Starting("the worker is opening its store; try again in a second")
 
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["ok", "starting", "failed"]:
         if self._runtime is not None:
             return "ok"
         return "starting" if self.error is None else "failed"

@@ -279,3 +279,10 @@ class Opened(Seen):
 
     format: Format = Field(default="json", description="JSON, or the whole record as text")
     max_tokens: int | None = budget()
+
+
+class Listing(Parameters):
+    """A list in pages, the newest first."""
+
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")

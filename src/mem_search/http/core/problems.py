@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mem_search.errors import (
     InputError,
@@ -19,8 +19,9 @@ from mem_search.errors import (
     Unauthorized,
     Unavailable,
 )
-from mem_search.http.core.replies import JSON, dumps
+from mem_search.http.core.replies import JSON
 from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.renderers.schema import Absent, schema, to_json, to_values
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 """Of the request that this task answers."""
@@ -71,28 +72,31 @@ class Invalid(InputError):
             self.code = MissingField.code
 
 
-class ProblemError(BaseModel):
-    """One fault of the input, by the parameter or by the JSON pointer of its place."""
+@schema
+class ProblemError:
+    """One fault of the request, by its parameter or by the JSON pointer of its place."""
 
+    parameter: Absent[str] = None
+    pointer: Absent[str] = None
     detail: str
-    parameter: str | None = None
-    pointer: str | None = None
 
 
-class Problem(BaseModel):
-    """What every error looks like. ``code`` is stable, ``detail`` is for people."""
+@schema
+class Problem:
+    """What every error looks like (RFC 9457). `code` is stable, `detail` is for people."""
 
-    model_config = ConfigDict(extra="allow")
-
-    type: str = Field(examples=["urn:mem-search:problem:not_found"])
+    type: Annotated[str, Field(examples=["urn:mem-search:problem:not_found"])]
     title: str
     status: int
     detail: str
     instance: str
     code: str
     request_id: str
-    field: str | None = None
-    errors: list[ProblemError] = []
+    violated_policies: Annotated[
+        Absent[tuple[str, ...]], Field(serialization_alias="violated-policies")
+    ] = None
+    field: Absent[str] = None
+    errors: Absent[list[ProblemError]] = None
 
 
 def of_error(request: web.Request, error: MemSearchError) -> web.Response:
@@ -102,10 +106,10 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         headers["WWW-Authenticate"] = 'Bearer realm="mem-search"'
     if isinstance(error, Unavailable):
         headers["Retry-After"] = "1" if error.code == "starting" else "5"
-    beside: dict[str, Any] = {}
+    policies: tuple[str, ...] | None = None
     if isinstance(error, LimitReached):
         headers["Retry-After"] = str(error.retry_after)
-        beside["violated-policies"] = list(error.policies)
+        policies = tuple(error.policies)
     faults = error.faults if isinstance(error, Invalid) else ()
     if not faults and error.field is not None:
         faults = (_fault_at(request, error.field, error.message),)
@@ -117,7 +121,7 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
         faults,
         field=error.field,
         headers=headers,
-        beside=beside,
+        policies=policies,
     )
 
 
@@ -155,36 +159,29 @@ def _reply(
     *,
     field: str | None = None,
     headers: dict[str, str] | None = None,
-    beside: Mapping[str, Any] | None = None,
+    policies: tuple[str, ...] | None = None,
 ) -> web.Response:
-    body: dict[str, Any] = {
-        "type": f"urn:mem-search:problem:{code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "instance": request.path,
-        "code": code,
-        "request_id": REQUEST_ID.get(),
-        **(beside or {}),
-    }
-    if field:
-        body["field"] = field
-    if faults:
-        body["errors"] = [_fault(fault) for fault in faults]
+    problem = Problem(
+        type=f"urn:mem-search:problem:{code}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        instance=request.path,
+        code=code,
+        request_id=REQUEST_ID.get(),
+        violated_policies=policies,
+        field=field or None,
+        errors=[
+            ProblemError(detail=fault.detail, parameter=fault.parameter, pointer=fault.pointer)
+            for fault in faults
+        ]
+        or None,
+    )
+    body = to_json(problem)
     content_type, standing = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
     if standing is not None and standing.message is not None:
         # Clients of MCP tell their agent why only when it stands in a reply to their message.
-        error = {"code": _INTERNAL_ERROR, "message": detail, "data": body}
-        body = {"jsonrpc": "2.0", "id": standing.message, "error": error}
+        error = {"code": _INTERNAL_ERROR, "message": detail, "data": to_values(problem)}
+        body = to_json({"jsonrpc": "2.0", "id": standing.message, "error": error})
         content_type = JSON
-    return web.Response(
-        status=status, body=dumps(body), content_type=content_type, headers=headers or {}
-    )
-
-
-def _fault(fault: Fault) -> dict[str, str]:
-    # Even a parameter without a name, as in ?=1, has its place.
-    place = {"parameter": fault.parameter} if fault.parameter is not None else {}
-    if fault.pointer is not None:
-        place["pointer"] = fault.pointer
-    return {**place, "detail": fault.detail}
+    return web.Response(status=status, body=body, content_type=content_type, headers=headers or {})

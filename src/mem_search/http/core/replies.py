@@ -1,143 +1,55 @@
-"""Answers: JSON, or the text of a listing in the envelope that existing clients read."""
+"""Replies: JSON, texts in the envelope that existing clients read, and web pages."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import base64
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from html import escape
 from typing import Any
 
 from aiohttp import web
 
-from mem_search.http.core.parameters import BUDGET
-from mem_search.model import Record, SearchPage
-from mem_search.renderers import View, fitted, to_json
-from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to, shortened
+from mem_search.http.schemas.common import TextContent, TextReply
+from mem_search.http.schemas.search import SearchListing
+from mem_search.model import SearchPage
+from mem_search.renderers import View, fitted
+from mem_search.renderers.schema import to_json
+from mem_search.renderers.schemas import HowSearched
+from mem_search.renderers.token_budget import page_within
 from mem_search.text import token_count
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """The records of a timeline that are shown, as ``text``; ``note`` says what is left out."""
-
-    records: Sequence[Record]
-    text: str
-    note: str = ""
-
-
-def cost(value: Any) -> int:
-    """Tokens of a plain value as JSON."""
-    return token_count.count(_dumped(value))
-
-
-def first_that_fit(items: Sequence[Any], limit: int | None) -> int:
-    """How many of ``items`` from the first on cost at most ``limit`` together, as JSON."""
-    if limit is None:
-        return len(items)
-    return most_that(lambda count: fits(_dumped(items[:count]), limit), len(items))
-
-
-def page_json(page: SearchPage, limit: int | None) -> dict[str, Any]:
-    """``to_json`` with ``tokens_used``, the cost of its results, which is at most ``limit``."""
-    said = to_json(page)
-    if limit is not None and not fits(_dumped(said["results"]), limit):
-        kept = most_that(
-            lambda count: fits(_dumped(to_json(shortened(page, count, limit))["results"]), limit),
-            len(page.results),
-        )
-        said = to_json(shortened(page, kept, limit))
-    return {**said, "tokens_used": cost(said["results"])}
-
-
-def record_within(record: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
-    """A record whose JSON costs at most ``limit``: its text is cut, then other fields go.
-
-    ``cut`` names what is not whole, and ``note`` says how to see all of it.
-    """
-    said = dict(record)
-    if limit is not None and not fits(_dumped(said), limit):
-        said = next(
-            (less for less in _lessened(record) if fits(_dumped({**less, "text": ""}), limit)),
-            {"note": f"does not fit {BUDGET}={limit}", "text": ""},
-        )
-        text = said["text"]
-        room = most_that(
-            lambda count: fits(_dumped({**said, "text": token_count.cut(text, count)}), limit),
-            limit,
-        )
-        said["text"] = token_count.cut(text, room)
-    return {**said, "tokens_used": cost(said)}
-
-
-def _lessened(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The record with fewer and fewer fields; ``text`` is always there, to be cut."""
-    note = {"note": f"open it whole: /api/records/{record['ref']}"}
-    yield {**record, "cut": ["text"], **note}
-    yield {**record, "metadata": {}, "links": [], "cut": ["text", "metadata", "links"], **note}
-    least = {name: record[name] for name in ("ref", "text")}
-    yield {**least, "cut": ["text", "all others"], **note}
-    yield {**least, **note}
-
-
-def around(
-    records: Sequence[Record],
-    place: int,
-    written: Callable[[Sequence[Record]], str],
-    limit: int | None,
-    view: View,
-) -> Around:
-    """As many ``records`` around the one at ``place`` as ``written`` fits; the far ones go."""
-    text = written(records)
-    if limit is None or fits(text, limit):
-        return Around(records, text)
-
-    def shown(count: int) -> Around:
-        some = records[nearest_to(place, len(records), count)]
-        left = len(records) - count
-        note = (
-            f"{left} record(s) far from the anchor left out to fit {view.parameter(BUDGET, limit)}"
-        )
-        return Around(some, f"{written(some)}\n\nNote: {note}", note)
-
-    best = shown(most_that(lambda count: fits(shown(count).text, limit), len(records)))
-    if best.records:
-        return best
-    anchor = records[min(place, len(records) - 1)] if records else None
-    text = written([anchor]) if anchor is not None else text
-    return replace(best, text=fitted_text(text, limit, best.note))
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
 
 TEXT = "text/plain"
 JSON = "application/json"
+HTML = "text/html"
 
 
-def dumps(value: Any) -> bytes:
-    """JSON in UTF-8. Halves of characters, which UTF-8 cannot say, are written as escapes."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode(
-        "utf-8", "backslashreplace"
-    )
+def json_reply(value: Any, status: int = 200, kind: Any = None) -> web.Response:
+    """``value`` as JSON: a schema, or plain values; ``kind`` is its type where it is a list."""
+    return web.Response(status=status, body=to_json(value, kind), content_type=JSON)
 
 
-def json_reply(value: Any, status: int = 200) -> web.Response:
-    return web.Response(status=status, body=dumps(value), content_type=JSON)
+def text_reply(
+    request: web.Request,
+    text: str,
+    envelope: Callable[..., TextReply] = TextReply,
+    tokens: int | None = None,
+) -> web.Response:
+    """``text`` alone when plain text is preferred, else in its ``envelope``.
 
-
-def text_reply(request: web.Request, text: str, **beside: Any) -> web.Response:
-    """``text`` bare when plain text is asked for, else in its envelope with ``beside``.
-
-    The envelope says what the text costs, ``tokens_used``.
+    The envelope says what the text costs: ``tokens`` where they are counted already.
     """
     if prefers_text(request.headers.get("Accept", "")):
         return web.Response(
             body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
         )
-    if "tokens_used" not in beside:
-        beside = {"tokens_used": token_count.count(text), **beside}
-    return json_reply({"content": [{"type": "text", "text": text}], **beside})
+    return json_reply(
+        envelope(
+            content=[TextContent(text=text)],
+            tokens_used=token_count.count(text) if tokens is None else tokens,
+        )
+    )
 
 
 def page_reply(
@@ -151,13 +63,35 @@ def page_reply(
 ) -> web.Response:
     """A page of results in the format asked for, within ``max_tokens``."""
     if format == "json":
-        return json_reply(page_json(page, max_tokens))
+        return json_reply(page_within(page, max_tokens))
     shown = fitted(page, format, view, max_tokens, title=title)
-    account = to_json(replace(shown.page, results=()))
-    beside: Mapping[str, Any] = {
-        name: account[name] for name in ("total", "counts_by_type", "folded", "search")
-    }
-    return text_reply(request, shown.text, tokens_used=shown.tokens, **beside)
+    envelope = partial(
+        SearchListing,
+        total=shown.page.total,
+        counts_by_type=dict(shown.page.counts),
+        folded=shown.page.folded,
+        search=HowSearched.of(shown.page.report),
+    )
+    return text_reply(request, shown.text, envelope, shown.tokens)
+
+
+def style_policy(style: str) -> str:
+    """A Content-Security-Policy under which only ``style`` has any effect."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    )
+
+
+def html_page(title: str, style: str, body: str) -> str:
+    """A page with one style and nothing from outside; ``body`` is HTML, ``title`` is text."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{body}</body>\n</html>\n"
+    )
 
 
 def prefers_text(accept: str) -> bool:

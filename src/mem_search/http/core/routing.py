@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from aiohttp import web
 from pydantic import BaseModel
@@ -14,6 +14,7 @@ from mem_search.access.callers import Caller, check_may_change
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
+from mem_search.http.schemas.common import TextReply
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
@@ -127,8 +128,9 @@ class Route:
     ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
-    ``answers`` describes the reply, ``replies`` are further content types beside ``reply``;
-    ``refuses`` are statuses of its errors beyond those that follow from all this.
+    ``response`` is the schema of the JSON reply, or a union of several: every route that answers
+    JSON has one. ``other_types`` are content types beside ``content_type``; ``errors`` are
+    statuses beyond those that follow from all this.
     """
 
     method: str
@@ -147,13 +149,22 @@ class Route:
     is_rest: bool = True
     status: int = 200
     successor: str = ""
-    answers: type[BaseModel] | None = None
-    reply: str = "application/json"
-    replies: tuple[str, ...] = ()
-    refuses: tuple[int, ...] = ()
+    response: Any = None
+    content_type: str = "application/json"
+    other_types: tuple[str, ...] = ()
+    errors: tuple[int, ...] = ()
 
     @property
-    def is_agents(self) -> bool:
+    def content_types(self) -> tuple[str, ...]:
+        """Every content type of its replies, the usual one first."""
+        types = (self.content_type, *self.other_types) if self.content_type else ()
+        kinds = get_args(self.response) or (self.response,)
+        if any(isinstance(kind, type) and issubclass(kind, TextReply) for kind in kinds):
+            types = (*types, "text/plain")
+        return tuple(dict.fromkeys(types))
+
+    @property
+    def is_for_agents(self) -> bool:
         """Whether agents ask here, as over MCP."""
         return "mcp" in self.path.split("/")
 
@@ -163,6 +174,10 @@ class Route:
         return self.write and self.method != "GET"
 
     @property
-    def reads_itself(self) -> bool:
+    def streams_body(self) -> bool:
         """Whether the handler takes the body as it comes, in pieces."""
         return self.body is None and self.body_type != "application/json"
+
+
+ROUTE_TABLE: web.AppKey[tuple[Route, ...]] = web.AppKey("routes", tuple)
+"""All routes of the app, for the handlers that describe them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from mem_search.http.core import html
+from mem_search.http.core.replies import html_page, style_policy
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -24,7 +24,7 @@ td { border-top: 1px solid #d0d7de; padding: .25rem .5rem; vertical-align: top }
   .note { color: #9198a1 }
 }
 """
-POLICY = html.policy(_STYLE)
+POLICY = style_policy(_STYLE)
 
 
 def render(described: dict[str, Any]) -> str:
@@ -43,7 +43,7 @@ def render(described: dict[str, Any]) -> str:
         ' <a href="/openapi.json">/openapi.json</a>; agents read'
         ' <a href="/api/search/help">/api/search/help</a>.</p>\n'
     )
-    return html.document("mem-search API", _STYLE, top + body)
+    return html_page("mem-search API", _STYLE, top + body)
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:

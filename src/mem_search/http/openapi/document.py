@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any, get_origin
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.parsing import spellings
 from mem_search.http.core.problems import Problem
+from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.openapi import responses
 from mem_search.http.openapi.responses import REFS
+from mem_search.renderers.schema import adapter
 
 _IN_PATH = re.compile(r"{(\w+)}")
 _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
@@ -34,19 +35,15 @@ _LINE = '{"kind": "note", "source_id": "1", "title": "Limits", "text": "By token
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
     """The document as plain values."""
-    named = (model for route in routes for model in (route.body, route.answers))
-    models: set[type[BaseModel]] = {Problem, *(model for model in named if model)}
-    in_order = sorted(models, key=lambda model: model.__name__)
-    _, schemas = models_json_schema(
-        [(model, "validation") for model in in_order], ref_template=REFS
-    )
-    components = schemas.get("$defs", {})
+    rest = [route for route in routes if route.is_rest]
+    responses_by_route, components = _schemas(rest)
     for schema in components.values():
         for name, field in schema.get("properties", {}).items():
             schema["properties"][name] = _as_sent(field)
     paths: dict[str, dict[str, Any]] = {}
-    for route in filter(lambda route: route.is_rest, routes):
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    for route in rest:
+        response = responses_by_route.get((route.method, route.path))
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, response)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -65,13 +62,41 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def written(routes: Sequence[Route]) -> str:
+    """The document as docs/openapi.json has it."""
+    return json.dumps(describe(routes), indent=2, ensure_ascii=False) + "\n"
+
+
+def _schemas(
+    routes: Sequence[Route],
+) -> tuple[dict[tuple[str, str], dict[str, Any]], dict[str, Any]]:
+    """The schema of each route's response by (method, path), and what schemas refer to by name."""
+    for route in routes:
+        if route.response is None and JSON in route.content_types:
+            raise TypeError(f"{route.method} {route.path} answers JSON: name its response")
+    bodies = {route.body for route in routes if route.body is not None}
+    inputs: list[tuple[Any, JsonSchemaMode, TypeAdapter[Any]]] = [
+        *((body.__name__, "validation", TypeAdapter(body)) for body in bodies),
+        ("problem", "serialization", adapter(Problem)),
+        *(
+            ((route.method, route.path), "serialization", adapter(route.response))
+            for route in routes
+            if route.response is not None
+        ),
+    ]
+    by_key, definitions = TypeAdapter.json_schemas(inputs, ref_template=REFS)
+    components = dict(sorted(definitions.get("$defs", {}).items()))
+    found = {key: schema for (key, _), schema in by_key.items() if isinstance(key, tuple)}
+    return found, components
+
+
+def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
     said: dict[str, Any] = {
         "operationId": _operation_id(route),
         "summary": route.summary,
         "tags": [route.tag],
         "responses": {
-            str(route.status): responses.reply(route),
+            str(route.status): responses.reply(route, response),
             **responses.refusals(route),
         },
     }
@@ -89,7 +114,7 @@ def _operation(route: Route) -> dict[str, Any]:
             "required": required,
             "content": {route.body_type: {"schema": schema}},
         }
-    elif route.reads_itself:
+    elif route.streams_body:
         body: dict[str, Any] = {"description": "One JSON object a line", "examples": [_LINE]}
         if route.body_type == ANY_TYPE:
             body = {"description": "A file; its own Content-Type is better", "format": "binary"}
@@ -145,13 +170,3 @@ def _many(schema: dict[str, Any]) -> dict[str, Any]:
     """Comma-separated values: a list to OpenAPI, whatever the validator reads it from."""
     least = {"minItems": 1} if "minItems" in schema else {}
     return {"type": "array", "items": {"type": "string"}, **least}
-
-
-def main() -> None:
-    from mem_search.http.routes import ROUTES  # the map names a handler that needs this module
-
-    sys.stdout.write(json.dumps(describe(ROUTES), indent=2, ensure_ascii=False) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -7,6 +7,7 @@ from typing import Any
 
 from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.problems import CONTENT_TYPE
+from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import Route
 
 REFS = "#/components/schemas/{model}"
@@ -32,6 +33,7 @@ _PROBLEMS = {
     500: "A bug; the worker's log has it under request_id",
     503: "A part that the answer needs is away; try again",
 }
+CSL_JSON = "application/vnd.citationstyles.csl+json"
 _SECONDS = {"type": "integer", "minimum": 0}
 _TOLD_BY = {
     401: ("WWW-Authenticate", {"type": "string"}),
@@ -39,7 +41,6 @@ _TOLD_BY = {
     503: ("Retry-After", _SECONDS),
 }
 """The header that says more, by status."""
-_LISTED_AS_TEXT = ("search", "timeline")
 
 
 def problems() -> dict[str, Any]:
@@ -49,16 +50,16 @@ def problems() -> dict[str, Any]:
 
 def refusals(route: Route) -> dict[str, Any]:
     """By status: what the route may answer instead, as it follows from what it is."""
-    statuses = {403, 421, 422, 500, *route.refuses}
+    statuses = {403, 421, 422, 500, *route.errors}
     if not route.early or route.path == "/api/readiness":
         statuses.add(503)
     if not route.early:
         statuses.add(401)
-    if route.body is not None or route.reads_itself:
+    if route.body is not None or route.streams_body:
         statuses |= {400, 413, 415}
     if "{" in route.path:
         statuses.add(404)
-    if searches(route.query, route.body) or route.research or route.is_agents:
+    if searches(route.query, route.body) or route.research or route.is_for_agents:
         statuses.add(429)
     return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
 
@@ -76,8 +77,8 @@ def _problem(status: int) -> dict[str, Any]:
     return problem
 
 
-def reply(route: Route) -> dict[str, Any]:
-    """What the route answers when all is well."""
+def reply(route: Route, schema: dict[str, Any] | None) -> dict[str, Any]:
+    """What the route answers when all is well; ``schema`` is that of its JSON."""
     said: dict[str, Any] = {
         "description": HTTPStatus(route.status).phrase,
         "headers": {"X-Request-Id": _REQUEST_ID},
@@ -89,11 +90,16 @@ def reply(route: Route) -> dict[str, Any]:
             name: {"required": True, "schema": {"type": "string"}}
             for name in ("Deprecation", "Link")
         }
-    if route.reply:
-        said["content"] = {content_type: {} for content_type in (route.reply, *route.replies)}
-        if route.answers is not None:
-            schema = {"$ref": REFS.format(model=route.answers.__name__)}
-            said["content"][route.reply] = {"schema": schema}
-        if route.tag in _LISTED_AS_TEXT:
-            said["content"]["text/plain"] = {"schema": {"type": "string"}}
+    if route.content_types:
+        said["content"] = {
+            content_type: _content(content_type, schema) for content_type in route.content_types
+        }
     return said
+
+
+def _content(content_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
+    if content_type == JSON and schema is not None:
+        return {"schema": schema}
+    if content_type == CSL_JSON:
+        return {"schema": {"type": "array", "items": {"type": "object"}}}
+    return {"schema": {"type": "string"}}

@@ -1,33 +1,24 @@
-"""What ``/api/v1`` answers, as models: seed 000's names and types, ours marked in their words.
+"""Replies of the universal search of ``/api/v1``, with the names of its contract.
 
-Replies are written by ``renderers.universal``; these describe them in OpenAPI, and the tests
-hold every reply against them.
+``url``, ``snippet_span``, ``sha256``, ``limit``, ``offset`` and ``search`` are ours beside it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from mem_search.model import Kind
-
-Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
+from mem_search.model import Citation
+from mem_search.model.research import Operation
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.renderers.schemas import HowSearched, SnippetSpan
 
 
-class Shape(BaseModel):
-    """Base of all: every key is there, and no other."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class CitationMetadata(Shape):
-    """Where a record comes from, as far as it says so itself."""
+@schema
+class CitationMetadata:
+    """Where a record comes from, as far as it is known."""
 
     source_id: str
-    source_type: Kind
+    source_type: str
     source_title: str
     url: str | None
     author: str | None
@@ -37,18 +28,25 @@ class CitationMetadata(Shape):
     folder: str | None
     domain: str | None
 
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        return cls(
+            source_id=f"local:{citation.source_id}",
+            source_type=citation.source_type,
+            source_title=citation.source_title,
+            url=citation.url or None,
+            author=citation.author or None,
+            published_date=citation.published_at,
+            created_date=citation.created_at,
+            last_accessed=citation.accessed_at,
+            folder=citation.folder or None,
+            domain=citation.domain or None,
+        )
 
-class SnippetSpan(Shape):
-    """``text[start:end]`` of the record, in characters, has this SHA-256 as UTF-8."""
 
-    start: Count
-    end: Count
-    sha256: str
-    page: int | None = None
-
-
-class Annotation(Shape):
-    """A span of the record's text that matches; ``highlight`` shows it in its surroundings."""
+@schema
+class Annotation:
+    """A span of the record's text that matches; `highlight` shows it in its context."""
 
     text: str
     start_index: Count
@@ -56,14 +54,15 @@ class Annotation(Shape):
     source_id: str
     highlight: str | None
     sha256: str
-    page: int | None = None
+    page: Absent[int] = None
 
 
-class SearchResultItem(Shape):
-    """One result. ``url`` and ``snippet_span`` are ours."""
+@schema
+class SearchResultItem:
+    """A record that matched."""
 
     id: str
-    content_type: Kind
+    content_type: str
     source: Literal["local"]
     title: str
     url: str
@@ -80,25 +79,49 @@ class SearchResultItem(Shape):
     annotations: list[Annotation] | None
 
 
-class SearchOperation(Shape):
+@schema
+class SearchOperation:
     """One step of a research chain."""
 
     id: str
     operation_type: str
     query: str
     sources: list[str]
-    content_types: list[Kind] | None
+    content_types: list[str] | None
     result_count: Count
     execution_time_ms: float
     created_at: Time
 
+    @classmethod
+    def of(cls, operation: Operation, /, **more: Any) -> Self:
+        return cls(
+            id=operation.id,
+            operation_type=operation.type,
+            query=operation.query,
+            sources=["local"],
+            content_types=list(operation.content_types) or None,
+            result_count=len(operation.results),
+            execution_time_ms=operation.took_ms,
+            created_at=operation.created_at,
+            **more,
+        )
 
-class UniversalSearchResponse(Shape):
-    """A page of results. ``limit``, ``offset`` and ``search`` are ours."""
+
+@schema
+class NotSearchedYet:
+    """A search that runs in the background; `notices` say where its result will be."""
+
+    notices: tuple[str, ...]
+    flags: Absent[tuple[str, ...]] = None
+
+
+@schema
+class UniversalSearchResponse:
+    """A page of results, best first; `search` says how the search was really done."""
 
     items: list[SearchResultItem]
     total_count: Count
-    counts_by_type: dict[Kind, int]
+    counts_by_type: dict[str, int]
     query: str
     execution_time_ms: float
     operations: list[SearchOperation] | None
@@ -106,11 +129,12 @@ class UniversalSearchResponse(Shape):
     job_id: str | None
     limit: int
     offset: int
-    search: dict[str, Any] = Field(description="How the search was really done")
+    search: HowSearched | NotSearchedYet
 
 
-class McpSearchResult(Shape):
-    """A short result: ``text`` is ``snippet``."""
+@schema
+class McpSearchResult:
+    """A short result; `text` and `snippet` are the same."""
 
     id: str
     title: str
@@ -120,20 +144,22 @@ class McpSearchResult(Shape):
     snippet_span: SnippetSpan | None
     relevance_score: Share
     source: Literal["local"]
-    content_type: Kind
+    content_type: str
 
 
-class McpSearchResponse(Shape):
+@schema
+class McpSearchResponse:
     """Short results, best first."""
 
     results: list[McpSearchResult]
     total_count: Count
-    counts_by_type: dict[Kind, int]
-    search: dict[str, Any] = Field(description="How the search was really done")
+    counts_by_type: dict[str, int]
+    search: HowSearched
 
 
-class McpFetchResponse(Shape):
-    """A whole record: ``text`` is ``content``."""
+@schema
+class McpFetchResponse:
+    """A whole record; `text` and `content` are the same."""
 
     id: str
     title: str
@@ -141,7 +167,7 @@ class McpFetchResponse(Shape):
     text: str
     content: str
     source: Literal["local"]
-    content_type: Kind
+    content_type: str
     citation: CitationMetadata
     metadata: dict[str, Any]
     operations: list[SearchOperation] | None

@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from mem_search.http.core.routing import Call
-from mem_search.http.graph import created_at, edge_time
+from mem_search.http.schemas.graph import created_at, edge_time
 from mem_search.http.weighted import filters
 from mem_search.http.weighted.replies import (
     LEGS,
@@ -172,7 +172,7 @@ def _cloud(cloud: KnowledgeCloud) -> dict[str, Any]:
                 "type": edge.relation,
                 "strength": round(edge.strength, 6),
                 "origin": edge.origin,
-                "created_at": edge_time(edge, created),
+                "created_at": dates.iso(edge_time(edge, created)),
             }
             for edge in edges
         ],

@@ -12,24 +12,27 @@ import mem_search
 from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.weighted import Meta
 from mem_search.http.weighted.filters import word_for
 from mem_search.model import Record
 from mem_search.renderers.json import analyzed_json, snippet_span
+from mem_search.renderers.schema import to_values
 from mem_search.search.weights import Found, WeightedPage, WeightedQuery
 from mem_search.text import dates
 
-API = "v2"
+
+def meta() -> Meta:
+    """Which request is answered, when and by which version."""
+    return Meta(
+        request_id=REQUEST_ID.get(),
+        timestamp=int(time.time() * 1000),
+        version=mem_search.__version__,
+    )
 
 
 def success(data: dict[str, Any]) -> web.Response:
     """``data`` as a reply; what went wrong is told by problem details instead."""
-    meta = {
-        "request_id": REQUEST_ID.get(),
-        "timestamp": dates.iso(int(time.time() * 1000)),
-        "version": mem_search.__version__,
-        "api_version": API,
-    }
-    return json_reply({"status": "success", "data": data, "meta": meta})
+    return json_reply({"status": "success", "data": data, "meta": to_values(meta())})
 
 
 async def ask(call: Call, query: WeightedQuery) -> WeightedPage:

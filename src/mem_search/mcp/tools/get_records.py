@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from mem_search.mcp.argument_types import STRING, described, listed, split
+from mem_search.mcp.argument_types import BUDGET, STRING, Budget, described, listed, split
 from mem_search.mcp.documents import DOCUMENT, document
-from mem_search.mcp.token_budget import BUDGET, Budget, fit_texts
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Ref
+from mem_search.renderers.token_budget import fit_texts
 from mem_search.storage.sqlite import records
 
 MOST = 50

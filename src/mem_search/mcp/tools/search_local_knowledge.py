@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from mem_search.mcp.argument_types import (
+    BUDGET,
     INTEGER,
     STRING,
+    Budget,
     Kinds,
     Moment,
     Text,
@@ -18,10 +20,10 @@ from mem_search.mcp.argument_types import (
     described,
     listed,
 )
-from mem_search.mcp.token_budget import BUDGET, Budget, fit_texts
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import ResearchMode
+from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import citation_json, item_json
 from mem_search.research.operations import step_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite

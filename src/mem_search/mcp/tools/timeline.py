@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from mem_search.errors import InputError, MissingField, NotFound
-from mem_search.mcp.argument_types import STRING, Kinds, Text, described, listed
-from mem_search.mcp.token_budget import Budget, nearest
+from mem_search.mcp.argument_types import STRING, Budget, Kinds, Text, described, listed
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Filters, Record, SearchRequest
+from mem_search.renderers.token_budget import nearest
 from mem_search.renderers.universal import id_of
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 from mem_search.text import dates

@@ -1,0 +1,78 @@
+"""Replies about tokens and users."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from mem_search.model.access import Token
+from mem_search.renderers.schema import Count, Time, schema
+
+
+@schema
+class GivenToken:
+    """A token without its secret. `user` is empty for the owner of the worker."""
+
+    name: str
+    user: str
+    read_only: bool
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
+
+    @classmethod
+    def of(cls, token: Token, /, **more: Any) -> Self:
+        return cls(
+            name=token.name,
+            user=token.user,
+            read_only=token.read_only,
+            created_at=token.created_at,
+            expires_at=token.expires_at,
+            last_used_at=token.last_used_at,
+            **more,
+        )
+
+
+@schema
+class NewToken(GivenToken):
+    """A token with its secret, which is shown only once."""
+
+    token: str
+
+
+@schema
+class GivenTokens:
+    """All tokens, by name."""
+
+    tokens: list[GivenToken]
+
+
+@schema
+class RevokedToken:
+    """The name of a token that is no longer accepted."""
+
+    revoked: str
+
+
+@schema
+class KnownUser:
+    """A user with a token or a store; `bytes` is the size of the store."""
+
+    name: str
+    tokens: list[str]
+    bytes: Count
+    last_used_at: Time | None
+
+
+@schema
+class KnownUsers:
+    """All users, by name."""
+
+    users: list[KnownUser]
+
+
+@schema
+class RemovedUser:
+    """A user who was removed, and the tokens that were revoked with them."""
+
+    removed: str
+    revoked: list[str]

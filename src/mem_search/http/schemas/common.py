@@ -1,0 +1,39 @@
+"""What replies of several features share: texts in their envelope, lists in pages, deletions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mem_search.renderers.schema import Count, schema
+
+
+@schema
+class TextContent:
+    """A text as MCP writes it."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+@schema
+class TextReply:
+    """A text with what it costs; `Accept: text/plain` returns the text alone."""
+
+    content: list[TextContent]
+    tokens_used: Count
+
+
+@schema
+class Paged:
+    """One page of a list; `total` counts all of its pages."""
+
+    total: Count
+    limit: Count
+    offset: Count
+
+
+@schema
+class Deleted:
+    """The id or name of what was deleted, or how many there were."""
+
+    deleted: str | int

@@ -1,0 +1,326 @@
+"""Replies of research: operations, sessions, replays and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from mem_search.http.schemas.common import Paged
+from mem_search.http.schemas.universal import (
+    CitationMetadata,
+    McpFetchResponse,
+    SearchOperation,
+    UniversalSearchResponse,
+)
+from mem_search.http.schemas.universal_requests import request_body
+from mem_search.model import research
+from mem_search.model.research import Operation, Session
+from mem_search.renderers.schema import Count, Share, Stored, Time, schema
+from mem_search.research.export import Export
+from mem_search.research.replay import Change, Drift, Replay
+
+
+@schema
+class ResearchStep(SearchOperation):
+    """A step and its place in the chain.
+
+    `redacted`: its question contained a secret and was not stored.
+    """
+
+    session_id: str
+    parent_operation_id: str | None
+    mode: str
+    total_count: Count
+    redacted: bool
+
+    @classmethod
+    def of_step(cls, operation: Operation, /, **more: Any) -> Self:
+        return cls.of(
+            operation,
+            session_id=operation.session_id,
+            parent_operation_id=operation.parent_id,
+            mode=operation.mode,
+            total_count=operation.total_count,
+            redacted=operation.redacted,
+            **more,
+        )
+
+
+@schema
+class StepResult:
+    """A result of a step; `content_hash` tells whether the record is still the same."""
+
+    id: str
+    rank: int
+    relevance_score: Share
+    content_hash: str
+
+
+@schema
+class IndexState:
+    """What an answer depends on besides the question."""
+
+    revision: Count
+    passages: Count
+    waiting: Count
+    embedder: str
+    version: str
+
+    @classmethod
+    def of(cls, state: research.IndexState) -> Self:
+        return cls(
+            revision=state.revision,
+            passages=state.passages,
+            waiting=state.waiting,
+            embedder=state.embedder,
+            version=state.version,
+        )
+
+
+@schema
+class WholeStep(ResearchStep):
+    """A step with its filters, its results and the state of the index at that time."""
+
+    request: dict[str, Any] | None
+    asked_at: str | None
+    result_ids: list[str]
+    results: list[StepResult]
+    search: dict[str, Any] | None
+    index_state: IndexState
+
+    @classmethod
+    def whole(cls, operation: Operation) -> Self:
+        return cls.of_step(
+            operation,
+            request=request_body(operation.request),
+            asked_at=operation.request.get("asked_at"),
+            result_ids=[f"local:{seen.ref}" for seen in operation.results],
+            results=[
+                StepResult(
+                    id=f"local:{seen.ref}",
+                    rank=rank,
+                    relevance_score=seen.relevance,
+                    content_hash=seen.digest,
+                )
+                for rank, seen in enumerate(operation.results, start=1)
+            ],
+            search=dict(operation.report) or None,
+            index_state=IndexState.of(operation.index_state),
+        )
+
+
+@schema
+class ResearchSteps(Paged):
+    """Steps, newest first."""
+
+    operations: list[ResearchStep]
+
+
+@schema
+class Moved:
+    """A result whose place differs; `null` where it was not among the results."""
+
+    id: str
+    rank_before: int | None
+    rank_now: int | None
+
+    @classmethod
+    def of(cls, change: Change, /, **more: Any) -> Self:
+        return cls(
+            id=f"local:{change.ref}", rank_before=change.before, rank_now=change.after, **more
+        )
+
+
+@schema
+class Gone(Moved):
+    """A result that no longer matches, and whether the record was deleted."""
+
+    deleted: bool
+
+
+@schema
+class DriftReport:
+    """What differs from the first time."""
+
+    appeared: list[Moved]
+    gone: list[Gone]
+    changed: list[Moved]
+    moved: list[Moved]
+    rescored: list[Moved]
+    total_before: Count
+    total_now: Count
+
+    @classmethod
+    def of(cls, drift: Drift, deleted: frozenset[str]) -> Self:
+        return cls(
+            appeared=[Moved.of(each) for each in drift.appeared],
+            gone=[Gone.of(each, deleted=each.ref in deleted) for each in drift.gone],
+            changed=[Moved.of(each) for each in drift.changed],
+            moved=[Moved.of(each) for each in drift.moved],
+            rescored=[Moved.of(each) for each in drift.rescored],
+            total_before=drift.total_before,
+            total_now=drift.total_after,
+        )
+
+
+@schema
+class Replayed:
+    """A step done again; `drift` is null where nothing differs.
+
+    `result` is left out unless results are requested, and null where there is none.
+    """
+
+    operation: ResearchStep
+    identical: bool
+    index_unchanged: bool
+    index_before: IndexState
+    index_now: IndexState
+    drift: DriftReport | None
+
+    @classmethod
+    def of(cls, done: Replay, /, **more: Any) -> Self:
+        return cls(
+            operation=ResearchStep.of_step(done.operation),
+            identical=done.is_identical,
+            index_unchanged=done.is_same_index,
+            index_before=IndexState.of(done.operation.index_state),
+            index_now=IndexState.of(done.index_state),
+            drift=DriftReport.of(done.drift, done.deleted) if done.drift else None,
+            **more,
+        )
+
+
+@schema
+class ReplayedResult(Replayed):
+    """A step done again, with its new result; null for a record that was deleted."""
+
+    result: Stored[UniversalSearchResponse | McpFetchResponse] | None
+
+
+@schema
+class ReplayedSession:
+    """All steps of a session done again, except those whose question was not stored."""
+
+    session_id: str
+    identical: bool
+    index_unchanged: bool
+    operations: list[ReplayedResult | Replayed]
+    not_replayed: list[str]
+
+
+@schema
+class ResearchSession:
+    """A session in a list."""
+
+    session_id: str
+    operations: Count
+    first_query: str
+    started_at: Time
+    last_at: Time
+
+    @classmethod
+    def of(cls, session: Session) -> Self:
+        return cls(
+            session_id=session.id,
+            operations=session.operations,
+            first_query=session.first_query,
+            started_at=session.started_at,
+            last_at=session.last_at,
+        )
+
+
+@schema
+class ResearchSessions(Paged):
+    """Sessions, the last active first."""
+
+    sessions: list[ResearchSession]
+
+
+@schema
+class StepInTree(ResearchStep):
+    """A step with the steps that follow it."""
+
+    children: list[StepInTree]
+
+
+@schema
+class SessionTree:
+    """A session as the trees of its chains."""
+
+    session_id: str
+    operations: Count
+    started_at: Time
+    last_at: Time
+    execution_time_ms: float
+    tree: list[StepInTree]
+
+    @classmethod
+    def of(cls, session: str, steps: Sequence[Operation]) -> Self:
+        """``steps`` are all of the session, in their order."""
+        nodes: dict[str, StepInTree] = {}
+        roots: list[StepInTree] = []
+        for step in steps:
+            node = nodes[step.id] = StepInTree.of_step(step, children=[])
+            parent = nodes.get(step.parent_id or "")
+            (parent.children if parent is not None else roots).append(node)
+        return cls(
+            session_id=session,
+            operations=len(steps),
+            started_at=steps[0].created_at,
+            last_at=steps[-1].created_at,
+            execution_time_ms=round(sum(each.took_ms for each in steps), 3),
+            tree=roots,
+        )
+
+
+@schema
+class SessionSource:
+    """A record that the session found, and whether it is still the same."""
+
+    number: int
+    id: str
+    title: str | None
+    url: str | None
+    state: Literal["same", "changed", "gone"]
+    content_hash: str | None
+    reference: str | None
+    citation: CitationMetadata | None
+    found_by: list[str]
+
+
+@schema
+class ExportedSession:
+    """A session with everything that it found and cites."""
+
+    session_id: str
+    exported_at: Time
+    operations: list[WholeStep]
+    sources: list[SessionSource]
+
+    @classmethod
+    def of(cls, export: Export) -> Self:
+        return cls(
+            session_id=export.session_id,
+            exported_at=export.exported_at,
+            operations=[WholeStep.whole(operation) for operation in export.operations],
+            sources=[_source(export, ref, number) for ref, number in export.numbers.items()],
+        )
+
+
+def _source(export: Export, ref: str, number: int) -> SessionSource:
+    source = export.sources[ref]
+    return SessionSource(
+        number=number,
+        id=f"local:{ref}",
+        title=source.citation.source_title if source.citation else None,
+        url=source.url or None,
+        state=export.state(ref),
+        content_hash=source.digest or None,
+        reference=source.reference or None,
+        citation=CitationMetadata.of(source.citation) if source.citation else None,
+        found_by=[
+            operation.id
+            for operation in export.operations
+            if any(seen.ref == ref for seen in operation.results)
+        ],
+    )

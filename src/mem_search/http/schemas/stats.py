@@ -1,0 +1,143 @@
+"""Replies about the store: totals, projects, the ledger of sources."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from mem_search.model.ingest import FollowedLocation
+from mem_search.renderers.schema import Count, Share, Time, schema
+
+
+@schema
+class Project:
+    """A project, how many records it has and when the last one was created."""
+
+    name: str
+    records: Count
+    last: Time
+
+
+@schema
+class Projects:
+    """Projects, the one with the newest record first."""
+
+    projects: list[Project]
+
+
+@schema
+class IndexStatus:
+    """The state of the vector index."""
+
+    state: Literal["ok", "off", "starting", "filling", "degraded"]
+    detail: str
+
+
+@schema
+class EmbedderStatus:
+    """The embedding model; `error` is empty when it works."""
+
+    name: str
+    fingerprint: str
+    dimensions: Count
+    error: str
+
+
+@schema
+class Location:
+    """A location that a source reads, and how the last reading went."""
+
+    source: str
+    path: str
+    label: str
+    followed: bool
+    read_at: Time
+    error: str
+
+    @classmethod
+    def of(cls, known: FollowedLocation) -> Self:
+        return cls(
+            source=known.location.source,
+            path=known.location.path,
+            label=known.location.label,
+            followed=known.followed,
+            read_at=known.read_at,
+            error=known.error,
+        )
+
+
+@schema
+class DatabaseFile:
+    """The SQLite file and its size."""
+
+    path: str
+    bytes: Count
+
+
+@schema
+class WorkerStatus:
+    """The worker process."""
+
+    version: str
+    pid: int
+    port: int | None
+    uptime_s: float
+    started_at: Time
+
+
+@schema
+class Stats:
+    """What is stored and indexed. `records` counts by kind and in `total`.
+
+    `embedding_coverage` is the share of passages in the vector index; `outbox` counts those that
+    wait for it. `ledger` counts items by source and by what became of them.
+    """
+
+    records: dict[str, int]
+    passages: Count
+    embedded: Count
+    indexed: Count
+    embedding_coverage: Share
+    outbox: Count
+    index: IndexStatus
+    embedder: EmbedderStatus
+    sources: list[Location]
+    ledger: dict[str, dict[str, int]]
+    database: DatabaseFile
+    worker: WorkerStatus
+    first: Time | None
+    last: Time | None
+    last_indexed: Time | None
+
+
+@schema
+class LedgerEntry:
+    """What became of one item that a source read."""
+
+    source: str
+    location: str
+    item: str
+    outcome: str
+    reason: str
+    records: Count
+    at: Time
+
+
+@schema
+class Ledger:
+    """Entries, newest first."""
+
+    entries: list[LedgerEntry]
+
+
+@schema
+class SearchableStats:
+    """What can be searched. Documents are files, e-mails and web pages; all else is a memory.
+
+    `embedding_coverage` is the share of records whose passages are all in the vector index.
+    """
+
+    total_memories: Count
+    total_documents: Count
+    total_relationships: Count
+    embedding_coverage: Share
+    last_indexed: Time | None

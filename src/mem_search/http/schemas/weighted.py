@@ -1,0 +1,299 @@
+"""Replies of ``/api/v2/search``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mem_search.http.schemas.stats import SearchableStats
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.renderers.schemas import AnalyzedWords, SearchLeg, SnippetSpan
+
+
+@schema
+class Meta:
+    """Which request this answers, when and by which version."""
+
+    request_id: str
+    timestamp: Time
+    version: str
+    api_version: Literal["v2"] = "v2"
+
+
+@schema
+class Tie:
+    """A relationship of a result."""
+
+    to_id: str
+    type: str
+    strength: float
+
+
+@schema
+class GraphContext:
+    """The strongest relationships of a result; `relationship_count` counts all."""
+
+    relationships: list[Tie]
+    relationship_count: Count
+
+
+@schema
+class WeightedItem:
+    """A record that matched. `content_with_context` is the passage that matched with others around.
+
+    `chunk_index` is the number of that passage of `total_chunks`.
+    """
+
+    id: str
+    number: int
+    kind: str
+    title: str
+    content: str
+    snippet: str
+    snippet_span: SnippetSpan
+    score: float
+    source_type: str
+    source: str
+    project: str
+    session: str
+    url: str
+    created_at: Time
+    updated_at: Time
+    tags: tuple[str, ...]
+    superseded_by: str | None
+    supersedes: list[str]
+    content_with_context: str
+    chunk_index: Count
+    total_chunks: Count
+
+
+@schema
+class HybridScores:
+    """What a score is made of; null where a leg did not find the record."""
+
+    final_score: float
+    bm25_score: float | None
+    vector_score: float | None
+    graph_score: float | None
+    rank_bm25: float | None
+    rank_vector: float | None
+    rank_graph: float | None
+
+
+@schema
+class HybridMetadata:
+    """What the record is about; `graph_context` is null where links were not followed."""
+
+    memory_type: str
+    importance: float | None
+    highlight: str | None
+    graph_context: GraphContext | None
+
+
+@schema
+class HybridItem(WeightedItem):
+    """A result of the hybrid search."""
+
+    score_breakdown: HybridScores
+    metadata: HybridMetadata
+
+
+@schema
+class Weights:
+    """The weights of the three legs; they sum to 1."""
+
+    bm25: Share
+    vector: Share
+    graph: Share
+
+
+@schema
+class HybridQuestion:
+    """The question, and how it was read."""
+
+    original: str
+    search_type: Literal["hybrid"] = "hybrid"
+    weights: Weights
+    graph_expansion_enabled: bool
+    warnings: tuple[str, ...]
+    read_as: AnalyzedWords
+
+
+@schema
+class WeightedMode:
+    """Which legs were asked and which answered, and what the answer lacks."""
+
+    requested: list[str]
+    realised: list[str]
+    legs: list[SearchLeg]
+    coverage: Share
+    index_age_s: float
+    notices: tuple[str, ...]
+
+
+@schema
+class HybridStats:
+    """Milliseconds, rounded, and how many candidates each leg found."""
+
+    search_time_ms: Count
+    bm25_time_ms: Count
+    vector_time_ms: Count
+    graph_time_ms: Count
+    fusion_time_ms: Count
+    bm25_count: Count
+    vector_count: Count
+    graph_count: Count
+    final_count: Count
+
+
+@schema
+class CloudNode:
+    """A record of the knowledge cloud."""
+
+    id: str
+    title: str
+    created_at: Time
+    depth: Count
+    score: float
+
+
+@schema
+class CloudEdge:
+    """An edge of the knowledge cloud."""
+
+    from_id: str
+    to_id: str
+    type: str
+    strength: float
+    origin: str
+    created_at: Time
+
+
+@schema
+class CloudStats:
+    """How many nodes and edges are shown, and how many there are."""
+
+    seed_count: Count
+    cloud_count: Count
+    edge_count: Count
+    cloud_total: Count
+    edge_total: Count
+
+
+@schema
+class KnowledgeCloud:
+    """The records that links lead to, best first, and the strongest edges among them."""
+
+    nodes: list[CloudNode]
+    edges: list[CloudEdge]
+    stats: CloudStats
+
+
+@schema
+class HybridSearchMetadata:
+    """How the search was done; `knowledge_cloud` is there unless links were switched off."""
+
+    search_method: Literal["hybrid"] = "hybrid"
+    results_count: Count
+    stats: HybridStats
+    knowledge_cloud: Absent[KnowledgeCloud] = None
+    mode: WeightedMode
+
+
+@schema
+class HybridData:
+    """The results of a hybrid search."""
+
+    items: list[HybridItem]
+    query: str
+    analyzed_query: HybridQuestion
+    search_metadata: HybridSearchMetadata
+
+
+@schema
+class HybridReply:
+    """A hybrid search that succeeded."""
+
+    status: Literal["success"] = "success"
+    data: HybridData
+    meta: Meta
+
+
+@schema
+class VectorScores:
+    """The cosine similarity; null for a question that only filters."""
+
+    vector_similarity: float | None
+
+
+@schema
+class VectorMetadata:
+    """What the record is about."""
+
+    memory_type: str
+    importance: float | None
+    confidence: float | None
+    source_type: str
+    user_id: str | None
+    created_at: Time
+    updated_at: Time
+
+
+@schema
+class VectorItem(WeightedItem):
+    """A result of the search by meaning."""
+
+    score_breakdown: VectorScores
+    metadata: VectorMetadata
+
+
+@schema
+class VectorQuestion:
+    """The question, and how it was read."""
+
+    original: str
+    embedding_generated: bool
+    filters_applied: bool
+    search_type: Literal["vector_similarity"] = "vector_similarity"
+    include_neighbors: Count
+    warnings: tuple[str, ...]
+    read_as: AnalyzedWords
+
+
+@schema
+class VectorSearchMetadata:
+    """How the search was done."""
+
+    search_method: Literal["vector_similarity"] = "vector_similarity"
+    results_count: Count
+    max_results: Count
+    include_neighbors: Count
+    search_time_ms: Count
+    mode: WeightedMode
+
+
+@schema
+class VectorData:
+    """The results of a search by meaning."""
+
+    items: list[VectorItem]
+    query: str
+    analyzed_query: VectorQuestion
+    search_metadata: VectorSearchMetadata
+
+
+@schema
+class VectorReply:
+    """A search by meaning that succeeded."""
+
+    status: Literal["success"] = "success"
+    data: VectorData
+    meta: Meta
+
+
+@schema
+class SearchableStatsReply:
+    """What can be searched."""
+
+    status: Literal["success"] = "success"
+    data: SearchableStats
+    meta: Meta
