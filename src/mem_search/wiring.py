@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mem_search.contracts import Embedder, Retriever
-from mem_search.embedders import open_embedder
-from mem_search.embedders.missing import MissingEmbedder
+from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
 from mem_search.ingest.writer import IngestWriter

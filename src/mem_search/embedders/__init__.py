@@ -1,31 +1,48 @@
-"""Text to unit vectors: one file a member, chosen by the setting ``embedder``.
+"""Embedders turn text into unit vectors; the setting ``embedder`` chooses one.
 
-Every member is imported only when it is chosen: an embedder brings its runtime with it.
-``quantize`` and ``weights`` belong to ``bundled`` and are no members.
+Each has a module, which is imported only when it is chosen, because it imports its runtime.
+``weights`` belongs to ``bundled``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from mem_search.contracts import Embedder
-from mem_search.errors import InputError
+from mem_search.errors import InputError, ModelUnavailable
 
 MEMBERS: Final = ("bundled", "hashing", "chroma-default", "fastembed", "openai")
 _WITH_DETAIL: Final = ("fastembed", "openai")
 
 
+class MissingEmbedder:
+    """Replaces an embedder that cannot be opened: ``embed`` raises ModelUnavailable.
+
+    A worker without its model still searches words, and says in every reply what is missing.
+    """
+
+    dimensions: int = 0
+    fingerprint: str = "missing"
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self._reason = reason
+
+    def embed(self, texts: Sequence[str]) -> NoReturn:
+        raise ModelUnavailable(self._reason)
+
+
 def open_embedder(
     setting: str, models_dir: Path, environ: Mapping[str, str] | None = None
 ) -> Embedder:
-    """The embedder that ``setting`` (see ``settings``) names.
+    """The embedder that ``setting`` names (see ``settings``).
 
-    Blocking: ``openai`` asks its endpoint and ``fastembed`` loads its model, to learn their
-    dimensions; the others load at their first ``embed``. ``models_dir`` is where a member may
-    keep files; ``environ`` is where it finds its key. Raises InputError, ModelUnavailable.
+    Blocks: ``openai`` sends a request and ``fastembed`` loads its model to learn the dimensions;
+    the others load at their first ``embed``. Files are kept in ``models_dir``; the key of
+    ``openai`` comes from ``environ``. Raises InputError, ModelUnavailable.
     """
     environ = os.environ if environ is None else environ
     name, colon, detail = setting.strip().partition(":")

@@ -1,11 +1,11 @@
 """all-MiniLM-L6-v2, run in this process by ONNX Runtime: the default embedder, no network.
 
-Text is cut to ``max_tokens`` word pieces, run in batches padded to their longest member
-(padding to the model's limit costs twenty times the query), mean-pooled and normalized.
+Text is cut to ``max_tokens`` word pieces, run in batches padded to their longest text (padding
+to the model's limit makes a query twenty times slower), mean-pooled and normalized.
 
-Two graphs share one ``fingerprint``. They hold the same int8 weights and one of them also
-computes in int8 (``weights``, ``quantize``); cosine .998 between their vectors is the rounding
-of one space, so a store made on one machine is searched on another without embedding again.
+Two graphs share one ``fingerprint``. Both have the same int8 weights, and one also computes in
+int8 (``weights``). The cosine of .998 between their vectors is rounding within one space, so a
+store made on one machine is searched on another without embedding it again.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 MOST_TOKENS: Final = 512
-"""Positions the model knows, START and END included."""
+"""Positions of the model, including START and END."""
 
 _BATCH_ROWS = 32
 _BATCH_TOKENS = 256
-"""Rows times longest row, for each thread. Twice as many was slower and held 26 MB more."""
+"""Rows times longest row, per thread. Twice as many was slower and took 26 MB more."""
 
 
 class BundledEmbedder:
-    """The model is loaded at the first ``embed``; making the object costs nothing.
+    """Loads the model at the first ``embed``.
 
-    ``max_tokens`` counts START and END; what a text has beyond it is not seen. ``threads``
-    is per call, by default half the processors, so that searching and indexing share them.
-    ``int8`` chooses the graph; None asks the processor.
+    ``max_tokens`` includes START and END; the rest of a text is ignored. ``threads`` is per call,
+    by default half the processors, so that searching and indexing share them. ``int8`` chooses
+    the graph; None detects what the processor does well.
     """
 
     name: str = "all-MiniLM-L6-v2"
@@ -75,7 +75,7 @@ class BundledEmbedder:
         return vectors
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Character spans of the word pieces this model reads; see ``text.wordpieces``."""
+        """Character spans of the word pieces of ``text``; see ``text.wordpieces``."""
         return wordpieces.spans(text)
 
     def _framed(self, pieces: list[int]) -> list[int]:
@@ -91,7 +91,7 @@ class BundledEmbedder:
 
 def _open(model: Path, threads: int) -> InferenceSession:
     try:
-        # Read when the library is loaded: without it an empty home gets a telemetry database.
+        # Must be set before the import, which otherwise writes a telemetry database.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
     except ImportError as error:
@@ -103,9 +103,9 @@ def _open(model: Path, threads: int) -> InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only: its warnings are about optimizing the graph
-    # Shapes change with every batch, and a memory plan would be kept for each of them.
+    # Every batch has another shape, and a memory plan would be kept for each.
     options.enable_mem_pattern = False
-    # Spinning threads win microseconds and burn a core that the agent's own work needs.
+    # Spinning saves microseconds and takes a core from the work of the agent.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
@@ -114,7 +114,7 @@ def _open(model: Path, threads: int) -> InferenceSession:
 
 
 def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Row numbers grouped by like length; a batch takes at most ``most`` tokens with padding."""
+    """Row numbers grouped by similar length; at most ``most`` tokens each, padding included."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         full = len(batch) == _BATCH_ROWS or (len(batch) + 1) * lengths[row] > most

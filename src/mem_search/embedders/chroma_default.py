@@ -1,8 +1,7 @@
-"""Chroma's own default embedding function, for stores that must match it bit for bit.
+"""Chroma's default embedding function, for stores that must match it exactly.
 
-It runs all-MiniLM-L6-v2 in floats and fetches the model once, so the first use needs the
-network. ``bundled`` is the same model, faster and offline; its vectors differ by the rounding
-of its weights and therefore count as another space.
+It runs all-MiniLM-L6-v2 in floats and downloads the model at its first use. ``bundled`` is the
+same model, faster and offline, but its rounded weights make it another vector space.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _NEXT_STEP = "use the bundled model instead: MEM_SEARCH_EMBEDDER=bundled"
 
 
 class ChromaDefaultEmbedder:
-    """Loaded at the first ``embed``; one text at a time runs, since Chroma promises no more."""
+    """Loads at the first ``embed``. Calls are serialized: Chroma does not promise thread safety."""
 
     name: str = "chroma-default"
     dimensions: int = 384
@@ -41,7 +40,7 @@ class ChromaDefaultEmbedder:
         try:
             with self._running:
                 rows = self._function(list(texts))
-        except Exception as error:  # downloads, archives, ONNX: each with its own classes
+        except Exception as error:  # downloads, archives and ONNX have classes of their own
             raise ModelUnavailable(
                 f"Chroma's default model is not available ({error}); {_NEXT_STEP}"
             ) from error

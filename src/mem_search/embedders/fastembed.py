@@ -1,7 +1,7 @@
-"""Any text model of the optional package fastembed; the first use of a model needs the network.
+"""Any text model of the optional package fastembed, which downloads it at its first use.
 
-Models are kept in ``models_dir/fastembed``. The space is named after the model, as fastembed
-pins the weights behind each of its names.
+Models are kept in ``models_dir/fastembed``. The vector space has the name of the model, because
+fastembed pins the weights behind each name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 
 
 class FastembedEmbedder:
-    """Loads the model when made, because only the model knows its dimensions."""
+    """Loads the model at once, because only the model knows its dimensions."""
 
     def __init__(self, models_dir: Path, model: str = DEFAULT_MODEL) -> None:
         try:
@@ -34,7 +34,7 @@ class FastembedEmbedder:
         self._running = threading.Lock()
         try:
             self._model = TextEmbedding(model, cache_dir=str(models_dir / "fastembed"))
-        except Exception as error:  # hub, disk, ONNX: each with its own classes
+        except Exception as error:  # hub, disk and ONNX have classes of their own
             raise self._failure(error) from error
         self.dimensions: int = self._run(["dimensions"]).shape[1]
         self.fingerprint: str = f"fastembed:{model}:{self.dimensions}"

@@ -1,8 +1,8 @@
-"""A deterministic embedder without a model, for tests and for machines that want none.
+"""A deterministic embedder without a model, for tests and for machines without one.
 
-Words and their character trigrams are hashed into 256 signed dimensions, so texts that share
-words, or parts of words, are near each other. It knows nothing of meaning. Stable across
-processes and machines: BLAKE2, never ``hash()``.
+It hashes words and their character trigrams into 256 signed dimensions (the hashing trick,
+Weinberger et al. 2009), so texts that share words or parts of words are near each other. Meaning
+plays no part. BLAKE2 makes it equal in all processes and machines; ``hash()`` would not.
 """
 
 from __future__ import annotations

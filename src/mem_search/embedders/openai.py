@@ -1,9 +1,8 @@
-"""Embeddings from an OpenAI-compatible ``POST {base}/embeddings``: the one that needs a network.
+"""Embeddings from an OpenAI-compatible endpoint, ``POST {base}/embeddings``.
 
-The standard library's client is enough: ``embed`` blocks anyway, and redirects are refused,
-because following one would hand the key to whoever it names. The key is sent, never shown: it
-is cut out of every message. The vector space is named after model, host and dimensions, since
-the weights behind an endpoint cannot be hashed.
+Redirects are refused, because following one would send the key to another host. The key is
+removed from every message. The vector space is named by model, host and dimensions, because the
+weights behind an endpoint cannot be hashed.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 
 _OPENING_PATIENCE = 3.0
-"""A worker that starts does not wait for an endpoint that is away: it begins without."""
+"""Seconds. A starting worker does not wait longer for its endpoint, and starts without it."""
 
 
 class OpenAIEmbedder:
-    """Made by ``connect``, which learns the dimensions from a first reply.
+    """``connect`` makes one, and learns the dimensions from a first reply.
 
-    ``patience`` bounds the seconds one batch may take, all tries and waits included.
+    ``patience`` limits the seconds for one batch, including all retries and waits.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class OpenAIEmbedder:
     def connect(
         cls, model: str, base: str = DEFAULT_BASE, *, api_key: str = "", patience: float = 60.0
     ) -> OpenAIEmbedder:
-        """Ask the endpoint for one embedding. Raises ModelUnavailable when it gives none."""
+        """Request one embedding. Raises ModelUnavailable when the endpoint returns none."""
         if base == DEFAULT_BASE and not api_key:
             raise ModelUnavailable(f"{DEFAULT_BASE} needs a key; set OPENAI_API_KEY")
         embedder = cls(model, base, api_key=api_key, patience=min(patience, _OPENING_PATIENCE))
@@ -75,18 +74,18 @@ class OpenAIEmbedder:
         return np.concatenate([self._batch(texts[at : at + _BATCH]) for at in starts])
 
     def _batch(self, texts: Sequence[str]) -> Vectors:
-        # Endpoints refuse empty strings; a space is the nearest thing to nothing they take.
+        # Endpoints refuse empty strings but take a space.
         wanted = [text if text.strip() else " " for text in texts]
         reply = self._post({"model": self.name, "input": wanted, "encoding_format": "float"})
         try:
             rows = sorted(reply["data"], key=lambda row: int(row["index"]))
             vectors = np.asarray([row["embedding"] for row in rows], np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            raise self._failure("a reply that is no list of embeddings") from error
+            raise self._failure("a reply without a list of embeddings") from error
         known = self.dimensions or (vectors.shape[1] if vectors.ndim == 2 else -1)
         if vectors.shape != (len(texts), known) or known < 1:
             raise self._failure(
-                f"embeddings of shape {vectors.shape} where {(len(texts), known)} was asked; "
+                f"embeddings of shape {vectors.shape} instead of {(len(texts), known)}; "
                 "if its model changed, restart mem-search to index with the new one"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -140,7 +139,7 @@ def parse_setting(detail: str) -> tuple[str, str]:
 
 
 def _checked_host(base: str) -> tuple[str, bool]:
-    """host[:port] of the base URL, and whether it is this machine."""
+    """host[:port] of the base URL, and whether it is loopback."""
     try:
         parts = urlsplit(base)
         port = "" if parts.port is None else f":{parts.port}"
@@ -165,16 +164,16 @@ class _NoRedirect(HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> None:
-        """Refuse: the status becomes an HTTPError like any other."""
+        """Refuse the redirect: its status becomes an HTTPError."""
 
 
 def _explain(error: HTTPError) -> str:
-    """The status, what the endpoint says about it, and what to do."""
+    """The status, the message of the endpoint, and what to do."""
     try:
-        said = json.loads(error.read(65_536))["error"]
-        said = said["message"] if isinstance(said, dict) else said
+        reason = json.loads(error.read(65_536))["error"]
+        reason = reason["message"] if isinstance(reason, dict) else reason
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
-        said = error.reason
+        reason = error.reason
     match error.code:
         case 401 | 403:
             step = "check OPENAI_API_KEY"
@@ -185,11 +184,11 @@ def _explain(error: HTTPError) -> str:
         case code if code < 500:
             step = "check the model and the base URL in MEM_SEARCH_EMBEDDER"
         case _:
-            step = "try again when it is up"
-    return f"status {error.code} ({str(said)[:200]}); {step}"
+            step = "try again later"
+    return f"status {error.code} ({str(reason)[:200]}); {step}"
 
 
 def _retry_after(headers: Message) -> float:
-    """Seconds the endpoint asks to wait; 0 for none, or for a date, which is rare."""
+    """Seconds from the Retry-After header; 0 without one, or for a date, which is rare."""
     value = headers.get("Retry-After", "")
     return float(value) if re.fullmatch(r"\d{1,4}(\.\d+)?", value) else 0.0

