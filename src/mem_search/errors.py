@@ -1,8 +1,8 @@
-"""Every error mem-search raises on purpose, in one tree.
+"""The tree of all errors that mem-search raises.
 
-Each class knows the HTTP status and the stable ``code`` it becomes (RFC 9457 problem
-details), and the exit code of the command line. The message says what is wrong and the
-next step; ``field`` names the input at fault, if one is.
+Each class has its HTTP status, its stable ``code`` (in RFC 9457 problem details) and the exit
+code of the command line. The message says what is wrong and the next step; ``field`` names the
+input at fault, if there is one.
 
     MemSearchError                    500  internal                exit 1
     ├── InputError                    422  VAL_VALIDATION_FAILED   exit 2
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 
 class MemSearchError(Exception):
-    """Base of all: something went wrong that mem-search can name."""
+    """Base of all errors."""
 
     status = 500
     code = "internal"
@@ -38,7 +38,7 @@ class MemSearchError(Exception):
 
 
 class InputError(MemSearchError):
-    """A value given by the caller cannot be used; ``field`` names it."""
+    """A value of the caller cannot be used; ``field`` names it."""
 
     status = 422
     code = "VAL_VALIDATION_FAILED"
@@ -46,20 +46,20 @@ class InputError(MemSearchError):
 
 
 class MissingField(InputError):
-    """A required value was not given."""
+    """A required value is missing."""
 
     code = "VAL_FIELD_REQUIRED"
 
 
 class MalformedBody(InputError):
-    """The body is not the JSON it claims to be."""
+    """The body is not valid JSON."""
 
     status = 400
     code = "malformed_body"
 
 
 class NotFound(MemSearchError):
-    """Nothing has that ref, id or route."""
+    """Nothing has this ref, id or route."""
 
     status = 404
     code = "not_found"
@@ -67,7 +67,7 @@ class NotFound(MemSearchError):
 
 
 class Conflict(MemSearchError):
-    """The state of things forbids it now (already running, already finished)."""
+    """The current state does not allow it (already running, already finished)."""
 
     status = 409
     code = "conflict"
@@ -75,7 +75,7 @@ class Conflict(MemSearchError):
 
 
 class Forbidden(MemSearchError):
-    """The caller may not do this from where it stands."""
+    """The caller may not do this."""
 
     status = 403
     code = "forbidden"
@@ -83,21 +83,21 @@ class Forbidden(MemSearchError):
 
 
 class Unauthorized(Forbidden):
-    """A token is needed, or the one given is wrong."""
+    """A token is missing or wrong."""
 
     status = 401
     code = "unauthorized"
 
 
 class Misdirected(Forbidden):
-    """The Host header names somebody else: DNS rebinding, or a wrong proxy."""
+    """The Host header names another host: DNS rebinding, or a wrong proxy."""
 
     status = 421
     code = "misdirected"
 
 
 class LimitReached(MemSearchError):
-    """Too much was asked: ``policies`` names the limits, ``retry_after`` is in seconds."""
+    """A rate limit is reached: ``policies`` names which, ``retry_after`` is in seconds."""
 
     status = 429
     code = "limit_reached"
@@ -117,7 +117,7 @@ class LimitReached(MemSearchError):
 
 
 class SourceError(MemSearchError):
-    """A source's location cannot be read: corrupt, foreign, locked or gone."""
+    """A location of a source cannot be read: corrupt, another format, locked or missing."""
 
     status = 422
     code = "source_unreadable"
@@ -125,7 +125,7 @@ class SourceError(MemSearchError):
 
 
 class Unavailable(MemSearchError):
-    """A part that the answer needs is down; trying later may help."""
+    """A part that the answer needs does not work now; trying later may help."""
 
     status = 503
     code = "unavailable"
@@ -133,18 +133,18 @@ class Unavailable(MemSearchError):
 
 
 class StorageError(Unavailable):
-    """The record store cannot be opened or written: locked, corrupt, or the disk is full."""
+    """The store cannot be opened or written: locked, corrupt, or the disk is full."""
 
     code = "storage_unavailable"
 
 
 class IndexUnavailable(Unavailable):
-    """The vector index is down, corrupt or rebuilding; keyword search still answers."""
+    """The vector index is down, corrupt or being rebuilt; keyword search still answers."""
 
     code = "index_unavailable"
 
 
 class ModelUnavailable(Unavailable):
-    """The embedding model is missing or its weights are not the pinned ones."""
+    """The embedding model is missing, or its weights are not the pinned ones."""
 
     code = "model_unavailable"

@@ -1,9 +1,9 @@
-"""One frozen Settings, read once at start: file < environment < flags, then passed down.
+"""Settings: one frozen value, read once at start from file < environment < flags.
 
-The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds everything the product owns:
-``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``config.toml``, ``token``,
-``webhook.secret``, ``worker.json`` and ``worker.lock``. Nothing here imports anything heavy: the
-command line reads settings before it talks to the worker.
+The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
+``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
+``token``, ``webhook.secret``, ``worker.json`` and ``worker.lock``. Imports are light, because the
+command line reads settings before it connects to the worker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the home is and how this worker behaves.
+    """Where the home is, and how its worker behaves.
 
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
@@ -98,15 +98,15 @@ class Settings:
         """Settings from ``config.toml`` in the home, then ``MEM_SEARCH_*``, then flags.
 
         Raises InputError naming the file or variable that cannot be used, StorageError for a home
-        that is somebody else's.
+        that belongs to another user.
         """
         environ = os.environ if environ is None else environ
         home = Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
         settings = cls(home=home)
         values: dict[str, Any] = {}
         file = home / "config.toml"
-        if _is_there(file):
-            import tomllib  # costs a command line without a config.toml nothing
+        if _exists(file):
+            import tomllib  # only for those who have a config.toml
 
             try:
                 values.update(tomllib.loads(file.read_text("utf-8")))
@@ -126,7 +126,7 @@ class Settings:
         return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
 
 
-def _is_there(file: Path) -> bool:
+def _exists(file: Path) -> bool:
     try:
         return file.is_file()
     except PermissionError as error:
@@ -141,7 +141,7 @@ def _coerce(name: str, value: Any) -> Any:
     try:
         match name:
             case "port":
-                port = int(str(value))  # of TOML's true, or 2.7, int would make a number
+                port = int(str(value))  # int alone would accept TOML's true and 2.7
                 if not 0 <= port <= 65535:
                     raise ValueError
                 return port
@@ -156,7 +156,7 @@ def _coerce(name: str, value: Any) -> Any:
                     raise ValueError
                 return seconds
             case "timezone":
-                from zoneinfo import ZoneInfo  # costs whoever has no such setting nothing
+                from zoneinfo import ZoneInfo  # only for those who have this setting
 
                 return ZoneInfo(value).key if value else ""
             case "search_log":
@@ -178,7 +178,7 @@ def _coerce(name: str, value: Any) -> Any:
 def _allowed(name: str) -> str:
     match name:
         case "port":
-            return "a number from 0 (any free one) to 65535"
+            return "a number from 0 (any free port) to 65535"
         case "follow":
             return "seconds, 0 or more"
         case "search_log":
@@ -186,6 +186,6 @@ def _allowed(name: str) -> str:
         case "timezone":
             return "an IANA name such as Europe/Berlin"
         case "allowed_hosts" | "webhook_allow":
-            return "names with commas between them"
+            return "names separated by commas"
         case _:
             return f"a whole number from 0 to {MOST_LIMIT}"

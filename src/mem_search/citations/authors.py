@@ -1,8 +1,8 @@
-"""A line that says who wrote something, read as the names of CSL-JSON.
+"""Names of CSL-JSON from a line that names authors.
 
-What is surely a person's name is taken apart, because styles print its parts in different
-orders; whatever else stays whole (``literal``), so that no style turns a team, a program or an
-address into a family name. Pure functions.
+The name of a person is split, because styles print its parts in different orders. Anything else
+is kept whole as ``literal``, so that no style turns a team, a program or an address into a family
+name. Pure functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Name = dict[str, str]
 """``{"family", "given", …}`` or ``{"literal"}``: a name variable of CSL-JSON 1.0."""
 
 LONGEST_NAME = 5
-"""Words; a longer line is a description."""
+"""Words; a longer text is a description."""
 
 _LISTED = re.compile(r"[;\n|]")
 _AND = re.compile(r",?\s+(?:and|&)\s+")
@@ -31,18 +31,18 @@ _NO_PERSON = frozenset(
     "times post magazine journal blog docs documentation the of for ai api code cli system "
     "et and &".split()
 )
-"""Words of a line that names no single person."""
+"""Words that no name of a single person contains."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[.’'\-\u2010])*\Z")
 
 
 def names(text: str) -> list[Name]:
-    """The authors that ``text`` names, in its order, each once."""
-    found = [one for part in _LISTED.split(text) for one in _authors(part)]
-    return [one for at, one in enumerate(found) if one not in found[:at]]
+    """The authors in ``text``, in its order, without repeats."""
+    found = [author for part in _LISTED.split(text) for author in _authors(part)]
+    return [author for at, author in enumerate(found) if author not in found[:at]]
 
 
 def name(person: str) -> Name:
-    """One author: ``Ada Lovelace``, ``Lovelace, Ada``, ``King, Martin, Jr.``, or not a person."""
+    """One author: ``Ada Lovelace``, ``Lovelace, Ada``, ``King, Martin, Jr.``, or a literal."""
     person = one_line(person).strip(' ,;"')
     parts = [part.strip() for part in person.split(",")]
     if not person:
@@ -61,14 +61,14 @@ def name(person: str) -> Name:
 
 
 def _authors(text: str) -> list[Name]:
-    """Those of one entry: an address, a name, or several with commas or "and" between them."""
+    """The authors of one entry: an address, a name, or several with commas or "and"."""
     if "@" in text:
         addressed = getaddresses([text])
         if all("@" in address and address in text for _, address in addressed):
             return [name(display or address) for display, address in addressed]
     several = [name(person) for part in _AND.split(text) for person in _at_commas(part)]
-    # Procter & Gamble is one author: only between names of people are these words a list.
-    if len(several) > 1 and all("family" in one for one in several):
+    # Procter & Gamble is one author: "and" and "&" separate only names of people.
+    if len(several) > 1 and all("family" in author for author in several):
         return several
     whole = name(text)
     return [whole] if whole else []
@@ -87,7 +87,7 @@ def _is_person(words: str) -> bool:
         1 < len(parts) <= LONGEST_NAME
         and all(_WORD.match(part) for part in parts)
         and not _NO_PERSON.intersection(plain)
-        # IBM, NASA JPL: an acronym is no family name; initials have dots or are single.
+        # Acronyms such as NASA JPL are no family names; initials have dots or are single letters.
         and not any(len(part) > 2 and part.isupper() for part in parts if "." not in part)
     )
 

@@ -1,8 +1,8 @@
-"""Citations as BibTeX, for LaTeX and for programs that keep references.
+"""Citations as BibTeX, for LaTeX and reference managers.
 
-Every entry is ``@misc``, the one type for what is no book and no article that all styles of
-BibTeX and biblatex know. UTF-8, with the characters escaped that mean something to TeX; a
-title keeps its capitals by a second pair of braces. Source: B. Beeton and O. Patashnik,
+Every entry is ``@misc``, the one type for anything but books and articles that all styles of
+BibTeX and biblatex know. UTF-8; characters that mean something to TeX are escaped, and a second
+pair of braces keeps the capitals of a title. Source: B. Beeton and O. Patashnik,
 "BibTeXing", 1988, section 3, and the biblatex manual for ``url`` and ``urldate``.
 """
 
@@ -42,17 +42,17 @@ _UNSAFE_IN_URL = re.compile(r"[\s{}\\]")
 
 
 def as_bibtex(items: Sequence[Item]) -> str:
-    """The entries, a blank line between two."""
+    """The entries, separated by blank lines."""
     return "\n".join(_entry(item) for item in items)
 
 
 def key(ref: str) -> str:
-    """``note-3`` for ``note:3``: unique as the number is, and the same for ever."""
+    """``note-3`` for ``note:3``: unique, and the same in every export."""
     return _NO_KEY.sub("-", ref)
 
 
 def escaped(text: str) -> str:
-    """``text`` on one line, as TeX prints it letter for letter."""
+    """``text`` on one line, escaped so that TeX prints it unchanged."""
     return one_line(text).translate(_ESCAPES)
 
 
@@ -95,5 +95,5 @@ def _person(person: Name) -> str:
 
 
 def _url(url: str) -> str:
-    """A field that biblatex prints as it is: nothing in it may need to be escaped."""
+    """The URL for a verbatim field of biblatex, in which nothing can be escaped."""
     return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), one_line(url))

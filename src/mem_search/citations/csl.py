@@ -1,7 +1,7 @@
-"""A citation as an item of CSL-JSON, the form that every style and export starts from.
+"""A citation as an item of CSL-JSON, from which every style and export is made.
 
-Nothing is made up: what the citation and its record do not say is left out, and a style says
-"n.d." or "no author" in its own way. Source of the names and types: the CSL 1.0.2 specification,
+What the citation and its record do not state is omitted, and each style writes "n.d." or "no
+author" in its own way. Source of the names and types: the CSL 1.0.2 specification,
 appendices III and IV, and its JSON schema (csl-data.json). Pure functions.
 """
 
@@ -22,7 +22,7 @@ Item = Mapping[str, Any]
 
 ARCHIVE = "mem-search"
 
-# kind → (type of CSL, what a reader is told that it is)
+# kind → (CSL type, genre as printed)
 _TYPES: Mapping[str, tuple[str, str]] = {
     "observation": ("document", "Observation"),
     "session_summary": ("document", "Session summary"),
@@ -41,11 +41,11 @@ _DAY = 86_400_000
 
 
 def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
-    """``record`` as its ``citation`` names it; days are those of ``tz``."""
+    """The item of ``record``, whose ``citation`` this is; dates are in ``tz``."""
     form, genre = _TYPES.get(record.kind, ("document", ""))
     url = one_line(citation.url)
     on_web = bool(_WEB.match(url))
-    said: dict[str, Any] = {
+    variables: dict[str, Any] = {
         "id": str(record.ref),
         "type": form,
         "title": _title(citation, record),
@@ -58,11 +58,11 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
         "URL": url if on_web else "",
         "keyword": ", ".join(one_line(tag) for tag in record.tags),
         "call-number": str(record.ref),
-        # Whoever reads the citation can follow an address; anything else is found here alone.
+        # A reader can follow an address; anything else is found only in this store.
         "archive": "" if on_web else ARCHIVE,
         "archive_location": "" if on_web else str(record.ref),
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in variables.items() if value}
 
 
 def day_of(date_variable: Mapping[str, Any] | None) -> tuple[int, ...]:
@@ -72,21 +72,21 @@ def day_of(date_variable: Mapping[str, Any] | None) -> tuple[int, ...]:
 
 def _title(citation: Citation, record: Record) -> str:
     title = one_line(citation.source_title)
-    # Listings show a prompt in quotes to tell it from a title; a style adds its own.
+    # Listings put a prompt in quotes; a citation style adds its own.
     if record.kind == "user_prompt" and len(title) > 2 and title[0] == title[-1] == '"':
         title = title[1:-1].strip()
     return title
 
 
 def _issued(citation: Citation) -> int | None:
-    """When it appeared. A page was written by others: when we kept it says nothing about it."""
+    """When it was published. The time when a page was stored says nothing about that."""
     if citation.published_at is not None or citation.source_type == "website":
         return citation.published_at
     return citation.created_at
 
 
 def _accessed(citation: Citation) -> int | None:
-    """When it was last looked at. A page is kept as it read at that moment."""
+    """When it was last read. A page was read at the latest when it was stored."""
     if citation.accessed_at is None and citation.source_type == "website":
         return citation.created_at
     return citation.accessed_at
@@ -101,13 +101,13 @@ def _day(at: int | None, tz: tzinfo) -> dict[str, Any] | None:
 
 def _date(at: int, tz: tzinfo) -> date:
     moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=at)
-    # Midnight sharp in UTC is a day without a time, as pages and headers give it: west of
-    # Greenwich it would become the day before.
+    # Midnight in UTC is a date without a time, as pages and headers give it. Converted to a
+    # zone west of Greenwich it would become the day before.
     if at % _DAY == 0:
         return moment.date()
     try:
         return moment.astimezone(tz).date()
-    except OverflowError:  # the first or the last day that a date can have
+    except OverflowError:  # the first or last day of the calendar
         return moment.date()
 
 

@@ -1,10 +1,9 @@
-"""citeproc-py with its known defects mended: the only module that imports it, and lazily.
+"""citeproc-py with its known defects repaired; the only module that imports it.
 
-citeproc-py 0.11 renders the current styles of APA, MLA and Chicago wrongly in the ways that ADR
-0013 lists. Those of its elements are mended by elements below, which citeproc-py takes in place
-of its own, because the latter of two classes of one name wins. For the others data is passed in
-marked by noncharacters of Unicode, which are for such use alone, and finished here. The tests
-write out what must come of it.
+citeproc-py 0.11 renders the current APA, MLA and Chicago styles wrongly in the ways that ADR 0013
+lists. The elements below replace its own, because the last class of a name wins. Other defects
+are avoided by marking the data with noncharacters of Unicode, which exist for such use, and
+finishing the text here. The tests contain the expected references.
 """
 
 # mypy: disable-error-code="misc,no-untyped-call"
@@ -38,10 +37,10 @@ _RENDERED = "variables rendered since the last substitute began"
 
 
 class Text(model.Text, model.CitationStylesElement):
-    """Remembers what was rendered, and marks quotes so that ``finished`` can find them."""
+    """Records what was rendered, and marks quotes for ``finished``."""
 
     def get_macro(self, name: str) -> Any:
-        # Looking it up by XPath each time takes half of the whole time.
+        # A lookup by XPath would take half of the rendering time.
         return self.get_root().macros[name]
 
     def _variable(self, item: Any, context: Any) -> Any:
@@ -56,9 +55,9 @@ class Text(model.Text, model.CitationStylesElement):
 
 
 class Substitute(model.Substitute, model.CitationStylesElement):
-    """What stands for a missing author is not said again, also when a macro said it.
+    """Suppresses what replaced a missing author, also when a macro rendered it.
 
-    citeproc-py suppresses only a variable named by the substitute itself.
+    citeproc-py suppresses only variables that the substitute itself names.
     """
 
     def render(self, item: Any, context: Any = None, **options: Any) -> Any:
@@ -73,7 +72,7 @@ class Substitute(model.Substitute, model.CitationStylesElement):
 
 
 class Name(model.Name, model.CitationStylesElement):
-    """``initialize="false"`` keeps given names whole; citeproc-py does not know it."""
+    """Supports ``initialize="false"``, which keeps given names whole."""
 
     def get_option(self, name: str, context: Any = None, sort_options: Any = None) -> Any:
         if name == "initialize-with" and self.get("initialize") == "false":
@@ -82,7 +81,7 @@ class Name(model.Name, model.CitationStylesElement):
 
 
 class Style:
-    """One style, read once. Not for two threads at a time."""
+    """One style, parsed once; not thread-safe."""
 
     def __init__(self, file: str) -> None:
         with (DATA / file).open("rb") as source:
@@ -91,7 +90,7 @@ class Style:
         root.macros = {macro.get("name"): macro for macro in root.findall("cs:macro", root.nsmap)}
 
     def entry(self, item: Item, *, html: bool) -> str:
-        """The entry of ``item`` in a list of references, as plain text or HTML."""
+        """The reference of ``item``, as plain text or HTML."""
         source = CiteProcJSON([_marked(item)])
         form = formatter.html if html else formatter.plain
         list_of_one = CitationStylesBibliography(self._style, source, form)
@@ -100,11 +99,11 @@ class Style:
 
 
 def finished(text: str, *, html: bool) -> str:
-    """``text`` with its quotes, its stops where American English has them, and its markup."""
+    """``text`` with quotes, punctuation as in American English, and markup."""
     text = re.sub(f"{_CLOSE}{_TAGS}([.,])", rf"\2{_CLOSE}\1", text)
-    # A title that ends in a stop of its own gets no second one.
+    # A title that ends in a full stop gets no second one.
     text = re.sub(f"([.?!…]){_END}{_TAGS}\\.", r"\1\2", text)
-    # citeproc-py drops a doubled stop itself, but does not see one behind a tag.
+    # citeproc-py drops a doubled stop, but not one after a tag.
     text = re.sub(r"([.,;:])((?:</\w+>)+)\1", r"\1\2", text)
     text = re.sub(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}", _single_inside, text)
     for mark, sign in _SHOWN.items():
@@ -118,17 +117,17 @@ def _single_inside(found: re.Match[str]) -> str:
 
 
 def _marked(item: Item) -> dict[str, Any]:
-    """``item`` with what citeproc-py would take for markup hidden, and words kept as written.
+    """``item`` with markup hidden from citeproc-py and the case of titles protected.
 
-    Titles are cited letter for letter: a style would write ``src/auth.py`` as ``Src/auth.py``,
-    and capitals of English titles into those of other languages.
+    A style would write ``src/auth.py`` as ``Src/auth.py``, and capitalize titles of other
+    languages as English ones.
     """
-    said = {key: _hidden(value) for key, value in item.items()}
+    marked = {key: _hidden(value) for key, value in item.items()}
     for key in _WORDS:
-        if key in said:
+        if key in marked:
             end = _END if key == "title" else ""
-            said[key] = f'<span class="nocase">{said[key]}{end}</span>'
-    return said
+            marked[key] = f'<span class="nocase">{marked[key]}{end}</span>'
+    return marked
 
 
 def _hidden(value: Any) -> Any:
@@ -136,8 +135,8 @@ def _hidden(value: Any) -> Any:
         case str():
             return " ".join(_MARKS.sub("", value).split()).translate(_HIDDEN)
         case list():
-            return [_hidden(one) for one in value]
+            return [_hidden(each) for each in value]
         case dict():
-            return {key: _hidden(one) for key, one in value.items()}
+            return {key: _hidden(each) for key, each in value.items()}
         case _:
             return value

@@ -21,7 +21,7 @@ _END = "\r\n"
 
 
 def as_ris(items: Sequence[Item]) -> str:
-    """The entries, a blank line between two."""
+    """The entries, separated by blank lines."""
     return _END.join(_entry(item) for item in items)
 
 
@@ -41,9 +41,9 @@ def _lines(item: Item) -> Iterator[tuple[str, str]]:
         yield "DA", _day(issued)
     if accessed := day_of(item.get("accessed")):
         yield "Y2", _day(accessed)
-    told = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
-            ("CN", "call-number"))  # fmt: skip
-    for tag, name in told:
+    fields = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
+              ("CN", "call-number"))  # fmt: skip
+    for tag, name in fields:
         if value := item.get(name):
             yield tag, value
     for keyword in filter(None, item.get("keyword", "").split(", ")):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from aiohttp import web
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from mem_search.citations import bibliography, csl
+from mem_search.citations import csl, formats
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
 from mem_search.http.core.parameter_types import RefName, TimeZone, Zone, split
@@ -65,13 +65,13 @@ async def cite_body(call: Call) -> web.StreamResponse:
 
 
 async def _cited(call: Call, asked: CitationParameters | CitationsBody) -> web.Response:
-    if asked.format == "html" and asked.style not in bibliography.STYLES:
-        known = ", ".join(bibliography.STYLES)
+    if asked.format == "html" and asked.style not in formats.STYLES:
+        known = ", ".join(formats.STYLES)
         raise InputError(f"only {known} are written as HTML, {asked.style} is not", field="format")
     refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
     items = items_of(call, await _records(call, refs), asked.tz)
     if asked.format == "html":
-        fragment = await asyncio.to_thread(bibliography.as_html, items, asked.style)
+        fragment = await asyncio.to_thread(formats.as_html, items, asked.style)
         return file_reply(fragment, "text/html", headers={"Content-Security-Policy": _POLICY})
     form = BY_NAME[asked.style]
     return file_reply(await asyncio.to_thread(form.write, items), form.content_type)

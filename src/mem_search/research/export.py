@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Literal
 
-from mem_search.citations import bibliography, csl
+from mem_search.citations import csl, formats
 from mem_search.model import Citation, Ref
 from mem_search.model.research import Operation
 from mem_search.renderers.safe_text import cut
@@ -145,7 +145,7 @@ async def export(
 ) -> Export:
     """The session with the sources of ``steps``, all of its operations in their order.
 
-    References are written in ``style`` (``bibliography.STYLES``), their days those of ``tz``;
+    References are written in ``style`` (``formats.STYLES``), their days those of ``tz``;
     ``base`` is where the worker is reached, for links.
     """
     refs = {seen.ref: Ref.parse(seen.ref) for step in steps for seen in step.results}
@@ -153,7 +153,7 @@ async def export(
     found = await database.read(records.fetch, numbers)
     digests = await database.read(operations.digests, numbers)
     items = [csl.item(citation(record), record, tz) for record in found.values()]
-    written = await asyncio.to_thread(bibliography.references, items, style)
+    written = await asyncio.to_thread(formats.references, items, style)
     references = dict(zip(found, written, strict=True))
     sources = {}
     for text, ref in refs.items():
