@@ -77,7 +77,7 @@ async def test_a_child_that_hangs_is_not_waited_for(
         with pytest.raises(IndexUnavailable, match="in time"):
             await index.query(vectors(1), 1)
         await until(lambda: index.state == "down")
-        with pytest.raises(IndexUnavailable, match="looking whether"):  # at once
+        with pytest.raises(IndexUnavailable, match="checking whether"):  # at once
             await index.query(vectors(1), 1)
     finally:
         os.kill(process.pid, signal.SIGCONT)

@@ -74,7 +74,7 @@ async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretend
 
 async def test_a_server_that_is_no_chroma_is_told_apart(pretender: Pretender) -> None:
     pretender.reply = b"<html>welcome</html>"
-    await expect_down(pretender.url, "is no Chroma; check MEM_SEARCH_CHROMA_URL")
+    await expect_down(pretender.url, "is not Chroma; check MEM_SEARCH_CHROMA_URL")
 
 
 async def test_a_refusal_names_its_status(pretender: Pretender) -> None:

@@ -1,12 +1,12 @@
-"""The vector index, and the only home of Chroma.
+"""The vector index over Chroma. No other package of the store uses Chroma.
 
     index ── server ┬─ process ── launch ── child      a Chroma that the worker owns
       │             │     └────── directory            its folder: lock, quarantine
-      │             └─ remote                          somebody else's
+      │             └─ remote                          a server that somebody else runs
       └───── connection ── faults                      the official client, its errors
 
-Derived data only: SQLite holds every vector, so nothing in here is precious. What the
-outside uses is ``open_index``.
+The index is derived data: SQLite holds every vector, so the index can always be rebuilt. Other
+packages call ``open_index``.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ def open_index(
     token: str = "",
     on_reset: Callable[[], None] | None = None,
 ) -> ChromaIndex | OffIndex:
-    """The index that the setting ``chroma_url`` asks for, not started yet.
+    """The index that the setting ``chroma_url`` selects, not started yet.
 
-    Empty is a child over ``chroma_dir`` logging to ``logs_dir/chroma.log``, ``off`` is none,
-    anything else the address of a server, with ``token`` if it wants one. Raises InputError.
+    An empty setting means a child process over ``chroma_dir`` that logs to
+    ``logs_dir/chroma.log``, ``off`` means none, anything else is the address of a server, with
+    ``token`` if it needs one. Raises InputError.
     """
     if chroma_url == "off":
         return OffIndex()

@@ -1,9 +1,9 @@
 """The process that holds Chroma: run as a script by ``launch``, never imported by mem-search.
 
-It calls the server inside Chroma's native library without importing ``chromadb`` (60 ms
-against a second), and asks the kernel to be ended with the worker that started it. The server
-holds the interpreter for good, so no Python thread could watch the worker; where the kernel
-cannot help (macOS), the next worker ends what is left (``directory``).
+It calls the server inside Chroma's native library without importing ``chromadb`` (60 ms instead
+of a second). It asks the kernel to end it together with the worker that started it. The server
+never releases the interpreter, so no Python thread could watch the worker. Where the kernel cannot
+help (macOS), the next worker ends a stale child (``directory``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 def _end_with(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    # The worker may have ended before the request above: then nobody would signal us.
+    # The worker may have ended before the request above: then no signal would come.
     if os.getppid() != parent:
         sys.exit("the worker that started this process has ended")
 

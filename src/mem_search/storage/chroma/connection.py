@@ -1,4 +1,4 @@
-"""The official client, bounded in time and narrowed to one collection.
+"""The official client, with time limits and for one collection.
 
 Blocking, and therefore only called from the threads of ``index``. Importing ``chromadb`` costs
 about a second, so it happens in ``Connection``'s constructor.
@@ -30,10 +30,10 @@ _READ_ROWS = 5000
 
 
 class Connection:
-    """A client of the server at ``url`` for the collection ``name``, which is made if missing.
+    """A client of the server at ``url`` for the collection ``name``; creates it if missing.
 
     Every request ends after ``timeout`` seconds of silence. ``made`` is called whenever the
-    collection had to be made, so whatever it held before is gone. All methods raise
+    collection had to be created, that is, when its content is lost. All methods raise
     IndexUnavailable (see ``faults``).
     """
 
@@ -53,8 +53,8 @@ class Connection:
         self._known: Any = None
         with translated("connecting"):
             self._client = _client(url, headers)
-            # The client gives its two sessions no time limit, offers no way to set one, and
-            # leaves them open when it is closed.
+            # The client sets no time limit on its two sessions, offers no way to set one, and
+            # does not close them.
             servers = (self._client._server, self._client._admin_client._server)  # noqa: SLF001
             self._sessions = [server._session for server in servers]  # noqa: SLF001
             for session in self._sessions:
@@ -112,13 +112,15 @@ class Connection:
         with translated("clearing the index"):
             try:
                 self._client.delete_collection(self._name)
-            except Exception as error:  # sorted by ``translated``; only a missing one is no fault
+            except (
+                Exception
+            ) as error:  # ``translated`` decides; only a missing collection is no error
                 if not _is_missing(error):
                     raise
             self._known = self._make()
 
     def forget(self) -> None:
-        """Look the collection up again at the next call: somebody else replaced it."""
+        """Look up the collection again at the next call, because somebody replaced it."""
         self._known = None
 
     def close(self) -> None:
@@ -150,7 +152,7 @@ def _is_missing(error: Exception) -> bool:
 
 
 def load() -> None:
-    """Import the client ahead of its first use. What is wrong with it shows when connecting."""
+    """Import the client before its first use. Connecting reports what is wrong with it."""
     with suppress(ImportError):
         import chromadb  # noqa: F401
 
@@ -159,14 +161,14 @@ def _client(url: str, headers: dict[str, str]) -> Any:
     import chromadb
     from chromadb.config import Settings
 
-    # It reports every request as news, twice a search.
+    # It logs every request at INFO, twice a search.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     if parts.hostname in LOOPBACK:
         _reach_directly(parts.hostname)
-    # Host and port are given twice, and no .env file is read: settings of another Chroma in
-    # the environment or the current folder would win otherwise, or be taken for a conflict.
+    # Host and port are passed twice and no .env file is read. Otherwise settings of another Chroma
+    # in the environment or the current folder would win, or count as a conflict.
     settings = Settings(
         _env_file=None,
         anonymized_telemetry=False,
@@ -179,9 +181,9 @@ def _client(url: str, headers: dict[str, str]) -> Any:
 
 
 def _reach_directly(host: str) -> None:
-    """Keep a proxy of the environment out of the way to this machine.
+    """Bypass a proxy from the environment for this machine.
 
-    Chroma's client makes its HTTP session itself and takes proxies only from the environment.
+    Chroma's client creates its HTTP session itself and reads proxies only from the environment.
     """
     if not getproxies():
         return

@@ -1,10 +1,10 @@
-"""The folder of the owned Chroma: who may use it, what is left of former children, quarantine.
+"""The folder of the owned Chroma: its lock, stale children, and quarantine.
 
     chroma/
       .lock                 held by the worker for as long as it owns the folder
-      child.json            the process that was started last, and has not been seen to end
+      child.json            the last started process, until its end is seen
       data/                 what Chroma writes
-      quarantine-<time>/    the data that it could not open any more; at most one
+      quarantine-<time>/    data that Chroma could not open; at most one
 
 All calls block for a moment; none talks to Chroma.
 """
@@ -32,7 +32,7 @@ _ROOM = 32 * 1024 * 1024
 
 
 class DataDirectory:
-    """One folder, ``root``. Everything but ``data`` and ``has_room`` needs ``lock`` before."""
+    """One folder, ``root``. Call ``lock`` before everything but ``data`` and ``has_room``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
@@ -42,7 +42,7 @@ class DataDirectory:
     def lock(self) -> None:
         """Own the folder until ``unlock`` or the end of this process.
 
-        Raises IndexUnavailable naming the process that owns it, or what is wrong with it.
+        Raises IndexUnavailable that names the process that owns it, or the error.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ class DataDirectory:
         return (self.data / "chroma.sqlite3").exists()
 
     def has_room(self) -> bool:
-        """Whether the disk is not full: on a full one every file looks damaged."""
+        """Whether the disk has room: on a full disk every file looks damaged."""
         return shutil.disk_usage(self.root).free > _ROOM
 
     def remember_child(self, pid: int) -> None:
@@ -82,9 +82,9 @@ class DataDirectory:
         (self.root / "child.json").unlink(missing_ok=True)
 
     def end_stale_child(self) -> None:
-        """End the child of a worker that died without ending it, if it is still there.
+        """End the child of a worker that died before it could, if it still runs.
 
-        Its number may belong to another program by now, so the command line has to be ours.
+        Its process id may belong to another program by now, so the command line has to be ours.
         """
         try:
             pid = int(json.loads((self.root / "child.json").read_text("utf-8"))["pid"])
@@ -103,7 +103,7 @@ class DataDirectory:
         return str(CHILD) in command and str(self.data) in command
 
     def quarantine(self) -> Path:
-        """Move ``data`` aside and return where it lies; an older quarantine is deleted."""
+        """Move ``data`` aside and return its new path; deletes an older quarantine."""
         for old in self.root.glob("quarantine-*"):
             shutil.rmtree(old, ignore_errors=True)
         aside = self.root / time.strftime("quarantine-%Y%m%dT%H%M%SZ", time.gmtime())
@@ -111,14 +111,14 @@ class DataDirectory:
         return aside
 
     def restore(self, aside: Path) -> None:
-        """Put a quarantine back: fresh data fared no better, so it was not to blame."""
+        """Restore a quarantine, because Chroma failed on fresh data too."""
         shutil.rmtree(self.data, ignore_errors=True)
         aside.rename(self.data)
 
     def sweep(self) -> None:
         """Delete the folders of deleted collections, which Chroma leaves behind.
 
-        Only while no child runs. What cannot be read is left for Chroma to judge.
+        Call it only while no child runs. Skips files that cannot be read.
         """
         if not self.has_data():
             return
@@ -141,7 +141,7 @@ def _is_uuid(name: str) -> bool:
 
 
 def _command_line(pid: int) -> str:
-    """The command line of a process, its parts separated by spaces; empty if there is none."""
+    """The command line of a process, separated by spaces; empty without such a process."""
     try:
         return (
             Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")

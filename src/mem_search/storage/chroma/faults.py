@@ -1,10 +1,10 @@
-"""What can go wrong with Chroma, in our own words: the one place that knows its exceptions.
+"""The errors of Chroma as ours. Only this module knows the exceptions of its client.
 
 IndexUnavailable
 ├── Unreachable       no connection
 │   └── Silent        no answer in time
-├── CollectionGone    the server is well but no longer has our collection
-└── ServerFault       the server failed inside: its files may be damaged
+├── CollectionGone    the server works but no longer has our collection
+└── ServerFault       an internal error of the server: its files may be damaged
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ class Unreachable(IndexUnavailable):
 
 
 class Silent(Unreachable):
-    """No answer in time: busy, stopped, or hanging for good."""
+    """No answer in time: the server is busy, stopped or hangs."""
 
 
 class CollectionGone(IndexUnavailable):
-    """Somebody deleted the collection, or the server was given another directory."""
+    """Somebody deleted the collection, or the server has another directory now."""
 
 
 class ServerFault(IndexUnavailable):
-    """The server answered that it failed inside."""
+    """The server reported an internal error."""
 
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Turn whatever Chroma's client raises while ``doing`` something into IndexUnavailable.
+    """Translate every error of Chroma's client while ``doing`` something to IndexUnavailable.
 
-    Errors that are not the client's (a TypeError of ours) pass unchanged.
+    Other errors (a TypeError of ours) pass unchanged.
     """
     try:
         yield
     except IndexUnavailable:
         raise
-    except Exception as error:  # sorted in ``translate``; what is not Chroma's is raised again
+    except Exception as error:  # ``translate`` decides; other errors are raised again
         fault = translate(error, doing)
         if fault is None:
             raise
@@ -49,7 +49,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def translate(error: Exception, doing: str) -> IndexUnavailable | None:
-    """The fault that ``error`` means, or None when it does not come from Chroma's client."""
+    """The error as ours, or None when it does not come from Chroma's client."""
     if isinstance(error, ImportError):
         return IndexUnavailable(
             f"chromadb cannot be loaded ({error}); run: python -m pip install 'chromadb>=1.5.9'"
@@ -66,16 +66,16 @@ def translate(error: Exception, doing: str) -> IndexUnavailable | None:
         case errors.NotFoundError():
             return CollectionGone(f"Chroma lost the collection while {doing}: {said}")
         case errors.AuthorizationError() | errors.ChromaAuthError():
-            return IndexUnavailable(f"Chroma wants another token while {doing}: {said}")
+            return IndexUnavailable(f"Chroma refused the token while {doing}: {said}")
         case errors.InternalError():
             return ServerFault(f"Chroma failed while {doing}: {said}")
         case errors.ChromaError():
             return IndexUnavailable(f"Chroma refused {doing}: {said}")
         case ValueError():
             return IndexUnavailable(f"Chroma's client failed while {doing}: {said}")
-        case RuntimeError() if "has been closed" in said:  # httpx: we connected anew meanwhile
-            return Unreachable(f"Chroma was started again while {doing}")
-    # For an error status without a name that it knows, the client raises a bare Exception.
+        case RuntimeError() if "has been closed" in said:  # httpx: we have reconnected meanwhile
+            return Unreachable(f"Chroma restarted while {doing}")
+    # The client raises a bare Exception for an error status that it does not know.
     if type(error) is Exception:
         return ServerFault(f"Chroma failed while {doing}: {said}")
     return None

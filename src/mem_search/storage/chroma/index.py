@@ -1,8 +1,8 @@
 """The vector index over Chroma: one collection for one embedding space, ids are entry numbers.
 
-It holds nothing that SQLite does not hold as well. ``generation`` grows whenever what is in it
-may differ from what was acknowledged, and whoever fills it then compares ``entries`` with
-SQLite. Filters and documents are not its business: both are slow there, and SQLite has them.
+Everything in it is also in SQLite. ``generation`` grows whenever the content may differ from what
+was acknowledged; the indexer then compares ``entries`` with SQLite. Chroma gets neither filters
+nor documents: both are slow there, and SQLite has them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ class ChromaIndex:
     """A VectorIndex on ``server``, for vectors of one ``fingerprint`` and ``dimensions``.
 
     ``start`` it in a running loop. ``on_reset`` is called in the loop each time ``generation``
-    grows: after every start of the server, and when the collection was found missing.
-    Queries have two threads of their own, so that none waits behind a bulk write, and end
-    after ``patience`` seconds.
+    grows: after every start of the server, and when the collection was missing. Queries have two
+    separate threads, so none waits for a bulk write. They end after ``patience`` seconds.
     """
 
     def __init__(
@@ -67,11 +66,11 @@ class ChromaIndex:
 
     @property
     def detail(self) -> str:
-        """Why it is not ready, and what is being done; empty when it is."""
+        """Why the index is not ready, and what happens next; empty when it is ready."""
         return self._server.detail
 
     def start(self) -> None:
-        """Begin to get ready, in the background; also tries anew. Needs a running loop."""
+        """Start, or start again, in the background. Needs a running loop."""
         self._work_thread.submit(load)  # a second, while the server starts
         self._server.start(self._opened)
 
@@ -80,7 +79,7 @@ class ChromaIndex:
         await self._server.wait_ready(timeout)
 
     async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
-        """Of several with one number the last one counts. Sent 500 at a time."""
+        """Store the vectors, 500 at a time. Of several with one number the last one counts."""
         if vectors.shape != (len(entries), self._dimensions):
             raise ValueError(f"{len(entries)} entries cannot have vectors {vectors.shape}")
         rows = sorted({entry.entry: row for row, entry in enumerate(entries)}.values())
@@ -89,14 +88,14 @@ class ChromaIndex:
         await self._worked(lambda work: work.upsert(entries, vectors))
 
     async def delete(self, entries: Sequence[int]) -> None:
-        """Numbers that it does not hold are ignored."""
+        """Delete entries; ignores unknown numbers."""
         numbers = list(dict.fromkeys(entries))
         await self._worked(lambda work: work.delete(numbers))
 
     async def query(
         self, vector: Vectors | Callable[[], Vectors], k: int
     ) -> list[tuple[int, float]]:
-        """As the contract says; approximate."""
+        """See ``VectorIndex.query``; the result is approximate."""
 
         def ask(connection: Connection) -> list[tuple[int, float]]:
             rows = vector() if callable(vector) else vector
@@ -119,9 +118,9 @@ class ChromaIndex:
         await self._worked(Connection.clear)
 
     async def close(self) -> None:
-        """End the child, or leave the remote server; every call raises from now on."""
+        """Stop the child, or disconnect from the remote server; every later call raises."""
         await self._server.stop()
-        # Calls under way fail with the server; those to a remote one that hangs are left to it.
+        # Running calls fail with the server; calls to a hanging remote server are abandoned.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
                 await asyncio.to_thread(self._query_threads.shutdown)
@@ -152,7 +151,7 @@ class ChromaIndex:
             raise
 
     async def _opened(self, url: str) -> None:
-        """The server is up at ``url``: connect, and see that our collection can be read."""
+        """The server is up at ``url``: connect, and check that our collection can be read."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._work_thread, self._connect, url, loop)
         self._reset()
@@ -188,7 +187,7 @@ class ChromaIndex:
         loop.call_soon_threadsafe(self._made)
 
     def _made(self) -> None:
-        if self.state == "ready":  # while opening, ``_opened`` tells it
+        if self.state == "ready":  # while opening, ``_opened`` reports it
             self._reset()
 
     def _reset(self) -> None:

@@ -1,6 +1,6 @@
 """One run of the owned Chroma: start the child, wait until it answers, end it.
 
-Which data it gets, and what happens when it dies, is decided in ``process``.
+``process`` decides which data it gets and what happens when it dies.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECRETS = {"OPENAI_API_KEY", "MEM_SEARCH_TOKEN"}
 
 
 class Child:
-    """A running Chroma. Made by ``launch``."""
+    """A running Chroma; ``launch`` creates it."""
 
     def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
         self._process = process
@@ -35,18 +35,18 @@ class Child:
         self.url: str = f"http://{HOST}:{port}"
 
     async def ended(self) -> str:
-        """Wait until it is gone and say how it went."""
+        """Wait until it has ended, and return how it ended."""
         code = await self._process.wait()
         return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
 
     @property
     def crashed(self) -> bool:
-        """Whether it ended by a fault of its own, and not because somebody ended it."""
+        """Whether it ended by an error, and not because somebody ended it."""
         code = self._process.returncode
         return code is not None and code not in (0, -signal.SIGTERM, -signal.SIGKILL)
 
     async def answering(self, patience: float) -> None:
-        """Wait for the first heartbeat. Raises IndexUnavailable when it ends or stays silent."""
+        """Wait for the first heartbeat. Raises IndexUnavailable when it ends or does not answer."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
         while True:
@@ -64,9 +64,9 @@ class Child:
                 return
 
     async def end(self, patience: float = 5.0) -> None:
-        """SIGTERM, ``patience`` seconds to leave, SIGKILL. Returns when it is gone."""
+        """Send SIGTERM, wait ``patience`` seconds, send SIGKILL. Returns when it has ended."""
         if self._process.returncode is None:
-            with suppress(ProcessLookupError):  # it may end by itself in this very moment
+            with suppress(ProcessLookupError):  # it may end by itself at this moment
                 self._process.terminate()
             try:
                 await asyncio.wait_for(self._process.wait(), patience)
@@ -77,9 +77,9 @@ class Child:
 
 
 async def launch(data: Path, log: Path) -> Child:
-    """Start Chroma over ``data`` on a free port of this machine; it need not answer yet.
+    """Start Chroma over ``data`` on a free port of this machine, without waiting for an answer.
 
-    Call it from a thread that lives as long as the child shall: Linux ends the child with the
+    Call it from a thread that lives as long as the child should: Linux ends the child with the
     thread that started it. Raises IndexUnavailable when the process cannot be started.
     """
     port = _free_port()
@@ -89,14 +89,14 @@ async def launch(data: Path, log: Path) -> Child:
         with _open_log(log) as output:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                "-P",  # the folder of the script holds modules of ours, not of everybody
+                "-P",  # the folder of the script must not be on the import path
                 str(CHILD),
                 *(f"--{name}={value}" for name, value in options.items()),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=_environment(os.environ),
-                start_new_session=True,  # Ctrl-C is for the worker, which then ends us in order
+                start_new_session=True,  # Ctrl-C goes to the worker, which then ends it in order
             )
     except OSError as error:
         raise IndexUnavailable(f"Chroma cannot be started: {error}") from error
@@ -115,7 +115,7 @@ def _free_port() -> int:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the child gets: no telemetry, no settings meant for another Chroma, no secrets."""
+    """The child's environment: no telemetry, no settings of another Chroma, no secrets."""
     kept = {
         name: value
         for name, value in environ.items()

@@ -1,6 +1,6 @@
-"""The vector index of a worker that is told to have none: exact search over SQLite answers.
+"""The vector index of a worker without one: an exact search over SQLite answers instead.
 
-``VectorIndex`` in name only, so that nothing else needs to know whether there is one.
+It has the interface of ``VectorIndex``, so no other module needs to know whether there is an index.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.server import State
 
 DETAIL: Final = "the vector index is turned off (chroma_url is off)"
-NO_MODEL: Final = "there is no vector index without a model that works; see: mem-search doctor"
+NO_MODEL: Final = "there is no vector index without a working model; run: mem-search doctor"
 
 
 class OffIndex:
-    """Takes in everything and keeps nothing; every question raises IndexUnavailable."""
+    """Accepts and drops every entry; every query raises IndexUnavailable."""
 
     name: str = "off"
     state: State = "off"
@@ -27,16 +27,16 @@ class OffIndex:
         self.detail = detail
 
     def start(self) -> None:
-        """Nothing to start."""
+        """Do nothing."""
 
     async def ready(self, timeout: float = 0.0) -> NoReturn:  # noqa: ASYNC109  as of ChromaIndex
         raise IndexUnavailable(self.detail)
 
     async def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
-        """Nothing to keep: the stored vectors are what is searched."""
+        """Do nothing: searches read the stored vectors."""
 
     async def delete(self, entries: Sequence[int]) -> None:
-        """Nothing was kept."""
+        """Do nothing: the index is empty."""
 
     async def query(self, vector: Vectors | Callable[[], Vectors], k: int) -> NoReturn:
         raise IndexUnavailable(self.detail)
@@ -45,7 +45,7 @@ class OffIndex:
         raise IndexUnavailable(self.detail)
 
     async def clear(self) -> None:
-        """Nothing was kept."""
+        """Do nothing: the index is empty."""
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""

@@ -1,12 +1,11 @@
-"""The Chroma that the worker owns: one child over one folder, started again when it dies.
+"""The Chroma that the worker owns: one child process over one folder, restarted when it dies.
 
-In this process its writes would hold the interpreter for hundreds of milliseconds, and a
-damaged index would take the worker down with it; in a child both only cost an answer.
+Inside the worker, Chroma's writes would hold the interpreter for hundreds of milliseconds, and a
+damaged index would end the worker. In a child process both cost only a reply.
 
-The index is derived, so damage is answered by starting afresh: a folder under which Chroma
-twice fails to start, crashes or answers with inner errors is moved to quarantine and refilled
-from SQLite by whoever hears of the new opening. If Chroma fails over an empty folder as well,
-the old one was not to blame and is put back.
+The index is derived data, so damage leads to a new folder: when Chroma twice fails to start,
+crashes or reports internal errors, the folder moves to quarantine, and the indexer fills a new one
+from SQLite. If Chroma fails over an empty folder too, the old folder is restored.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from mem_search.storage.chroma.launch import Child, launch
 from mem_search.storage.chroma.server import Opened, Server, heartbeat
 
 WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
-"""Seconds before the next start, by what the recent failures cost together."""
+"""Seconds before the next start, by the total cost of recent failures."""
 
 
 class Restarts:
-    """A budget of ``limit`` failures in ``window`` seconds, and growing waits within it.
+    """A budget of ``limit`` failures in ``window`` seconds, with growing waits.
 
-    A failure costs 1, or less when the child is hardly to blame.
+    A failure costs 1, or less when the child is probably not at fault.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class Restarts:
         return self._spent(now) >= self.limit
 
     def pause(self, now: float) -> float:
-        """Seconds to wait before the next start; the rest of the window when it is spent."""
+        """Seconds before the next start; the rest of the window when the budget is spent."""
         spent = self._spent(now)
         if spent < self.limit:
             return self._waits[min(int(spent), len(self._waits) - 1)]
@@ -68,18 +67,18 @@ _log = logging.getLogger(__name__)
 _START_PATIENCE = 30.0
 _LOCK_WAIT = 2.0
 _SILENCE = 10.0
-"""Seconds without a heartbeat after which a child is taken to hang."""
+"""Seconds without a heartbeat after which a child counts as hanging."""
 
 _SUSPICIOUS = 2
 _ENDED_FROM_OUTSIDE = 0.1
-"""What it costs to be killed while serving. Something: a kernel short of memory repeats it."""
+"""The cost of being killed while serving: not 0, because a kernel without memory repeats it."""
 
 
 class ChromaProcess(Server):
-    """Chroma over ``root/data``, its output in ``log``; see ``Restarts`` for how often it dies.
+    """Chroma over ``root/data`` with its output in ``log``; ``Restarts`` limits its restarts.
 
-    ``start`` it in a thread that lives as long as the worker (see ``launch``). ``pid`` is the
-    running child's, ``quarantines`` counts how often the folder was started afresh.
+    ``start`` it in a thread that lives as long as the worker (see ``launch``). ``pid`` is that
+    of the running child, ``quarantines`` counts how often the folder was replaced.
     """
 
     def __init__(self, root: Path, log: Path, restarts: Restarts | None = None) -> None:
@@ -94,8 +93,8 @@ class ChromaProcess(Server):
         self.quarantines = 0
 
     def doubt(self, fault: IndexUnavailable) -> None:
-        # A lost connection needs no report: if the child is gone, its end is noticed. On a
-        # full disk every file looks damaged, and starting afresh would only lose the good one.
+        # A lost connection needs no report: the end of the child is noticed anyway. On a full
+        # disk every file looks damaged, and a new folder would only lose the good one.
         if isinstance(fault, ServerFault) and self._directory.has_room():
             self._doubts.put_nowait(str(fault))
         elif isinstance(fault, Silent):
@@ -116,7 +115,7 @@ class ChromaProcess(Server):
             try:
                 return self._directory.lock()
             except IndexUnavailable as error:
-                # A worker that is about to leave holds it for seconds; another one for days.
+                # A stopping worker holds the folder for seconds, another worker for days.
                 self._set("down", str(error))
                 await asyncio.sleep(_LOCK_WAIT)
 
@@ -154,7 +153,7 @@ class ChromaProcess(Server):
         except IndexUnavailable as error:
             failure = str(error)
             self._suspicion += 1
-        except OSError as error:  # of the folder, not of Chroma
+        except OSError as error:  # an error of the folder, not of Chroma
             failure = f"cannot use {self._directory.root}: {error}"
         if aside is not None and not served:
             self._directory.restore(aside)
@@ -168,11 +167,13 @@ class ChromaProcess(Server):
         aside = self._directory.quarantine()
         self._suspicion = 0
         self.quarantines += 1
-        _log.error("the vector index is damaged and is filled again; the old one is in %s", aside)
+        _log.error(
+            "the vector index is damaged and will be filled again; the old one is in %s", aside
+        )
         return aside
 
     async def _failing(self, child: Child) -> tuple[str, bool]:
-        """Wait until the child ends, hangs or is doubted: what happened, was it its own fault."""
+        """Wait until the child ends, hangs or is doubted; what happened, and if it is at fault."""
         while not self._doubts.empty():
             self._doubts.get_nowait()
         self._silent.clear()
@@ -186,18 +187,16 @@ class ChromaProcess(Server):
                 return f"Chroma {ended.result()}", child.crashed
             if doubted.done():
                 return doubted.result(), True
-            return "Chroma did not answer any more and was ended", False
+            return "Chroma stopped answering and was ended", False
         finally:
             for event in events:
                 event.cancel()
 
     async def _hanging(self, child: Child) -> None:
-        """Return when the child answers nobody any more. Meanwhile no search waits for it."""
+        """Return when the child has stopped answering. Meanwhile no search waits for it."""
         while True:
             await self._silent.wait()
-            self._set(
-                "down", "Chroma does not answer in time; looking whether it still does at all"
-            )
+            self._set("down", "Chroma does not answer in time; checking whether it still runs")
             try:
                 await asyncio.to_thread(heartbeat, child.url, timeout=_SILENCE)
             except IndexUnavailable:

@@ -1,7 +1,7 @@
-"""A Chroma server that somebody else runs: watched, never started or ended.
+"""A Chroma server that somebody else runs: watched, never started or stopped.
 
-Its address is a setting, so a wrong one is told as such; a server that is merely away is
-waited for, since only the search by meaning is missing meanwhile.
+Its address is a setting, so a wrong address is reported as an error. For a server that is down the
+index waits, because only the search by meaning is missing meanwhile.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST_WAIT = 30.0
 
 
 class RemoteChroma(Server):
-    """``url`` is http or https, host and port. Raises InputError for any other."""
+    """``url`` has http or https, host and port. Raises InputError for anything else."""
 
     def __init__(self, url: str, token: str = "") -> None:
         super().__init__()
@@ -59,5 +59,5 @@ class RemoteChroma(Server):
 
 
 def token_headers(token: str) -> dict[str, str]:
-    """The two places where servers and the proxies before them look for a token."""
+    """The two headers in which servers, and proxies before them, expect a token."""
     return {"Authorization": f"Bearer {token}", "X-Chroma-Token": token} if token else {}

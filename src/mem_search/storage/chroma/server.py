@@ -1,7 +1,7 @@
-"""A Chroma server as the index sees it: kept up in the background, ready or not, and why not.
+"""A Chroma server as the index sees it: kept running in the background, with its state.
 
-Two kinds: ``process`` owns a child, ``remote`` watches somebody else's. Both are tasks that
-end only with ``stop``; nothing here waits for a server except ``wait_ready``.
+``process`` owns a child process, ``remote`` watches a server that somebody else runs. Both are
+tasks that end only with ``stop``. Only ``wait_ready`` waits for a server.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
 def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: float) -> None:
     """Return if the Chroma at ``url`` (http or https, without the API path) answers.
 
-    Blocking. A proxy of the environment is used unless the address is this machine. Raises
-    Unreachable, or IndexUnavailable when something else than a Chroma answers.
+    Blocking. Uses a proxy from the environment unless the address is this machine. Raises
+    Unreachable, or IndexUnavailable when another program answers.
     """
     here = urlsplit(url).hostname in LOOPBACK
     opener = build_opener(*([ProxyHandler({})] if here else []))
@@ -45,18 +45,18 @@ def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: fl
     except (ValueError, TypeError):
         alive = False
     if not alive:
-        raise IndexUnavailable(f"what answers at {url} is no Chroma; check MEM_SEARCH_CHROMA_URL")
+        raise IndexUnavailable(f"the program at {url} is not Chroma; check MEM_SEARCH_CHROMA_URL")
 
 
 State = Literal["starting", "ready", "down", "off"]
 Opened = Callable[[str], Awaitable[None]]
-"""Called with the URL of a server that just came up; raises IndexUnavailable to refuse it."""
+"""Called with the URL of a server that has just started; raises IndexUnavailable to refuse it."""
 
 _log = logging.getLogger(__name__)
 
 
 class Server(ABC):
-    """``state`` and, unless it is ready, ``detail``: why not and what is being done."""
+    """``state`` and, unless it is ready, ``detail``: why not, and what happens next."""
 
     def __init__(self) -> None:
         self.state: State = "down"
@@ -65,13 +65,13 @@ class Server(ABC):
         self._task: asyncio.Task[None] | None = None
 
     def start(self, opened: Opened) -> None:
-        """Begin to keep the server up, or begin anew after it was given up. Returns at once."""
+        """Keep the server running from now on, also after it was given up. Returns at once."""
         if self._task is None or self._task.done():
             self._set("starting", "the vector index is starting")
             self._task = asyncio.create_task(self._run(opened), name="chroma")
 
     async def stop(self) -> None:
-        """Leave the server, or end it if it is ours; ``start`` may follow."""
+        """Disconnect from the server, or stop it if it is ours; ``start`` may follow."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -80,7 +80,7 @@ class Server(ABC):
         self._changed.set()
 
     def require_ready(self) -> None:
-        """Raise IndexUnavailable saying why, unless the server is ready."""
+        """Raise IndexUnavailable with the reason, unless the server is ready."""
         if self.state != "ready":
             raise IndexUnavailable(self.detail)
 
@@ -96,16 +96,16 @@ class Server(ABC):
 
     @abstractmethod
     def doubt(self, fault: IndexUnavailable) -> None:
-        """A call failed with ``fault``: look whether the server still deserves trust."""
+        """A call failed with ``fault``: check whether the server still works."""
 
     @abstractmethod
     async def _keep_up(self, opened: Opened) -> None:
-        """Until cancelled: have a server, tell ``opened``, wait for it to fail, repeat."""
+        """Until cancelled: get a server, call ``opened``, wait until it fails, repeat."""
 
     async def _run(self, opened: Opened) -> None:
         try:
             await self._keep_up(opened)
-        except Exception as error:  # noqa: BLE001  a defect of ours must not pass for a slow start
+        except Exception as error:  # noqa: BLE001  a defect of ours must not look like a slow start
             _log.exception("keeping Chroma up failed")
             self._set("down", f"the vector index failed: {error!r}; restart mem-search")
 
