@@ -26,12 +26,12 @@ import pytest
 from standardwebhooks import Webhook
 
 from conftest import Home, make
-from mem_search.http.schemas.universal import (
+from mem_search.renderers.schemas import SnippetSpan
+from mem_search.renderers.universal import (
     CitationMetadata,
     SearchResultItem,
     UniversalSearchResponse,
 )
-from mem_search.renderers.schemas import SnippetSpan
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTES = {1: "Rate limit by token bucket.", 7: "The rate limit of the other gateway."}

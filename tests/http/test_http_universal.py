@@ -9,14 +9,14 @@ import pytest
 from described import matches
 from http_worker import Client, opening_of
 
-from mem_search.http.schemas.universal import (
+from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
+from mem_search.records.registry import installed_kinds
+from mem_search.renderers.universal import (
     McpFetchResponse,
     McpSearchResponse,
     UniversalSearchResponse,
 )
-from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
-from mem_search.records.registry import installed_kinds
 from runtimes import fill
 
 SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"

@@ -1,6 +1,7 @@
 """The JSON that scripts rely on, key by key."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 from mem_search.model import (
@@ -17,7 +18,8 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.renderers import record_json, to_json
+from mem_search.renderers.schema import to_json, to_values
+from mem_search.renderers.schemas import SearchReply, SnippetSpan, WholeRecord
 
 RECORD = Record(
     number=7,
@@ -89,7 +91,7 @@ def test_a_page_has_exactly_these_keys() -> None:
             ),
         ),
     )
-    found = to_json(page)
+    found = to_values(SearchReply.of(page))
     assert json.loads(json.dumps(found)) == found
     assert found == {
         "query": "login",
@@ -139,7 +141,7 @@ def test_a_page_has_exactly_these_keys() -> None:
 
 
 def test_a_whole_record_has_its_text_and_its_links() -> None:
-    assert record_json(RECORD, [Link("note:1", "cites")]) == {
+    assert to_values(WholeRecord.of(RECORD, [Link("note:1", "cites")])) == {
         **NAMED,
         "source_id": "abc",
         "position": 3,
@@ -150,7 +152,22 @@ def test_a_whole_record_has_its_text_and_its_links() -> None:
 
 def test_a_record_without_a_title_is_named_by_its_words() -> None:
     untitled = Record(1, "note", "jsonl", "1", "", "word " * 100, 0, 0)
-    title = record_json(untitled)["title"]
+    title = WholeRecord.of(untitled).title
     assert title.startswith("word word")
     assert title.endswith("…")
     assert len(title) <= 100
+
+
+def test_half_a_surrogate_pair_is_written_as_an_escape() -> None:
+    odd = replace(RECORD, text="half \ud83d", metadata={"\udc80": ["\udc80"]})
+    written = to_json(WholeRecord.of(odd))
+    assert b"\\ud83d" in written
+    found = json.loads(written)
+    assert (found["text"], found["metadata"]) == ("half \ud83d", {"\udc80": ["\udc80"]})
+    assert found["created_at"] == "2025-11-17T17:45:00.000Z"
+    assert "note" not in found
+
+
+def test_what_has_nothing_to_say_has_no_key() -> None:
+    assert "page" not in to_values(SnippetSpan.of(Snippet("login", 4, 9)))
+    assert to_values(SnippetSpan(start=4, end=9, sha256="", page=3))["page"] == 3

@@ -13,6 +13,8 @@ from mem_search.model import Record, Result, SearchPage, SearchReport, SearchReq
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View, fitted, render
 from mem_search.renderers.record_line import index_line
+from mem_search.renderers.schema import to_json
+from mem_search.renderers.schemas import SearchReply
 from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to
 from mem_search.text import token_count
 
@@ -163,7 +165,5 @@ def test_the_nearest_contain_the_anchor(place: int, count: int, most: int) -> No
 
 
 def test_plain_values_of_a_report_can_be_sent() -> None:
-    from mem_search.renderers import to_json
-
     asked = page(record(1, "One"))
-    assert json.loads(json.dumps(to_json(asked)))["search"]["suggestions"] == []
+    assert json.loads(to_json(SearchReply.of(asked)))["search"]["suggestions"] == []

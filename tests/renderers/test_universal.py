@@ -16,11 +16,13 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
+from mem_search.model.research import IndexState, Operation
+from mem_search.renderers.schema import to_values
 from mem_search.renderers.universal import (
-    document_json,
-    found_json,
-    item_json,
-    universal_json,
+    McpFetchResponse,
+    McpSearchResponse,
+    SearchResultItem,
+    UniversalSearchResponse,
     url_of,
 )
 from mem_search.search.citations import Annotation, CitedResult, Span, cite
@@ -100,7 +102,7 @@ def page(*results: Result, snippets: bool = True) -> SearchPage:
 
 
 def test_an_item_has_exactly_these_keys() -> None:
-    assert item_json(ITEM, BASE) == {
+    assert to_values(SearchResultItem.of(ITEM, BASE)) == {
         "id": "local:website:7",
         "content_type": "website",
         "source": "local",
@@ -121,8 +123,8 @@ def test_an_item_has_exactly_these_keys() -> None:
 
 
 def test_a_page_has_exactly_these_keys() -> None:
-    said = universal_json(page(RESULT), BASE)
-    assert said["items"] == [item_json(cite(page(RESULT))[0], BASE)]
+    said = to_values(UniversalSearchResponse.of(page(RESULT), BASE))
+    assert said["items"] == [to_values(SearchResultItem.of(cite(page(RESULT))[0], BASE))]
     assert said["search"]["realised"] == "keyword"
     assert {name: said[name] for name in said if name not in ("items", "search")} == {
         "total_count": 21,
@@ -138,14 +140,44 @@ def test_a_page_has_exactly_these_keys() -> None:
 
 
 def test_what_a_chain_adds_takes_its_place() -> None:
-    said = universal_json(page(), step={"session_id": "s", "operations": [{"id": "o"}]})
-    assert (said["session_id"], said["operations"], said["job_id"]) == ("s", [{"id": "o"}], None)
+    step = Operation(
+        id="o",
+        session_id="s",
+        parent_id=None,
+        type="search",
+        query="login",
+        mode="deep_research",
+        content_types=(),
+        request={},
+        redacted=False,
+        results=(),
+        total_count=0,
+        took_ms=1.5,
+        report={},
+        index_state=IndexState(1, 2, 0, "hashing", "0"),
+        created_at=1_763_401_500_000,
+    )
+    said = to_values(UniversalSearchResponse.of(page(), step=step))
+    assert (said["session_id"], said["job_id"]) == ("s", None)
+    assert said["operations"] == [
+        {
+            "id": "o",
+            "operation_type": "search",
+            "query": "login",
+            "sources": ["local"],
+            "content_types": None,
+            "result_count": 0,
+            "execution_time_ms": 1.5,
+            "created_at": "2025-11-17T17:45:00.000Z",
+        }
+    ]
 
 
 def test_annotations_and_full_content_are_there_when_the_item_has_them() -> None:
     noted = Annotation(Span("login", 4, 9, PROOF, page=3), "website:7", "The **login** is fast.")
     bare = Annotation(SPAN, "website:7")
-    said = item_json(replace(ITEM, full_content=RECORD.text, annotations=(noted, bare)))
+    whole = replace(ITEM, full_content=RECORD.text, annotations=(noted, bare))
+    said = to_values(SearchResultItem.of(whole))
     assert said["full_content"] == "The login is fast."
     assert said["annotations"] == [
         {
@@ -169,14 +201,14 @@ def test_annotations_and_full_content_are_there_when_the_item_has_them() -> None
 
 
 def test_without_a_snippet_there_is_no_span() -> None:
-    said = item_json(replace(ITEM, snippet=None))
+    said = to_values(SearchResultItem.of(replace(ITEM, snippet=None)))
     assert (said["snippet"], said["snippet_span"]) == (None, None)
-    found = found_json(page(RESULT, snippets=False))
+    found = to_values(McpSearchResponse.of(page(RESULT, snippets=False)))
     assert (found["results"][0]["text"], found["results"][0]["snippet_span"]) == ("", None)
 
 
 def test_a_short_result_has_the_keys_of_both_contracts() -> None:
-    said = found_json(page(RESULT), BASE)
+    said = to_values(McpSearchResponse.of(page(RESULT), BASE))
     assert said["results"] == [
         {
             "id": "local:website:7",
@@ -194,7 +226,7 @@ def test_a_short_result_has_the_keys_of_both_contracts() -> None:
 
 
 def test_a_document_has_the_keys_of_both_contracts() -> None:
-    assert document_json(RECORD, CITATION, BASE) == {
+    assert to_values(McpFetchResponse.of(RECORD, CITATION, BASE)) == {
         "id": "local:website:7",
         "title": "Login",
         "url": "https://example.org/login",
@@ -204,6 +236,8 @@ def test_a_document_has_the_keys_of_both_contracts() -> None:
         "content_type": "website",
         "citation": CITED,
         "metadata": METADATA,
+        "operations": None,
+        "session_id": None,
     }
 
 

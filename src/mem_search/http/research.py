@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -27,10 +27,9 @@ from mem_search.http.schemas.research import (
 )
 from mem_search.http.schemas.universal_requests import Id
 from mem_search.model.research import OperationFilter
-from mem_search.renderers.universal import document_json, universal_json
+from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse
 from mem_search.research.export import export as exported
 from mem_search.research.export import export_markdown
-from mem_search.research.operations import step_of
 from mem_search.research.replay import Replay
 from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations
@@ -177,10 +176,9 @@ def _replay(call: Call, done: Replay, *, results: bool) -> Replayed:
     return Replayed.of(done)
 
 
-def _result(call: Call, done: Replay) -> dict[str, Any] | None:
+def _result(call: Call, done: Replay) -> UniversalSearchResponse | McpFetchResponse | None:
     if done.page is not None:
-        return universal_json(done.page, call.base, step_of(done.operation))
+        return UniversalSearchResponse.of(done.page, call.base, done.operation)
     if done.record is None:
         return None
-    document = document_json(done.record, citation(done.record), call.base)
-    return {**document, **step_of(done.operation)}
+    return McpFetchResponse.of(done.record, citation(done.record), call.base, done.operation)

@@ -51,7 +51,6 @@ from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import search_jobs as search_job_schemas
 from mem_search.http.schemas import stats as stats_schemas
 from mem_search.http.schemas import suggest as suggest_schemas
-from mem_search.http.schemas import universal as universal_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
 from mem_search.http.schemas.universal_requests import (
@@ -64,6 +63,11 @@ from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schemas import RecordExcerpt, SearchReply, WholeRecord
+from mem_search.renderers.universal import (
+    McpFetchResponse,
+    McpSearchResponse,
+    UniversalSearchResponse,
+)
 
 GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
 CREATED, ACCEPTED = 201, 202
@@ -95,9 +99,9 @@ SEARCH = (
     GET("/api/search/help", about.search_help, "Explain routes and parameters as text", "search", early=True, response=TextReply),
 )
 UNIVERSAL = (
-    POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=universal_schemas.UniversalSearchResponse, errors=(404, 409)),
-    POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=universal_schemas.McpSearchResponse),
-    POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=universal_schemas.McpFetchResponse, errors=(404, 409)),
+    POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=UniversalSearchResponse, errors=(404, 409)),
+    POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=McpSearchResponse),
+    POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
     GET("/v/{ref}", viewer.view, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
 )
 RESEARCH = (

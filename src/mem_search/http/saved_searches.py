@@ -33,7 +33,7 @@ from mem_search.http.schemas.saved_searches import (
 from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
 from mem_search.model import Record
 from mem_search.model import saved_searches as stored
-from mem_search.renderers.universal import id_of, universal_json, url_of
+from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
 from mem_search.research import saved_searches
 from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
@@ -162,7 +162,7 @@ async def run(call: Call) -> web.StreamResponse:
             new=_matches(call, run.matches, told),
             new_count=len(run.matches),
             notification=run.notification,
-            result=universal_json(page, call.base),  # type: ignore[arg-type]
+            result=UniversalSearchResponse.of(page, call.base),
         )
     )
 

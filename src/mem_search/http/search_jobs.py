@@ -1,4 +1,4 @@
-"""``/api/v1/search/jobs``: searches in the background, by the names of seed 000's table."""
+"""``/api/v1/search/jobs``: searches in the background, by the names of its contract."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.search_jobs import SearchJob, SearchJobResult, SearchJobs
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
+from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse
 
 PATH = "/api/v1/search/jobs"
 
@@ -40,22 +41,22 @@ async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse
         webhook_url=body.webhook_url,
         flags=call.flags,
     )
-    said = call.flagged(
-        {
-            "items": [],
-            "total_count": 0,
-            "counts_by_type": {},
-            "query": request.text,
-            "execution_time_ms": 0.0,
-            "operations": None,
-            "session_id": request.research.session_id or None,
-            "job_id": job,
-            "limit": request.limit,
-            "offset": request.offset,
-            "search": {"notices": [f"runs in the background; the result: GET {PATH}/{job}"]},
-        }
+    notice = f"runs in the background; the result: GET {PATH}/{job}"
+    reply = json_reply(
+        UniversalSearchResponse(
+            items=[],
+            total_count=0,
+            counts_by_type={},
+            query=request.text,
+            execution_time_ms=0.0,
+            operations=None,
+            session_id=request.research.session_id or None,
+            job_id=job,
+            limit=request.limit,
+            offset=request.offset,
+            search=NotSearchedYet(notices=(notice,), flags=call.flags or None),
+        )
     )
-    reply = json_reply(said)
     reply.headers["Location"] = f"{PATH}/{job}"
     return reply
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -138,7 +137,7 @@ async def _around(
     seen = around(found.records, found.place, written, asked.max_tokens, view.parameter)
     search = None
     if report is not None:
-        search = replace(HowSearched.of(report), flags=call.flags or None)
+        search = HowSearched.of(report, call.flags)
     if asked.format == "json":
         return json_reply(
             Timeline(

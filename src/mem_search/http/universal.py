@@ -20,8 +20,11 @@ from mem_search.http.schemas.universal_requests import (
     UniversalSearchRequest,
 )
 from mem_search.model import Ref
-from mem_search.renderers.universal import document_json, found_json, universal_json
-from mem_search.research.operations import step_of
+from mem_search.renderers.universal import (
+    McpFetchResponse,
+    McpSearchResponse,
+    UniversalSearchResponse,
+)
 from mem_search.search.citations import citation
 
 
@@ -32,7 +35,7 @@ async def search(call: Call) -> web.StreamResponse:
         return await search_jobs.submit(call, body)
     request = body.request(call.now)
     page, step = await call.runtime.research.operations.search(request, call.surface)
-    return json_reply(call.flagged(universal_json(page, call.base, step_of(step))))
+    return json_reply(UniversalSearchResponse.of(page, call.base, step, call.flags))
 
 
 SURFACE = "mcp"
@@ -42,7 +45,7 @@ async def agent_search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
     request = call.sent(McpSearchRequest).request(call.now)
     page = await call.runtime.search.service.search(request, SURFACE)
-    return json_reply(call.flagged(found_json(page, call.base)))
+    return json_reply(McpSearchResponse.of(page, call.base, call.flags))
 
 
 async def agent_fetch(call: Call) -> web.StreamResponse:
@@ -61,4 +64,4 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
             most=body.max_operations,
             started=started,
         )
-    return json_reply({**document_json(record, citation(record), call.base), **step_of(step)})
+    return json_reply(McpFetchResponse.of(record, citation(record), call.base, step))

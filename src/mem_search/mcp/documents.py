@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from mem_search.mcp.argument_types import STRING, STRINGS, described, listed
 from mem_search.mcp.tool import Asker, Json
-from mem_search.model import Record, SearchPage
-from mem_search.renderers.universal import document_json, found_json
-from mem_search.search.citations import citation
+from mem_search.model import Citation, Record, SearchPage
+from mem_search.renderers.universal import id_of, url_of
+from mem_search.search.citations import citation, cite
 from mem_search.text import dates
 
 HITS = described(results=listed(described(id=STRING, title=STRING, url=STRING)))
@@ -20,20 +20,39 @@ DOCUMENT = described(id=STRING, title=STRING, text=STRING, url=STRING, metadata=
 
 def hits(page: SearchPage, base: str) -> Json:
     """The results of a search, to choose from by their titles."""
-    found = found_json(page, base)["results"]
-    return {"results": [{name: each[name] for name in ("id", "title", "url")} for each in found]}
+    return {
+        "results": [
+            {
+                "id": id_of(cited.record),
+                "title": cited.citation.source_title,
+                "url": url_of(cited.record, base),
+            }
+            for cited in cite(page)
+        ]
+    }
 
 
 def document(record: Record, asker: Asker) -> Json:
     """A whole record; passages that other tools cite are spans of its ``text``."""
-    said = document_json(record, citation(record), asker.base)
-    whole = {name: said[name] for name in ("id", "title", "text", "url")}
-    return {**whole, "metadata": _metadata(record, said["citation"], asker)}
+    cited = citation(record)
+    return {
+        "id": id_of(record),
+        "title": cited.source_title,
+        "text": record.text,
+        "url": url_of(record, asker.base),
+        "metadata": _metadata(record, cited, asker),
+    }
 
 
-def _metadata(record: Record, citation: Json, asker: Asker) -> dict[str, str]:
+def _metadata(record: Record, citation: Citation, asker: Asker) -> dict[str, str]:
     """What a citation needs, and what the record's kind tells that its text does not."""
-    cited = {name: citation[name] for name in ("author", "published_date", "folder", "domain")}
+    published = citation.published_at
+    cited = {
+        "author": citation.author,
+        "published_date": "" if published is None else dates.iso(published),
+        "folder": citation.folder,
+        "domain": citation.domain,
+    }
     told = {
         label.lower().replace(" ", "_"): text
         for label, text in asker.view.kinds(record.kind).detail(record)

@@ -4,7 +4,6 @@ All renderers are pure functions of a page or of records, and a ``View``.
 """
 
 from mem_search.renderers.context import render_context
-from mem_search.renderers.json import record_json, to_json
 from mem_search.renderers.listing import LISTINGS, Fitted, fitted, render, render_record
 from mem_search.renderers.record_line import View
 from mem_search.renderers.related import render_related
@@ -15,11 +14,9 @@ __all__ = [
     "Fitted",
     "View",
     "fitted",
-    "record_json",
     "render",
     "render_context",
     "render_record",
     "render_related",
     "render_timeline",
-    "to_json",
 ]

@@ -12,8 +12,9 @@ import io
 from typing import Any
 
 from mem_search.model import SearchPage
-from mem_search.renderers.json import to_json
 from mem_search.renderers.safe_text import one_line
+from mem_search.renderers.schema import to_values
+from mem_search.renderers.schemas import SearchResult
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
@@ -29,8 +30,9 @@ def as_csv(page: SearchPage) -> str:
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\r\n")
     rows.writerow(COLUMNS)
-    for result in to_json(page)["results"]:
-        rows.writerow([_cell(result[name]) for name in COLUMNS])
+    for result in page.results:
+        cells = to_values(SearchResult.of(result))
+        rows.writerow([_cell(cells[name]) for name in COLUMNS])
     return written.getvalue()
 
 

@@ -62,7 +62,7 @@ def adapter(kind: Any) -> TypeAdapter[Any]:
 
 def to_values(value: Any, kind: Any = None) -> Any:
     """``value`` as plain dicts, lists, texts and numbers, keyed as in JSON."""
-    return adapter(kind or value.__class__).dump_python(value, by_alias=True)
+    return adapter(kind or value.__class__).dump_python(value, mode="json", by_alias=True)
 
 
 def to_json(value: Any, kind: Any = None) -> bytes:
@@ -73,7 +73,8 @@ def to_json(value: Any, kind: Any = None) -> bytes:
     try:
         return adapter(kind or value.__class__).dump_json(value, by_alias=True)
     except PydanticSerializationError:
-        return dumped(to_values(value, kind)).encode("utf-8", "backslashreplace")
+        values = adapter(kind or value.__class__).dump_python(value, by_alias=True)
+        return dumped(values).encode("utf-8", "backslashreplace")
 
 
 def dumped(value: Any) -> str:

@@ -19,6 +19,7 @@ from mem_search.model import (
 )
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.search.citations import Span
 
 _TITLE_LENGTH = 100
 
@@ -39,6 +40,10 @@ class SnippetSpan:
     def of(cls, snippet: Snippet) -> Self:
         digest = sha256(snippet.text.encode()).hexdigest()
         return cls(start=snippet.start, end=snippet.end, sha256=digest)
+
+    @classmethod
+    def of_span(cls, span: Span) -> Self:
+        return cls(start=span.start, end=span.end, sha256=span.sha256, page=span.page)
 
 
 @schema
@@ -242,7 +247,7 @@ class HowSearched:
     flags: Absent[tuple[str, ...]] = None
 
     @classmethod
-    def of(cls, report: SearchReport) -> Self:
+    def of(cls, report: SearchReport, flags: tuple[str, ...] = ()) -> Self:
         return cls(
             requested=report.requested,
             realised=report.realised,
@@ -253,6 +258,7 @@ class HowSearched:
             notices=report.notices,
             suggestions=report.suggestions,
             analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
+            flags=flags or None,
         )
 
 

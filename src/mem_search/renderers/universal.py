@@ -1,131 +1,24 @@
-"""Cited pages and records as plain values for JSON: the shapes of ``/api/v1`` and of OpenAI.
+"""Replies of the universal search of ``/api/v1``: cited pages and records, for agents too.
 
-Keys of the contract are always there, null where there is nothing to say; ours beside them are
-``url``, ``snippet_span`` and ``search``. Ids are ``local:kind:number``, which every route that
-takes a ref takes too. ``base`` is where the worker is reached (``http://127.0.0.1:37777``):
-what has no address of its own gets a permalink there, or a relative one without ``base``.
+The keys are those of its contract and of OpenAI's documents; ``url``, ``snippet_span``,
+``sha256``, ``limit``, ``offset`` and ``search`` are ours beside them. Ids are
+``local:kind:number``, which every route that takes a ref takes too. ``base`` is the address of
+the worker (``http://127.0.0.1:37777``): a record without an address of its own gets a permalink
+there, or a relative one without ``base``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Literal, Self
 
 from mem_search.model import Citation, Record, SearchPage
-from mem_search.renderers.json import report_json
-from mem_search.search.citations import Annotation, CitedResult, Span, cite
-from mem_search.text import dates
+from mem_search.model.research import Operation
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema
+from mem_search.renderers.schemas import HowSearched, SnippetSpan
+from mem_search.search import citations
+from mem_search.search.citations import CitedResult, cite
 
-SOURCE = "local"
-NO_STEP: Final[Mapping[str, Any]] = MappingProxyType({"operations": None, "session_id": None})
-"""What a reply says of its research step where it is none (``research.operations.step_of``)."""
-
-
-def universal_json(
-    page: SearchPage, base: str = "", step: Mapping[str, Any] = NO_STEP
-) -> dict[str, Any]:
-    """``UniversalSearchResponse`` of ``/api/v1``; ``step`` is what it says of its research step."""
-    return {
-        "items": [item_json(item, base) for item in cite(page)],
-        "total_count": page.total,
-        "counts_by_type": dict(page.counts),
-        "query": page.request.text,
-        "execution_time_ms": page.report.took_ms,
-        **step,
-        "job_id": None,
-        "limit": page.request.limit,
-        "offset": page.request.offset,
-        "search": report_json(page.report),
-    }
-
-
-def item_json(item: CitedResult, base: str = "") -> dict[str, Any]:
-    """``SearchResultItem`` of ``/api/v1``."""
-    record, snippet, noted = item.record, item.snippet, item.annotations
-    return {
-        "id": id_of(record),
-        "content_type": record.kind,
-        "source": SOURCE,
-        "title": item.citation.source_title,
-        "url": url_of(record, base),
-        "snippet": snippet.text if snippet else None,
-        "snippet_span": span_json(snippet) if snippet else None,
-        "relevance_score": item.relevance,
-        "created_at": dates.iso(record.created_at),
-        "updated_at": dates.iso(record.updated_at),
-        "last_opened_at": _time(item.citation.accessed_at),
-        "citation": citation_json(item.citation),
-        "metadata": metadata_json(record),
-        "match_fields": list(item.match_fields),
-        "full_content": item.full_content,
-        "annotations": None if noted is None else [_annotation(each) for each in noted],
-    }
-
-
-def found_json(page: SearchPage, base: str = "") -> dict[str, Any]:
-    """``MCPSearchResponse`` of ``/api/v1``; each result has OpenAI's ``id title url text`` too."""
-    return {
-        "results": [_found(item, base) for item in cite(page)],
-        "total_count": page.total,
-        "counts_by_type": dict(page.counts),
-        "search": report_json(page.report),
-    }
-
-
-def document_json(record: Record, citation: Citation, base: str = "") -> dict[str, Any]:
-    """``MCPFetchResponse`` of ``/api/v1`` and OpenAI's document in one: ``text`` is ``content``.
-
-    Spans of search results are of this text.
-    """
-    return {
-        "id": id_of(record),
-        "title": citation.source_title,
-        "url": url_of(record, base),
-        "text": record.text,
-        "content": record.text,
-        "source": SOURCE,
-        "content_type": record.kind,
-        "citation": citation_json(citation),
-        "metadata": metadata_json(record),
-    }
-
-
-def citation_json(citation: Citation) -> dict[str, Any]:
-    """``CitationMetadata`` of ``/api/v1``."""
-    return {
-        "source_id": f"{SOURCE}:{citation.source_id}",
-        "source_type": citation.source_type,
-        "source_title": citation.source_title,
-        "url": citation.url or None,
-        "author": citation.author or None,
-        "published_date": _time(citation.published_at),
-        "created_date": _time(citation.created_at),
-        "last_accessed": _time(citation.accessed_at),
-        "folder": citation.folder or None,
-        "domain": citation.domain or None,
-    }
-
-
-def metadata_json(record: Record) -> dict[str, Any]:
-    """What the record's kind and source say of it, and of what every record has what is set."""
-    common = {
-        "project": record.project,
-        "session": record.session,
-        "source": record.source,
-        "tags": list(record.tags),
-        "importance": record.importance,
-        "superseded_by": record.superseded_by and f"{SOURCE}:{record.superseded_by}",
-        "supersedes": [f"{SOURCE}:{ref}" for ref in record.supersedes],
-    }
-    told = {name: value for name, value in common.items() if value not in ("", [], None)}
-    return {**record.metadata, **told, "archived": record.archived}
-
-
-def span_json(span: Span) -> dict[str, Any]:
-    """Enough to prove it: ``text[start:end]`` of the record hashes to this."""
-    page = {} if span.page is None else {"page": span.page}
-    return {"start": span.start, "end": span.end, "sha256": span.sha256, **page}
+SOURCE: Literal["local"] = "local"
 
 
 def id_of(record: Record) -> str:
@@ -140,33 +33,279 @@ def url_of(record: Record, base: str = "") -> str:
     return f"{base}/v/{record.ref}"
 
 
-def _found(item: CitedResult, base: str) -> dict[str, Any]:
-    text = item.snippet.text if item.snippet else ""
-    return {
-        "id": id_of(item.record),
-        "title": item.citation.source_title,
-        "url": url_of(item.record, base),
-        "text": text,
-        "snippet": text,
-        "snippet_span": span_json(item.snippet) if item.snippet else None,
-        "relevance_score": item.relevance,
-        "source": SOURCE,
-        "content_type": item.record.kind,
+def metadata_of(record: Record) -> dict[str, Any]:
+    """What the record's kind and source say of it, and what is set of what every record has."""
+    common = {
+        "project": record.project,
+        "session": record.session,
+        "source": record.source,
+        "tags": list(record.tags),
+        "importance": record.importance,
+        "superseded_by": record.superseded_by and f"{SOURCE}:{record.superseded_by}",
+        "supersedes": [f"{SOURCE}:{ref}" for ref in record.supersedes],
     }
+    known = {name: value for name, value in common.items() if value not in ("", [], None)}
+    return {**record.metadata, **known, "archived": record.archived}
 
 
-def _annotation(noted: Annotation) -> dict[str, Any]:
-    cited = noted.span
-    return {
-        "text": cited.text,
-        "start_index": cited.start,
-        "end_index": cited.end,
-        "source_id": f"{SOURCE}:{noted.source_id}",
-        "highlight": noted.highlight or None,
-        "sha256": cited.sha256,
-        **({} if cited.page is None else {"page": cited.page}),
-    }
+@schema
+class CitationMetadata:
+    """Where a record comes from, as far as it is known."""
+
+    source_id: str
+    source_type: str
+    source_title: str
+    url: str | None
+    author: str | None
+    published_date: Time | None
+    created_date: Time | None
+    last_accessed: Time | None
+    folder: str | None
+    domain: str | None
+
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        return cls(
+            source_id=f"{SOURCE}:{citation.source_id}",
+            source_type=citation.source_type,
+            source_title=citation.source_title,
+            url=citation.url or None,
+            author=citation.author or None,
+            published_date=citation.published_at,
+            created_date=citation.created_at,
+            last_accessed=citation.accessed_at,
+            folder=citation.folder or None,
+            domain=citation.domain or None,
+        )
 
 
-def _time(at: int | None) -> str | None:
-    return None if at is None else dates.iso(at)
+@schema
+class Annotation:
+    """A span of the record's text that matches; `highlight` shows it in its context."""
+
+    text: str
+    start_index: Count
+    end_index: Count
+    source_id: str
+    highlight: str | None
+    sha256: str
+    page: Absent[int] = None
+
+    @classmethod
+    def of(cls, noted: citations.Annotation) -> Self:
+        return cls(
+            text=noted.span.text,
+            start_index=noted.span.start,
+            end_index=noted.span.end,
+            source_id=f"{SOURCE}:{noted.source_id}",
+            highlight=noted.highlight or None,
+            sha256=noted.span.sha256,
+            page=noted.span.page,
+        )
+
+
+@schema
+class SearchResultItem:
+    """A record that matched. `annotations` are there in deep research only."""
+
+    id: str
+    content_type: str
+    source: Literal["local"]
+    title: str
+    url: str
+    snippet: str | None
+    snippet_span: SnippetSpan | None
+    relevance_score: Share
+    created_at: Time
+    updated_at: Time | None
+    last_opened_at: Time | None
+    citation: CitationMetadata
+    metadata: dict[str, Any]
+    match_fields: tuple[Literal["title", "content"], ...]
+    full_content: str | None
+    annotations: list[Annotation] | None
+
+    @classmethod
+    def of(cls, cited: CitedResult, base: str = "") -> Self:
+        record, span, noted = cited.record, cited.snippet, cited.annotations
+        return cls(
+            id=id_of(record),
+            content_type=record.kind,
+            source=SOURCE,
+            title=cited.citation.source_title,
+            url=url_of(record, base),
+            snippet=None if span is None else span.text,
+            snippet_span=None if span is None else SnippetSpan.of_span(span),
+            relevance_score=cited.relevance,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            last_opened_at=cited.citation.accessed_at,
+            citation=CitationMetadata.of(cited.citation),
+            metadata=metadata_of(record),
+            match_fields=cited.match_fields,
+            full_content=cited.full_content,
+            annotations=None if noted is None else [Annotation.of(each) for each in noted],
+        )
+
+
+@schema
+class SearchOperation:
+    """One step of a research chain."""
+
+    id: str
+    operation_type: str
+    query: str
+    sources: list[str]
+    content_types: list[str] | None
+    result_count: Count
+    execution_time_ms: float
+    created_at: Time
+
+    @classmethod
+    def of(cls, operation: Operation, /, **more: Any) -> Self:
+        return cls(
+            id=operation.id,
+            operation_type=operation.type,
+            query=operation.query,
+            sources=[SOURCE],
+            content_types=list(operation.content_types) or None,
+            result_count=len(operation.results),
+            execution_time_ms=operation.took_ms,
+            created_at=operation.created_at,
+            **more,
+        )
+
+
+@schema
+class NotSearchedYet:
+    """A search that runs in the background; `notices` say where its result will be."""
+
+    notices: tuple[str, ...]
+    flags: Absent[tuple[str, ...]] = None
+
+
+@schema
+class UniversalSearchResponse:
+    """A page of results, best first; `search` says how the search was really done.
+
+    `operations` has the step of research that the search is, null where it is none.
+    """
+
+    items: list[SearchResultItem]
+    total_count: Count
+    counts_by_type: dict[str, int]
+    query: str
+    execution_time_ms: float
+    operations: list[SearchOperation] | None
+    session_id: str | None
+    job_id: str | None
+    limit: int
+    offset: int
+    search: HowSearched | NotSearchedYet
+
+    @classmethod
+    def of(
+        cls,
+        page: SearchPage,
+        base: str = "",
+        step: Operation | None = None,
+        flags: tuple[str, ...] = (),
+    ) -> Self:
+        return cls(
+            items=[SearchResultItem.of(cited, base) for cited in cite(page)],
+            total_count=page.total,
+            counts_by_type=dict(page.counts),
+            query=page.request.text,
+            execution_time_ms=page.report.took_ms,
+            operations=None if step is None else [SearchOperation.of(step)],
+            session_id=None if step is None else step.session_id,
+            job_id=None,
+            limit=page.request.limit,
+            offset=page.request.offset,
+            search=HowSearched.of(page.report, flags),
+        )
+
+
+@schema
+class McpSearchResult:
+    """A short result; `text` and `snippet` are the same."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+    snippet: str
+    snippet_span: SnippetSpan | None
+    relevance_score: Share
+    source: Literal["local"]
+    content_type: str
+
+    @classmethod
+    def of(cls, cited: CitedResult, base: str = "") -> Self:
+        record, span = cited.record, cited.snippet
+        text = "" if span is None else span.text
+        return cls(
+            id=id_of(record),
+            title=cited.citation.source_title,
+            url=url_of(record, base),
+            text=text,
+            snippet=text,
+            snippet_span=None if span is None else SnippetSpan.of_span(span),
+            relevance_score=cited.relevance,
+            source=SOURCE,
+            content_type=record.kind,
+        )
+
+
+@schema
+class McpSearchResponse:
+    """Short results, best first."""
+
+    results: list[McpSearchResult]
+    total_count: Count
+    counts_by_type: dict[str, int]
+    search: HowSearched
+
+    @classmethod
+    def of(cls, page: SearchPage, base: str = "", flags: tuple[str, ...] = ()) -> Self:
+        return cls(
+            results=[McpSearchResult.of(cited, base) for cited in cite(page)],
+            total_count=page.total,
+            counts_by_type=dict(page.counts),
+            search=HowSearched.of(page.report, flags),
+        )
+
+
+@schema
+class McpFetchResponse:
+    """A whole record; `text` and `content` are the same. Spans of results are of this text."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+    content: str
+    source: Literal["local"]
+    content_type: str
+    citation: CitationMetadata
+    metadata: dict[str, Any]
+    operations: list[SearchOperation] | None
+    session_id: str | None
+
+    @classmethod
+    def of(
+        cls, record: Record, citation: Citation, base: str = "", step: Operation | None = None
+    ) -> Self:
+        return cls(
+            id=id_of(record),
+            title=citation.source_title,
+            url=url_of(record, base),
+            text=record.text,
+            content=record.text,
+            source=SOURCE,
+            content_type=record.kind,
+            citation=CitationMetadata.of(citation),
+            metadata=metadata_of(record),
+            operations=None if step is None else [SearchOperation.of(step)],
+            session_id=None if step is None else step.session_id,
+        )

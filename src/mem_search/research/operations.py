@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +18,14 @@ from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS
 from mem_search.model.research import IndexState, Operation, OperationType, Seen
 from mem_search.model.statistics import Corpus
-from mem_search.renderers.json import report_json
-from mem_search.renderers.universal import NO_STEP
+from mem_search.renderers.schema import to_values
+from mem_search.renderers.schemas import HowSearched
 from mem_search.research.requests import dump
 from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
 from mem_search.search.service import SearchService
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.database import Database
-from mem_search.text import dates
 from mem_search.text.redaction import redact
 
 
@@ -114,7 +113,7 @@ class Research:
             results=await self.results_of(page),
             total=page.total,
             took_ms=page.report.took_ms,
-            report=report_json(page.report),
+            report=to_values(HowSearched.of(page.report)),
             state=state,
         )
         return page, step
@@ -216,23 +215,3 @@ class Research:
         )
         await self._database.write(operations.add, kept)
         return kept
-
-
-def step_of(operation: Operation | None) -> Mapping[str, Any]:
-    """What a reply says of its research step, if it is one."""
-    if operation is None:
-        return NO_STEP
-    return {"operations": [_operation_json(operation)], "session_id": operation.session_id}
-
-
-def _operation_json(operation: Operation) -> dict[str, Any]:
-    return {
-        "id": operation.id,
-        "operation_type": operation.type,
-        "query": operation.query,
-        "sources": ["local"],
-        "content_types": list(operation.content_types) or None,
-        "result_count": len(operation.results),
-        "execution_time_ms": operation.took_ms,
-        "created_at": dates.iso(operation.created_at),
-    }

@@ -7,11 +7,10 @@ at a time; sync and import have a queue of their own (``jobs``) and keep none of
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +19,9 @@ from mem_search.errors import Conflict, LimitReached, MemSearchError, NotFound, 
 from mem_search.model import SearchRequest
 from mem_search.model.jobs import UNFINISHED, SearchJob, SearchJobStatus
 from mem_search.model.saved_searches import Delivery
-from mem_search.renderers.universal import universal_json
-from mem_search.research.operations import Research, step_of
+from mem_search.renderers.schema import to_json
+from mem_search.renderers.universal import UniversalSearchResponse
+from mem_search.research.operations import Research
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.storage.sqlite import search_jobs, webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Database
@@ -213,14 +213,12 @@ class SearchJobs:
         else:
             await self._end(found, "completed", reply=reply)
 
-    async def _answer(self, job: SearchJob) -> dict[str, Any]:
+    async def _answer(self, job: SearchJob) -> UniversalSearchResponse:
         await self._report(job, 0)
         page, step = await self._research.search(load(job.request), job.surface, operation=job.id)
         await self._report(job, 1)
-        reply = universal_json(page, job.request["base"], step_of(step))
-        if flags := job.request["flags"]:
-            reply["search"]["flags"] = flags
-        return reply
+        flags = tuple(job.request["flags"])
+        return UniversalSearchResponse.of(page, job.request["base"], step, flags)
 
     async def _report(self, job: SearchJob, done: int) -> None:
         await self._database.write(search_jobs.report, job.id, _STEPS[done], done, len(_STEPS))
@@ -230,11 +228,13 @@ class SearchJobs:
         job: SearchJob,
         status: SearchJobStatus,
         *,
-        reply: Mapping[str, Any] | None = None,
+        reply: UniversalSearchResponse | None = None,
         error: str = "",
     ) -> bool:
         """Keep how it ended and, in the same transaction, the message about it."""
-        result = None if reply is None else await asyncio.to_thread(_json, reply)
+        result = None
+        if reply is not None:
+            result = (await asyncio.to_thread(to_json, reply)).decode()
         at = _now()
         is_told = bool(job.webhook_url) and status != "cancelled"
         event = f"search_job.{status}"
@@ -265,7 +265,11 @@ class SearchJobs:
 
 
 def _summary(
-    job: SearchJob, status: SearchJobStatus, at: int, reply: Mapping[str, Any] | None, error: str
+    job: SearchJob,
+    status: SearchJobStatus,
+    at: int,
+    reply: UniversalSearchResponse | None,
+    error: str,
 ) -> dict[str, Any]:
     """What the webhook is told: that it has ended, and where the result is; not the result.
 
@@ -275,16 +279,12 @@ def _summary(
         "job_id": job.id,
         "status": status,
         "query": redacted_text(job.request),
-        "total_count": None if reply is None else reply["total_count"],
+        "total_count": None if reply is None else reply.total_count,
         "error_message": error or None,
         "created_at": dates.iso(job.created_at),
         "completed_at": dates.iso(at),
         "result_url": f"{job.request['base']}/api/v1/search/jobs/{job.id}",
     }
-
-
-def _json(reply: Mapping[str, Any]) -> str:
-    return json.dumps(reply, ensure_ascii=True, allow_nan=False)
 
 
 def _now() -> int:

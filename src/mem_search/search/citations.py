@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Literal
 
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
 from mem_search.records.registry import installed_kinds
@@ -24,6 +25,8 @@ MOST = 5
 
 SURROUNDINGS = 120
 """Characters on either side of a span that its highlight shows."""
+
+MatchField = Literal["title", "content"]
 
 SPREAD = 2.0
 """Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
@@ -57,7 +60,7 @@ class CitedResult:
     relevance: float
     citation: Citation
     snippet: Span | None = None
-    match_fields: tuple[str, ...] = ()
+    match_fields: tuple[MatchField, ...] = ()
     full_content: str | None = None
     annotations: tuple[Annotation, ...] | None = None
 
@@ -132,7 +135,7 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
     )
 
 
-def match_fields(result: Result, matcher: WordMatcher) -> tuple[str, ...]:
+def match_fields(result: Result, matcher: WordMatcher) -> tuple[MatchField, ...]:
     """Where the question stands: ``title``, ``content``, or both.
 
     A record in which none of its words stands was found by its content: by its meaning, or by a
@@ -140,7 +143,8 @@ def match_fields(result: Result, matcher: WordMatcher) -> tuple[str, ...]:
     """
     in_title = matcher.stands_in(result.record.title)
     in_content = not in_title or matcher.stands_in(result.snippet.text)
-    return (*(("title",) if in_title else ()), *(("content",) if in_content else ()))
+    named: tuple[tuple[MatchField, bool], ...] = (("title", in_title), ("content", in_content))
+    return tuple(field for field, is_found in named if is_found)
 
 
 def _snippet_span(result: Result) -> Span:

@@ -59,12 +59,6 @@ class Call:
         """
         check_may_change(self.caller)
 
-    def flagged(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """A reply that says how its search was done, with the flags of the question if any."""
-        if self.flags:
-            reply["search"]["flags"] = list(self.flags)
-        return reply
-
     @property
     def flags(self) -> tuple[str, ...]:
         """What a careful look at the question found; empty where none was taken."""

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from mem_search.http.schemas.common import Paged
-from mem_search.http.schemas.universal import (
+from mem_search.http.schemas.universal_requests import request_body
+from mem_search.model import research
+from mem_search.model.research import Operation, Session
+from mem_search.renderers.schema import Count, Share, Time, schema
+from mem_search.renderers.universal import (
     CitationMetadata,
     McpFetchResponse,
     SearchOperation,
     UniversalSearchResponse,
 )
-from mem_search.http.schemas.universal_requests import request_body
-from mem_search.model import research
-from mem_search.model.research import Operation, Session
-from mem_search.renderers.schema import Count, Share, Stored, Time, schema
 from mem_search.research.export import Export
 from mem_search.research.replay import Change, Drift, Replay
 
@@ -194,7 +194,7 @@ class Replayed:
 class ReplayedResult(Replayed):
     """A step done again, with its new result; null for a record that was deleted."""
 
-    result: Stored[UniversalSearchResponse | McpFetchResponse] | None
+    result: UniversalSearchResponse | McpFetchResponse | None
 
 
 @schema

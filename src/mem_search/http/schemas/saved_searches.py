@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 from mem_search.http.schemas.common import Paged
-from mem_search.http.schemas.universal import UniversalSearchResponse
 from mem_search.http.schemas.universal_requests import request_body
 from mem_search.model import saved_searches as stored
 from mem_search.model.saved_searches import Delivery
-from mem_search.renderers.schema import Count, Stored, Time, schema
+from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.research import saved_searches
 
 
@@ -99,7 +99,7 @@ class SavedSearchRun:
     new: list[NewMatch]
     new_count: Count
     notification: int | None
-    result: Stored[UniversalSearchResponse]
+    result: UniversalSearchResponse
 
 
 @schema

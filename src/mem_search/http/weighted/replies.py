@@ -15,8 +15,8 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.weighted import Meta
 from mem_search.http.weighted.filters import word_for
 from mem_search.model import Record
-from mem_search.renderers.json import analyzed_json, snippet_span
 from mem_search.renderers.schema import to_values
+from mem_search.renderers.schemas import AnalyzedWords, SnippetSpan
 from mem_search.search.weights import Found, WeightedPage, WeightedQuery
 from mem_search.text import dates
 
@@ -59,7 +59,7 @@ def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[s
         "title": record.title,
         "content": record.text,
         "snippet": snippet.text,
-        "snippet_span": snippet_span(snippet),
+        "snippet_span": to_values(SnippetSpan.of(snippet)),
         "score": score,
         "score_breakdown": breakdown,
         "metadata": metadata,
@@ -113,5 +113,5 @@ def mode(page: WeightedPage) -> dict[str, Any]:
 
 def reading(page: WeightedPage) -> dict[str, Any]:
     """How the text of the question was read, and what in it was not taken as it is written."""
-    read_as = analyzed_json(page.analyzed)
-    return {"warnings": read_as.pop("warnings"), "read_as": read_as}
+    read_as = to_values(AnalyzedWords.of(page.analyzed))
+    return {"warnings": list(page.analyzed.warnings), "read_as": read_as}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -23,11 +22,13 @@ from mem_search.mcp.argument_types import (
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import ResearchMode
+from mem_search.model.research import Operation
+from mem_search.renderers.schema import to_values
 from mem_search.renderers.token_budget import fit_texts
-from mem_search.renderers.universal import citation_json, item_json
-from mem_search.research.operations import step_of
+from mem_search.renderers.universal import CitationMetadata, SearchOperation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
 from mem_search.search.request_codec import At, to_request
+from mem_search.text import dates
 
 _BASE = SearchRequest(
     fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)
@@ -86,7 +87,7 @@ async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Jso
         "results": fitted.items,
         "total_count": page.total,
         "counts_by_type": dict(page.counts),
-        **_session(step_of(step)),
+        **_session(step),
     }
     if fitted.cut or fitted.left:
         reply["note"] = (
@@ -97,23 +98,27 @@ async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Jso
 
 
 def _result(cited: CitedResult, base: str) -> Json:
-    item = item_json(cited, base)
+    record, source = cited.record, to_values(CitationMetadata.of(cited.citation))
+    snippet = cited.snippet.text if cited.snippet else ""
     return {
-        "id": item["id"],
-        "type": item["content_type"],
-        "title": item["title"],
-        "content": item["full_content"] or item["snippet"] or "",
-        "relevance_score": item["relevance_score"],
-        "citation": {name: citation_json(cited.citation)[name] for name in _CITED},
-        "url": item["url"],
-        "created_at": item["created_at"],
-        "updated_at": item["updated_at"],
+        "id": id_of(record),
+        "type": record.kind,
+        "title": cited.citation.source_title,
+        "content": cited.full_content or snippet,
+        "relevance_score": cited.relevance,
+        "citation": {name: source[name] for name in _CITED},
+        "url": url_of(record, base),
+        "created_at": dates.iso(record.created_at),
+        "updated_at": dates.iso(record.updated_at),
     }
 
 
-def _session(step: Mapping[str, Any]) -> Json:
+def _session(step: Operation | None) -> Json:
     """The session of a research chain, and the operation that a next search may name."""
-    return dict(step) if step["operations"] else {"session_id": None}
+    if step is None:
+        return {"session_id": None}
+    operations = [to_values(SearchOperation.of(step))]
+    return {"operations": operations, "session_id": step.session_id}
 
 
 SEARCH_LOCAL_KNOWLEDGE = Tool(
