@@ -1,13 +1,12 @@
-"""The grammar of dates in words, read in the calendar of one time zone.
+"""The grammar of dates in words, in the calendar of one time zone.
 
-A phrase is worked out as wall time and only then turned into instants, so a day is 23 or 25
-hours long where the clocks change. What a phrase spans is its own unit: ``october`` is the
-month, ``2024`` the year, ``yesterday`` the day; both ends are included. A weekday, a month or
-a day without a year is the latest one that has begun, because everything stored is in the
-past; the name of today's weekday means a week ago.
+A phrase is computed as wall time and then converted to instants, so a day has 23 or 25 hours
+where the clocks change. A phrase spans its own unit, both ends included: ``october`` the month,
+``2024`` the year, ``yesterday`` the day. A weekday, a month or a day without a year is the latest
+one that has begun, because everything stored is in the past; today's weekday means a week ago.
 
-Input is lower-case ASCII with single spaces; ``dates`` is where other text comes in, and where
-the errors get their words. ValueError and OverflowError here mean: no such date.
+Input is lower-case ASCII with single spaces: ``dates`` normalizes other text and words the
+errors. ValueError and OverflowError mean that there is no such date.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _NTH: Final = r"[0-3]?[0-9](?:st|nd|rd|th)?"
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """``now`` in the calendar of ``tz``, and every phrase as seen from there."""
+    """Reads phrases relative to ``now`` in the calendar of ``tz``."""
 
     now: datetime
     tz: tzinfo
@@ -55,23 +54,23 @@ class Clock:
         return self.now.date()
 
     def ms(self, wall: datetime) -> int:
-        """The instant of a wall time; in a gap of the clock, the instant the gap opens into."""
+        """The instant of a wall time; of one that the clock skips, the instant after the gap."""
         moment = wall.replace(tzinfo=self.tz)
         if moment.astimezone(UTC).astimezone(self.tz).replace(tzinfo=None) != wall:
-            # Imported here: it costs more than all else in this file, and gaps are rare.
+            # Imported here: it takes longer than everything else in this module, and gaps are rare.
             from dateutil.tz import resolve_imaginary
 
             moment = resolve_imaginary(moment)
         return to_ms(moment)
 
     def days(self, first: date, length: relativedelta) -> Span:
-        """From one midnight up to another, exclusive, or to the end of the calendar."""
+        """From midnight of ``first`` for ``length``, at most to the end of the calendar."""
         start = self.ms(datetime.combine(first, time.min))
         try:
             end = self.ms(datetime.combine(first + length, time.min)) - 1
-        except (ValueError, OverflowError):  # "until 9999-12-31" is a way to say: without end
+        except (ValueError, OverflowError):  # "until 9999-12-31" means without end
             end = to_ms(datetime.max.replace(tzinfo=UTC))
-        return start, max(start, end)  # a day that a zone skipped has no length
+        return start, max(start, end)  # a day that a time zone skipped has no length
 
     def day(self, day: date) -> Span:
         return self.days(day, relativedelta(days=1))
@@ -104,13 +103,13 @@ class Clock:
                 return self.day(day)
 
     def back(self, unit: str, count: int) -> date | int:
-        """``count`` units before now: a day of the calendar, or ms for what is shorter."""
+        """``count`` units before now: a date, or milliseconds for minutes and hours."""
         if unit in {"minutes", "hours"}:
             return to_ms(self.now) - count * (60_000 if unit == "minutes" else 3_600_000)
         return self.today + _step(unit, -count)
 
     def range(self, words: str) -> DateRange | None:
-        """The whole phrase, or None when it is not understood."""
+        """The range of a whole phrase; None when it is not understood."""
         if (span := self.atom(words)) is not None:
             return DateRange(*span)
         if two := _BETWEEN.fullmatch(words) or _FROM_TO.fullmatch(words):
@@ -163,7 +162,7 @@ def to_ms(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
-# One function a form of phrase; _ATOMS at the end says which form is whose.
+# One function for each form of phrase; _ATOMS at the end maps forms to functions.
 
 
 def _word(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
@@ -176,7 +175,7 @@ def _word(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
             return clock.day(clock.today - 2 * _DAY)
         case "tomorrow":
             return clock.day(clock.today + _DAY)
-        case "last night":  # it lasts into this morning
+        case "last night":  # it lasts until this morning
             evening = clock.hours(clock.today - _DAY, *_HOURS["night"])
             return evening[0], clock.hours(clock.today, 0, 6)[1]
         case _:
@@ -195,7 +194,7 @@ def _number(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     if re.fullmatch("[12][0-9]{3}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", digits):
         return clock.day(date.fromisoformat(digits))
     value = float(digits) if "." in digits or "e" in digits else int(digits)
-    if abs(value) >= 1e13:  # past 2286 in ms: rather a date without its separators
+    if abs(value) >= 1e13:  # after 2286 in ms: probably a date without separators
         raise ValueError(digits)
     # 1e11 seconds are the year 5138, 1e11 milliseconds are in 1973.
     instant = int(value) if abs(value) >= 1e11 else int(value * 1000)
@@ -212,7 +211,7 @@ def _iso_week(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _iso_datetime(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    # A "+" that nobody percent-encoded arrives as a space.
+    # A "+" that was not percent-encoded arrives as a space.
     text = re.sub(r" ([0-9]{2}:?[0-9]{2})$", r"+\1", f"{match[1]}T{match[2]}".upper())
     moment = datetime.fromisoformat(text)
     instant = clock.ms(moment) if moment.tzinfo is None else to_ms(moment)
@@ -228,8 +227,8 @@ def _ago(clock: Clock, match: re.Match[str], bound: bool) -> Span:
 
 
 def _rolling(clock: Clock, match: re.Match[str], bound: bool) -> Span:
-    """``past 3 days`` are the three before today, and today."""
-    if bound and match[0][0].isdigit():  # --until 3d is a day, as --since 3d is
+    """``past 3 days`` spans three days before today, and today."""
+    if bound and match[0][0].isdigit():  # --until 3d is one day, like --since 3d
         return _ago(clock, match, bound)
     then = clock.back(_unit(match["unit"]), _count(match["count"] or "a"))
     if isinstance(then, int):
@@ -273,7 +272,7 @@ def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     month, day = _month_number(match["month"]), int(re.sub("[a-z]", "", match["day"]))
     if match["year"]:
         return clock.day(date(int(match["year"]), month, day))
-    # Eight years back there is a 29th of February, even around a year such as 2100.
+    # Within nine years there is a 29th of February, even around 2100.
     for year in range(clock.today.year, clock.today.year - 9, -1):
         if 1 <= day <= monthrange(year, month)[1] and date(year, month, day) <= clock.today:
             return clock.day(date(year, month, day))

@@ -1,9 +1,8 @@
-"""Dates that people write, as milliseconds, and milliseconds as dates that people read.
+"""Dates as people write them to milliseconds, and milliseconds to dates as people read them.
 
-``parse_range`` and ``parse_bound`` read a value that has to be a date; ``find_dates`` looks for
-one inside a question and would rather miss it than take a word of the question. What the
-phrases mean is in ``date_words``. Nothing here reads the clock: ``now`` is always given, aware
-or as wall time in ``tz``.
+``parse_range`` and ``parse_bound`` read a value that must be a date. ``find_dates`` looks for one
+in a query, and misses a date rather than take a word of the query. ``date_words`` has the grammar.
+Nothing here reads the clock: ``now`` is an argument, aware or as wall time in ``tz``.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _DATE_TIME = re.compile(
 
 
 def read_rfc3339(text: str) -> int:
-    """Milliseconds since 1970; finer fractions are dropped. Raises InputError."""
+    """An RFC 3339 time as milliseconds since 1970, rounded down. Raises InputError."""
     match = _DATE_TIME.fullmatch(text)
     if match is None:
         raise _rfc3339_refusal()
     day, minute, second, fraction, offset = match.groups()
-    leap = second == "60"  # RFC 3339 knows leap seconds, datetime does not
+    leap = second == "60"  # RFC 3339 allows leap seconds, datetime does not
     clock = f"{minute}:{'59' if leap else second}.{(fraction or '')[:3]:0<3}"
     try:
         moment = datetime.fromisoformat(f"{day}T{clock}{offset.upper()}")
@@ -42,14 +41,14 @@ def _rfc3339_refusal() -> InputError:
 
 _LONGEST: Final = 100
 
-# What find_dates takes for a date: a phrase that can hardly mean anything else.
+# The phrases that find_dates recognizes: they can hardly mean anything else.
 _LONG_MONTH: Final = "|".join(name for name in MONTHS if name != "may")
 _CAPITAL_MONTH: Final = "|".join(name.title()[:3] for name in MONTHS if name != "may")
 _ANY_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{_CAPITAL_MONTH.lower()})\.?"
-# "may" is a verb, "dec" and "mar" are words of programs: alone they need their capital.
+# "may" is a verb, and code has "dec" and "mar": alone they need a capital.
 _SURE_MONTH: Final = rf"(?:{_LONG_MONTH}|(?-i:May|Sept|(?:{_CAPITAL_MONTH})\.?))"
 _YEAR: Final = "(?:19[89]|20[0-9])[0-9]"
-# "in 2000 files" counts files: a plural or a unit after the number makes it no year.
+# "in 2000 files": a number before a plural or a unit is no year.
 _NO_COUNT: Final = r"(?:as|is|was|has|does|this|its|us|vs|across|versus)\b"
 _LONE_YEAR: Final = rf"{_YEAR}(?!\s+(?!{_NO_COUNT})(?:[a-z]+s|token|record|[kmg]?b|px)\b)"
 _NTH: Final = "[0-3]?[0-9](?:st|nd|rd|th)?"
@@ -68,7 +67,7 @@ _EXPLICIT: Final = "|".join(
 )
 _POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
 _QUOTED: Final = re.compile(r'"[^"]*(?:"|\Z)|“[^”]*(?:”|\Z)|`[^`]*(?:`|\Z)')
-# "the week before March" is one week, not all that was before.
+# "the week before March" is one week, not all time before March.
 _DISTANCE: Final = re.compile(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNORECASE)
 _CLOSING: Final = tuple("?!.,;:)]}")
 _PHRASE: Final = re.compile(
@@ -88,8 +87,8 @@ _PHRASE: Final = re.compile(
 def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange") -> DateRange:
     """The range that ``text`` names: ``last October``, ``since Tuesday``, ``X to Y``, ``2024``.
 
-    ``since`` and ``until`` include what they name; ``after`` and ``before`` leave it out.
-    Raises InputError naming ``field`` when it is no date, or ends before it begins.
+    ``since`` and ``until`` include the date, ``after`` and ``before`` exclude it. Raises
+    InputError naming ``field`` when ``text`` is no date, or ends before it begins.
     """
     clock = Clock(_aware(now, tz), tz)
     words = _normalise(text)
@@ -109,15 +108,14 @@ def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange
 def parse_bound(
     value: str | int | float, *, end: bool, now: datetime, tz: tzinfo, field: str
 ) -> int:
-    """One end of a range, in milliseconds: the first that ``value`` spans, or the last.
+    """One end of a range: the first millisecond that ``value`` spans, or the last.
 
-    Numbers, and digits in a string, are epoch seconds or milliseconds by their magnitude,
-    except four digits (a year) and eight that make a date (20251003).
-    Raises InputError naming ``field``.
+    Numbers and strings of digits are epoch seconds or milliseconds by their magnitude, except
+    four digits (a year) and eight that form a date (20251003). Raises InputError naming ``field``.
     """
     try:
         text = str(value)
-    except ValueError:  # Python writes out no integer of more than some thousand digits
+    except ValueError:  # Python converts no integer of more than 4300 digits
         text = "a number that long"
     clock = Clock(_aware(now, tz), tz)
     try:
@@ -170,7 +168,7 @@ def find_dates(text: str, now: datetime, tz: tzinfo) -> tuple[DateRange, str, st
             continue
         try:
             found = parse_range(match["date"], now=now, tz=tz)
-        except InputError:  # "on 31 February": left in the question as the words they are
+        except InputError:  # "on 31 February" remains in the query as words
             continue
         return found, _without(text, start, end), text[start:end]
     return DateRange(), text, ""
@@ -204,10 +202,10 @@ def from_iso(text: str) -> int:
 
 
 def local(ms: int, tz: tzinfo, now: datetime) -> str:
-    """``Nov 17, 5:45 PM``, with the year where it is not this one: ``Nov 17, 2024, 5:45 PM``."""
+    """``Nov 17, 5:45 PM``, and ``Nov 17, 2024, 5:45 PM`` unless the year is the current one."""
     try:
         when = _moment(ms).astimezone(tz)
-    except OverflowError:  # the first or last day that a datetime can hold
+    except OverflowError:  # the first or last day of the calendar
         when = _moment(ms)
     year = "" if when.year == _aware(now, tz).year else f" {when.year},"
     hour, half = when.hour % 12 or 12, "AM" if when.hour < 12 else "PM"

@@ -1,4 +1,4 @@
-"""A text with the words of a question set off by asterisks."""
+"""Finding the words of a query in a text, and marking them with asterisks."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ WORD = re.compile(r"[^\W_]+")
 
 
 class WordMatcher:
-    """The words of one question, lower-case. Make it with ``lit``."""
+    """Recognizes the words of a query and their inflections; made by ``word_matcher``."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         runs = [run for word in words for run in RUN.findall(word)]
         self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
         self._stems = {stem(_plain(run)) for run in runs if not is_cjk(run)}
         roots = "|".join(map(re.escape, sorted(self._stems))) or "(?!)"
-        # A word begins with its stem, but for accents: few words need a closer look.
+        # A word begins with its stem unless it has accents, so few words need a closer look.
         self._likely = re.compile(
             rf"(?<![^\W_])(?:(?:{roots})[^\W_]*|[^\W_]*[^\W_\x00-\x7f][^\W_]*)", re.IGNORECASE
         )
 
     def __call__(self, word: str) -> bool:
-        """Whether ``word`` is one of them or inflects one; of a CJK run, whether it has any."""
+        """Whether ``word`` is one of the words or an inflection; for a CJK run, contains one."""
         if word.isascii():
             return stem(word.lower()) in self._stems
         return next(self._places_in(word), None) is not None
 
     def places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """Where in ``text[start:end]`` they stand, in order, each with what it stands for."""
+        """The places of the words in ``text[start:end]``, in order, each with its stem."""
         if text.isascii():
             yield from sorted(self._ascii_places(text, start, end))
             return
@@ -41,7 +41,7 @@ class WordMatcher:
                 yield match.start() + at, root
 
     def _places_in(self, word: str) -> Iterator[tuple[int, str]]:
-        """The same inside of what stands without a space: one word, or several scripts' runs."""
+        """The places in a run without spaces: one word, or several scripts."""
         for run in RUN.finditer(word):
             if not is_cjk(run[0]):
                 if (root := stem(_plain(run[0].lower()))) in self._stems:
@@ -53,41 +53,41 @@ class WordMatcher:
                             yield at, pair
 
     def _ascii_places(self, text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """The same in no order. Looking for a few stems is faster than reading every word."""
+        """The places, unordered. Searching a few stems is faster than reading every word."""
         before = text[max(0, start - 1) : start]
         low = (before + text[start:end]).lower()
         shift = start - len(before)
         for root in self._stems:
             at = low.find(root, len(before))
             while at >= 0:
-                # Only the start of a word is read on: a long word may hold the stem at each place.
+                # Only at the start of a word: a long word may contain the stem at every place.
                 if not (at and low[at - 1].isalnum()):
                     word = WORD.match(low, at)
-                    if word is None:  # a stem of signs is no word
+                    if word is None:  # a stem of punctuation is no word
                         break
                     if stem(word[0]) == root:
                         yield at + shift, root
                 at = low.find(root, at + 1)
 
     def stands_in(self, text: str) -> bool:
-        """Whether any of them stands in ``text``."""
+        """Whether ``text`` contains any of the words."""
         places = self._ascii_places if text.isascii() else self.places
         return next(places(text, 0, len(text)), None) is not None
 
     def count_in(self, text: str) -> int:
-        """How many different ones stand in ``text``."""
+        """How many different words ``text`` contains."""
         return len({root for _, root in self.places(text, 0, len(text))})
 
 
 @lru_cache(maxsize=256)
 def word_matcher(words: tuple[str, ...]) -> WordMatcher:
-    """The words of a question as they are recognised in texts."""
+    """The cached matcher of ``words``, which are lower-case."""
     return WordMatcher(words)
 
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """Enough of Porter to light up what the index matched: plural, -ed, -ing."""
+    """A light stemmer, enough of Porter (1980) to mark what FTS5 matched: plural, -ed, -ing."""
     for ending in ("ations", "ation", "ings", "ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
@@ -95,19 +95,19 @@ def stem(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """Without accents, as the full-text index has it."""
+    """``word`` without accents, as the full-text index stores it."""
     if word.isascii():
         return word
-    taken_apart = unicodedata.normalize("NFD", word)
-    return "".join(char for char in taken_apart if not unicodedata.combining(char))
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def highlight(text: str, words: Iterable[str]) -> str | None:
-    """``text`` with each word that is one of ``words``, or inflects one, as ``**word**``.
+    """``text`` with every word of ``words``, or an inflection of one, as ``**word**``.
 
-    None when there is none: the record was found by meaning or by a link. ``words`` are
-    lower-case; a run of characters without spaces between words is set off where it has one.
+    None without any: the record was found by its meaning or a link. ``words`` are lower-case. A
+    run of a script without spaces is marked as a whole if it contains one.
     """
-    is_lit = word_matcher(tuple(words))
-    marked = WORD.sub(lambda match: f"**{match[0]}**" if is_lit(match[0]) else match[0], text)
+    matches = word_matcher(tuple(words))
+    marked = WORD.sub(lambda match: f"**{match[0]}**" if matches(match[0]) else match[0], text)
     return marked if marked != text else None

@@ -1,8 +1,7 @@
-"""What a text points at: refs, issues, commits, files, URLs, wikilinks, symbols. Pure.
+"""Mentions in a text: refs, issues, commits, files, URLs, wikilinks, symbols. Pure.
 
-``find`` only reads; whether a commit is stored or a symbol is rare is decided where the store
-is known. Every character is looked at a bounded number of times: repetitions are possessive or
-bounded, and each alternative starts only at the beginning of a token.
+Callers that know the store decide whether a commit exists or a symbol is rare. The time is
+linear: repetitions are possessive or bounded, and alternatives start only at a token.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _MENTION: Final = rf"""
     (?P<url>https?://[^\s<>"'`{{}}|\\^\[\]]++)
     | \[\[(?P<wikilink>[^\[\]\n]{{1,200}}+)\]\]
     | (?<=`)(?P<symbol>[A-Za-z_]\w*+(?:(?:\.|::)[A-Za-z_]\w*+)*+(?:\(\))?+)(?=`)
-    # Most tokens are plain words: the second line lets them go after one look.
+    # Most tokens are plain words; the second line rejects them at once.
     | (?<![\w/.@\#&~+-])
       (?=[\w@+~-]*+[\#/.:]|[0-9a-f]{{7}}|GH-)(?:
         (?P<issue>(?:[\w.-]++/[\w.-]++)?+\#[0-9]{{1,6}}|GH-[0-9]{{1,6}})(?![\w-])
@@ -42,14 +41,14 @@ _MENTION: Final = rf"""
 _EXTENSION: Final = re.compile(r"\w\.[A-Za-z][A-Za-z0-9]{0,7}\Z")
 _HOST: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\Z")
 _FILE_SYMBOL: Final = re.compile(rf"\w+(?:\.\w+)*\.(?:{'|'.join(_EXTENSIONS)})\Z")
-_TELLING: Final = re.compile(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
-"""A plain word in backticks names nothing in particular; a call or an inner capital does."""
+_DISTINCTIVE: Final = re.compile(r"\(\)\Z|\.|::|_|[a-z][A-Z]")
+"""What makes a name in backticks a symbol: a call, a dot, an underscore or an inner capital."""
 _SHORTEST_SYMBOL: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """``text[start:end]`` as written; ``value`` is the same for every way of writing it.
+    """``text[start:end]``; ``value`` is the same however the mention is written.
 
     An issue's value is ``12`` or ``owner/repo#12``, a commit's lowercase hexadecimal digits, a
     URL's host, path and query, a wikilink's folded title, a symbol's name without brackets.
@@ -75,12 +74,12 @@ def _pattern(kinds: tuple[Kind, ...]) -> re.Pattern[str]:
 
 
 def folded_title(title: str) -> str:
-    """A title as wikilinks mean it: case, spaces and underscores do not matter."""
+    """A title as wikilinks compare it, without case, and with underscores as spaces."""
     return " ".join(title.replace("_", " ").split()).casefold()
 
 
 def normal_path(path: str) -> str:
-    """A path without ``./`` before it."""
+    """A path without a leading ``./``."""
     return path.removeprefix("./")
 
 
@@ -101,13 +100,13 @@ def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
             case "symbol":
                 if _FILE_SYMBOL.match(written):
                     yield Mention("path", written, start, match.end(group))
-                elif len(written) >= _SHORTEST_SYMBOL and _TELLING.search(written):
+                elif len(written) >= _SHORTEST_SYMBOL and _DISTINCTIVE.search(written):
                     yield Mention("symbol", written.removesuffix("()"), start, match.end(group))
             case "issue":
                 value = written.removeprefix("GH-").removeprefix("#")
                 yield Mention("issue", value, start, match.end(group))
             case "commit":
-                # Without both it is a number or a word such as "defaced".
+                # Only digits or only letters are a number or a word such as "defaced".
                 if not (written.isdecimal() or written.isalpha()):
                     yield Mention("commit", written, start, match.end(group))
             case "ref":
@@ -121,7 +120,7 @@ def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
 
 
 def _is_file(path: str) -> bool:
-    """A path to a file, not ``and/or``, ``1/2`` or a web address without its scheme."""
+    """Whether a path names a file, unlike ``and/or``, ``1/2`` or a URL without its scheme."""
     head, _, name = path.rpartition("/")
     if name not in _NAMED and not _EXTENSION.search(name):
         return False

@@ -1,7 +1,7 @@
-"""Cutting a record's text into passages: the unit of the full-text index and of citation.
+"""Cutting a text into passages, the units of the full-text index and of citations.
 
-A passage is at most 400 word pieces, overlapping its neighbour by 50: on abstracts and commit
-messages the keyword leg ranks best at that size, the dense leg at half of it
+A passage has at most 400 word pieces and overlaps the next one by 50. On abstracts and commit
+messages the keyword leg ranks best at that size and the vector leg at half of it
 (docs/retrieval.md), so a long passage is embedded as two overlapping halves.
 """
 
@@ -15,11 +15,11 @@ from mem_search.text import wordpieces
 SIZE = 400
 STRIDE = 350
 HALF = 225
-"""Word pieces of one embedded half: with a title it fits the model's 256."""
+"""Word pieces of an embedded half; with a title it fits the 256 of the model."""
 
 
 def cut(text: str, field: str = "content") -> tuple[Passage, ...]:
-    """Passages of ``field`` that cover ``text`` in order; an empty text has one empty passage."""
+    """The passages of ``text`` in order; an empty text has one empty passage."""
     spans = wordpieces.spans(text)
     if len(spans) <= SIZE:
         return (Passage(ordinal=0, start=0, end=len(text), field=field),)
@@ -35,7 +35,7 @@ def cut(text: str, field: str = "content") -> tuple[Passage, ...]:
 
 
 def embedded_texts(title: str, text: str) -> tuple[str, ...]:
-    """What the model reads for a passage: one text, or two halves of a long one, titled."""
+    """The texts to embed for a passage: one, or two halves of a long one, each with the title."""
     spans = wordpieces.spans(text)
     head = f"{title}\n" if title else ""
     if len(spans) <= HALF:

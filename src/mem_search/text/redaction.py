@@ -1,12 +1,12 @@
-"""Secrets out of text, before anything is stored, indexed, embedded or logged.
+"""Removes secrets from text before it is stored, indexed, embedded or logged.
 
-Three passes, each over the whole text: blocks that say they are secret (``<private>``, PEM
-keys), tokens that are known by their shape (one row of ``_SHAPES`` each), and values that are
-known by what they are assigned to (``password = "…"``), where ``secret_values`` decides what
-looks like a secret. A secret becomes ``[redacted:<kind>]``.
+Three passes go over the whole text: marked blocks (``<private>``, PEM keys), tokens known by
+their shape (one row of ``_SHAPES`` each), and values known by the name that they are assigned to
+(``password = "…"``), of which ``secret_values`` decides whether they are secrets. A secret becomes
+``[redacted:<kind>]``.
 
 Every pattern is bounded or possessive and starts at a literal, so the time is linear in the
-text, whatever the text. ``redact(redact(x)) == redact(x)``: a marker is never a secret again.
+text. ``redact(redact(x)) == redact(x)``: a marker is never redacted again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _marker(kind: str) -> str:
 
 
 def _replaced(text: str, spans: Iterator[tuple[int, int, str]]) -> tuple[str, int]:
-    """The text with each span, in order and apart, replaced by the marker of its kind."""
+    """The text with each span replaced by a marker; spans are in order and do not overlap."""
     parts: list[str] = []
     last = count = 0
     for start, end, kind in spans:
@@ -41,13 +41,13 @@ def _replaced(text: str, spans: Iterator[tuple[int, int, str]]) -> tuple[str, in
     return "".join((*parts, text[last:])), count
 
 
-# ---- what says that it is secret -----------------------------------------------------------
+# ---- secrets that are marked ----------------------------------------------------------------
 
-# A tag alone between backticks is talk about the tag.
+# A tag alone between backticks is only mentioned.
 _PRIVATE: Final = re.compile(
     r"(?!(?<=`)</?private>`)<(/?)private(?:\s[^<>]{0,200})?>", re.IGNORECASE
 )
-# No possessive groups: Python 3.11 before .5 reads them wrongly, and keys would stay.
+# No possessive groups: Python before 3.11.5 compiles them wrongly, and keys would remain.
 _PEM: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?P<body>[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*)-----END [A-Z0-9 ]{0,60}-----"
@@ -60,7 +60,7 @@ def _without_private(text: str) -> tuple[str, int]:
 
 
 def _private_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Outermost blocks; one that is not closed lasts to the end."""
+    """The outermost blocks; one that is not closed ends with the text."""
     depth = start = 0
     for tag in _PRIVATE.finditer(text):
         if not tag[1]:
@@ -80,18 +80,18 @@ def _without_blocks(text: str) -> tuple[str, int]:
         (
             (*match.span(), "private-key")
             for match in _PEM.finditer(text)
-            # Code that only names the two lines has no key between them.
+            # Code that only names both lines has no key between them.
             if match["body"] is None or re.search("[A-Za-z0-9+/=]{8}", match["body"])
         ),
     )
 
 
-# ---- what is known by its shape ------------------------------------------------------------
+# ---- secrets known by their shape ----------------------------------------------------------
 
 _WORD: Final = "[A-Za-z0-9_-]"
 _SHAPES: Final = tuple(
-    # A prefix has no letter before it, unless that is the n of an escaped line break. Written
-    # behind the prefix, so that the search can jump from one prefix to the next.
+    # No letter precedes a prefix, except the n of an escaped line break. The check is written
+    # after the prefix, so that the search can jump from one prefix to the next.
     (kind, prefix, re.compile(
         rf"{re.escape(prefix)}"
         rf"(?:(?<![A-Za-z0-9]{re.escape(prefix)})|(?<=\\[nrt]{re.escape(prefix)})){rest}"
@@ -133,8 +133,8 @@ _SHAPES: Final = tuple(
         ("groq-key", "gsk_", "[A-Za-z0-9]{30,}+"),
         ("mem-search-token", "mst_", rf"{_WORD}{{40,}}+"),
         ("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{40,}+"),
-        # Three base64url parts. Nothing base64 before it, or a long run would be tried again
-        # and again from each "eyJ" inside it.
+        # Three base64url parts. No base64 before it: a long run would be tried again from each
+        # "eyJ" inside it.
         ("jwt", "eyJ", r"(?<![_-]eyJ)" + rf"{_WORD}{{6,}}+\.{_WORD}{{6,}}+\.{_WORD}{{6,}}+"),
     )
 )  # fmt: skip
@@ -149,7 +149,7 @@ def _without_shapes(text: str) -> tuple[str, int]:
     return text, found
 
 
-# ---- what is known by its name -------------------------------------------------------------
+# ---- secrets known by their name -----------------------------------------------------------
 
 _LOGIN: Final = re.compile(r"""://[^\s/:@"'<>]{0,100}:(?P<value>[^\s/@"'<>]{1,200})@""")
 _CURL: Final = re.compile(
@@ -161,7 +161,7 @@ _HEADER: Final = re.compile(
     r"""(?i:bearer|basic|token|apikey)\s{1,5}(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
 )
 _BEARER: Final = re.compile(r"[Bb](?i:earer)\s(?P<value>[A-Za-z0-9._~+/=-]{20,}+)")
-# Searched in lower case: ignoring case would try it at every letter.
+# Searched in lower case: IGNORECASE would try it at every letter.
 _NAME: Final = re.compile(
     r"(?:passw(?:or)?d|passphrase|pwd|_pass|secret|token|credentials?|_auth"
     r"|(?:api|access|private|account|shared|signing|encryption|master|auth)[_\- ]?key)"
@@ -173,7 +173,7 @@ _VALUE: Final = re.compile(
     (?:\s{0,5}:\s{0,5}[A-Za-z][\w.|\[\] ]{0,30}+(?==))?  # an annotation: password: str = …
     (?P<sign>\s{0,5}(?:=>|:=|==|=|:)\s{0,5}|\s{1,3})
     (?:[A-Za-z]{0,2}(?P<quote>\\{0,2}["'`])(?P<string>[^\n]{1,400}?)(?P=quote)
-      |(?:\\{0,2}["'`])?  # a string that is cut off before it ends
+      |(?:\\{0,2}["'`])?  # a string that is cut off
           (?P<bare>[^\s"'`\\,;&(){}<>\[\]]{1,400}+
           (?:&(?!\w{1,30}=)[^\s"'`\\,;&(){}<>\[\]]{0,100}+){0,3}+)(?P<call>[(\[])?)""",
     re.VERBOSE,
@@ -204,7 +204,7 @@ def _without_values(text: str) -> tuple[str, int]:
 
 def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
     end = 0
-    # The one letter whose lower case is longer would shift every place behind it.
+    # İ is the only letter whose lower case is longer, which would shift all places after it.
     for name in _NAME.finditer(text.replace("İ", "I").lower()):
         if name.start() < end or (match := _VALUE.match(text, name.end())) is None:
             continue
@@ -215,12 +215,12 @@ def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
         if place and is_secret(value, place, password=password):
             end = match.start(group) + len(value)
             yield match.start(group), end, "password" if password else "secret"
-        elif len(value) > _LONG:  # names inside it would have it judged again and again
+        elif len(value) > _LONG:  # else each name inside it would be checked again
             end = match.end(group)
 
 
 def _place(text: str, start: int, match: re.Match[str]) -> Place | None:
-    """Where the value of the name at ``start`` stands; None when it is not assigned at all."""
+    """The kind of place of the value; None when nothing is assigned to the name at ``start``."""
     if not match["sign"].strip():
         option = text.rfind("--", max(0, start - 32), start)
         return "data" if option >= 0 and " " not in text[option:start] else None

@@ -1,8 +1,7 @@
-"""Whether a value that is assigned to a name like ``password`` is a secret or only words.
+"""Whether a value assigned to a name like ``password`` is a secret.
 
-A judgement on one short value, without its surroundings: identifiers, types, paths, numbers,
-placeholders and references to a secret kept elsewhere are not secrets; what nobody would say
-aloud is one. ``redaction`` finds the values and owns what happens to them.
+Identifiers, types, paths, numbers, placeholders and references to a secret elsewhere are none;
+scrambled characters are. ``redaction`` finds and replaces the values.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _BASE64: Final = re.compile("[A-Za-z0-9/+]{40,}={0,2}")
 _RUN: Final = re.compile("[A-Za-z0-9]+")
 _WORD: Final = re.compile("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
 _NUMBERED_WORD: Final = re.compile("[A-Za-z]+[0-9]{1,3}")
-# What every secret has one of; quicker than all that follows.
+# Every secret matches this; a fast first check.
 _HINT: Final = re.compile("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{16}")
 _TYPE: Final = re.compile("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
 _SPECIAL: Final = re.compile("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
@@ -42,18 +41,17 @@ _GENERIC: Final = frozenset("password passwd passw0rd pass pwd pw secret token k
 
 
 def is_placeholder(value: str) -> bool:
-    """A stand-in for a secret, such as ``<your-key>``, ``${VAR}``, ``xxxx`` or ``changeme``."""
+    """Whether ``value`` is a placeholder: ``<your-key>``, ``${VAR}``, ``xxxx``, ``changeme``."""
     return (
         len(set(value)) <= 3 or value.lower() in _GENERIC or _PLACEHOLDER.search(value) is not None
     )
 
 
 def is_secret(value: str, place: Place, *, password: bool) -> bool:
-    """Whether ``value`` is hard to guess and stands there for itself.
+    """Whether ``value`` is hard to guess and no reference to a secret.
 
-    ``place``: a quoted ``string``, ``data`` (``KEY=value``, ``key: value``) or ``code``, where
-    it may as well be an identifier. ``password`` when the name promises one: people choose
-    shorter and simpler ones than machines do.
+    ``place``: a quoted ``string``, ``data`` (``KEY=value``, ``key: value``) or ``code``, where it
+    may be an identifier. ``password``: the name says so; people choose shorter secrets.
     """
     chosen = password and place != "code"
     if len(value) < (6 if chosen else 8) or not _HINT.search(value) or is_placeholder(value):
@@ -75,7 +73,7 @@ def is_secret(value: str, place: Place, *, password: bool) -> bool:
 
 
 def is_credential(value: str) -> bool:
-    """Whether what follows ``Authorization: Bearer`` or ``Basic`` is more than a word."""
+    """Whether the value after ``Authorization: Bearer`` or ``Basic`` is more than a word."""
     if len(value) < 8 or is_placeholder(value):
         return False
     mixed = value[1:] != value[1:].lower() and value != value.upper()
@@ -89,7 +87,7 @@ def _is_wordy(runs: list[str]) -> bool:
 
 
 def _is_scrambled(run: str) -> bool:
-    """Letters alone, but no word has that many, nor so many capitals among them."""
+    """Whether ``run`` has only letters, but too many or too many capitals for a word."""
     if len(run) < 16 or not run.isalpha():
         return False
     flips = sum(one.isupper() != two.isupper() for one, two in pairwise(run))

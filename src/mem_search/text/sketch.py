@@ -1,11 +1,11 @@
-"""A sketch of a text: 64 bytes from which two texts can be told to be nearly the same.
+"""Sketches of texts: 64 bytes that tell whether two texts are near-duplicates.
 
-MinHash (Broder, "On the resemblance and containment of documents", 1997) over the text's runs of
-three words, of each minimum only the lowest byte (b-bit minwise hashing, Li & König, WWW 2010).
-The share of equal bytes estimates the share of runs that both texts have.
+MinHash (Broder, "On the resemblance and containment of documents", 1997) over the runs of three
+words of a text, keeping the lowest byte of each minimum (b-bit minwise hashing, Li & König, WWW
+2010). The share of equal bytes estimates the share of common runs.
 
-All numbers of a text are hashed into each of its runs: texts that differ in a number have nothing
-in common. "Bump to 1.2.3" and "Bump to 1.2.4" look alike and say two things.
+All numbers of a text are hashed into each run, so texts that differ in a number have nothing in
+common: "Bump to 1.2.3" and "Bump to 1.2.4" look alike but say different things.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from mem_search.text.words import CJK
 
 SIZE: Final = 64
 MOST_DIFFERENT: Final = 4
-"""Bytes in which near-duplicates may differ: nineteen of twenty runs are the same, or nearly so
-(docs/retrieval.md)."""
+"""Bytes in which near-duplicates may differ; about 19 of 20 runs are equal (docs/retrieval.md)."""
 
 WORDS: Final = MOST_DIFFERENT + 1
 HEAD: Final = 4 * WORDS
-"""The first bytes of a sketch, as words of four: in ``WORDS`` of them fewer bytes may differ than
-there are words, so near-duplicates have one word in common. That is looked at first."""
+"""Bytes at the start of a sketch, seen as ``WORDS`` words of four bytes. Fewer bytes may differ
+than there are words, so near-duplicates share a word, which is a fast first check."""
 
 _RUN: Final = 3
 _AT_ONCE: Final = 2048
-"""Runs hashed at a time: 1 MB, whatever the length of the text."""
+"""Runs hashed at a time, which limits memory to 1 MB."""
 
 _TOKEN: Final = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
 _WORD: Final = re.compile(r"\w+")
@@ -44,7 +43,7 @@ Heads = NDArray[np.uint32]
 
 
 def _constants(count: int, seed: int) -> NDArray[np.uint64]:
-    """SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): the same numbers for ever, on any machine."""
+    """SplitMix64 (Steele, Lea & Flood, OOPSLA 2014): equal on all machines."""
     state = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(seed)) * np.uint64(
         0x9E3779B97F4A7C15
     )
@@ -59,9 +58,9 @@ _PLACES: Final = _constants(_RUN, 2 * SIZE) | np.uint64(1)
 
 
 def sketch(title: str, text: str) -> bytes:
-    """The sketch of a record; case, punctuation and white space make no difference to it."""
+    """The sketch of a record; case, punctuation and white space do not matter."""
     whole = f"{title}\n{text}".lower()
-    # Two linear scans: one expression for both backtracks over every long word without a digit.
+    # Two linear scans: a single expression would backtrack over long words without digits.
     numbered = (word for word in _WORD.findall(whole) if _DIGIT.search(word))
     numbers = zlib.crc32(" ".join(numbered).encode("utf-8", "replace"))
     tokens = [
@@ -81,22 +80,22 @@ def sketch(title: str, text: str) -> bytes:
 
 
 def read(sketches: bytes) -> Sketches:
-    """Sketches that were put one after the other."""
+    """Concatenated sketches as an array."""
     return np.frombuffer(sketches, dtype=np.uint8).reshape(-1, SIZE)
 
 
 def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
-    """Whether two rows are sketches of nearly the same text."""
+    """Whether two sketches belong to near-duplicates."""
     return int(np.count_nonzero(one != other)) <= MOST_DIFFERENT
 
 
 def heads(sketches: Sketches) -> Heads:
-    """The beginnings of sketches: of near-duplicates one word at least is equal, in its column."""
+    """The first bytes of sketches as words; near-duplicates share a word in the same column."""
     return np.ascontiguousarray(sketches[:, :HEAD]).view(np.uint32)
 
 
 def repeated(beginnings: Heads) -> NDArray[np.bool_]:
-    """Which rows have a word in common with another row."""
+    """Which rows share a word with another row."""
     ordered = np.sort(beginnings, axis=0)
     found = np.zeros(len(beginnings), dtype=np.bool_)
     same = ordered[1:] == ordered[:-1]

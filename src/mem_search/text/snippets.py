@@ -1,4 +1,4 @@
-"""The piece of a passage that shows why it matched, as an exact span of the record's text."""
+"""Snippets: the part of a passage that shows why it matched, as an exact span of the text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mem_search.text.highlight import word_matcher
 
 LENGTH = 240
 _LONG_WORD = 40
-"""Characters; a longer one may be cut: scripts without spaces and encoded data have no others."""
+"""Characters; longer words may be cut, such as scripts without spaces and encoded data."""
 
 
 def snippet(
@@ -18,8 +18,8 @@ def snippet(
 ) -> Snippet:
     """The window of at most ``length`` characters in ``text[start:end]`` with most of ``words``.
 
-    ``words`` are lower-case; which words of the text are those is ``lit``'s to say. The span is
-    cut at word ends: ``result.text == text[result.start:result.end]``.
+    ``words`` are lower-case and match as in ``highlight``. The span begins and ends with whole
+    words: ``result.text == text[result.start:result.end]``.
     """
     if end - start <= length:
         return _trimmed(text, start, end)
@@ -48,7 +48,7 @@ def _densest(hits: Sequence[tuple[int, str]], reach: int) -> int:
 
 
 def _window(text: str, first: int, length: int, start: int, end: int) -> Snippet:
-    """At most ``length`` characters from about ``first`` on, with both ends at word ends."""
+    """At most ``length`` characters from about ``first`` on, in whole words."""
     reach = min(_LONG_WORD, length // 4)
     first = _beginning(text, first, max(start, first - reach))
     last = min(end, first + length)
@@ -58,7 +58,7 @@ def _window(text: str, first: int, length: int, start: int, end: int) -> Snippet
 
 
 def _beginning(text: str, at: int, least: int) -> int:
-    """Where the word begins that goes on at ``at``; ``at`` when that is before ``least``."""
+    """The start of the word that contains ``at``; ``at`` when that is before ``least``."""
     place = at
     while place > least and text[place - 1].isalnum() and text[place].isalnum():
         place -= 1
@@ -67,7 +67,7 @@ def _beginning(text: str, at: int, least: int) -> int:
 
 
 def _trimmed(text: str, first: int, last: int) -> Snippet:
-    """Without white space at the ends."""
+    """The span without white space at its ends."""
     while first < last and text[first].isspace():
         first += 1
     while last > first and text[last - 1].isspace():

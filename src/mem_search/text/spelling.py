@@ -1,4 +1,4 @@
-"""How far apart two spellings are, and the nearest of several. Pure."""
+"""Edit distance between spellings, and the nearest known spellings. Pure."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from collections.abc import Iterable, Sequence
 from string import ascii_lowercase
 
 SHORTEST = 3
-"""Letters; a shorter word is near to everything."""
+"""Letters; shorter words are near everything."""
 
 TWO_EDITS_FROM = 6
-"""Letters from which a word may be two edits away: in shorter ones that is another word."""
+"""Letters from which two edits are allowed; in shorter words they make another word."""
 
 _ONE_EDIT_COSTS = math.log(50)
-"""One edit more is worth it only for a word that is fifty times as frequent."""
+"""A word with one edit more must be fifty times as frequent to rank before another."""
 
 
 def edits_allowed(word: str) -> int:
-    """How many edits away a word may be that was meant by ``word``; 0 for none at all."""
+    """How many edits away the intended word may be; 0 when ``word`` is too short."""
     if len(word) < SHORTEST:
         return 0
     return 2 if len(word) >= TWO_EDITS_FROM else 1
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Letters inserted, left out, changed, or two neighbours swapped; ``most + 1`` when more.
+    """The restricted Damerau-Levenshtein distance, ``most + 1`` for anything above ``most``.
 
-    This is the restricted Damerau-Levenshtein distance: no part is edited twice.
+    It counts letters inserted, omitted, changed, or swapped with a neighbour; no part is edited
+    twice.
     """
     beyond = most + 1
     if abs(len(one) - len(other)) > most:
@@ -47,7 +48,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def other_beginnings(word: str) -> tuple[str, ...]:
-    """Words one edit away whose first letter cannot be told from ``word``."""
+    """Words one edit away that begin with another letter."""
     return tuple(
         dict.fromkeys(
             letter + rest
@@ -59,12 +60,12 @@ def other_beginnings(word: str) -> tuple[str, ...]:
 
 
 def nearest(word: str, known: Iterable[tuple[str, int]], limit: int) -> Sequence[str]:
-    """The likeliest spellings of ``word`` among ``known`` (word, records), the best first."""
+    """The most likely spellings of ``word`` among ``known`` (word, records), the best first."""
     most = edits_allowed(word)
     letters = _letters(word)
     found: list[tuple[float, str]] = []
     for other, records in known:
-        # A changed letter is two differences of the sets, one that is left out or added is one.
+        # A changed letter makes the sets differ in two letters, an added or omitted one in one.
         longer = abs(len(word) - len(other))
         if longer > most or (letters ^ _letters(other)).bit_count() > 2 * most - longer:
             continue
@@ -75,7 +76,7 @@ def nearest(word: str, known: Iterable[tuple[str, int]], limit: int) -> Sequence
 
 
 def _without_common_ends(one: str, other: str) -> tuple[str, str]:
-    """What differs: equal letters at both ends change no distance."""
+    """Both words without their common start and end, which do not change the distance."""
     start, shorter = 0, min(len(one), len(other))
     while start < shorter and one[start] == other[start]:
         start += 1
@@ -86,7 +87,7 @@ def _without_common_ends(one: str, other: str) -> tuple[str, str]:
 
 
 def _letters(word: str) -> int:
-    """The set of letters as bits; two letters may share one, which only lets more through."""
+    """The set of letters as bits. Letters may share a bit, which only lets more words pass."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) & 63)

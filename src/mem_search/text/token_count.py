@@ -1,4 +1,4 @@
-"""About how many tokens of a language model a text costs, without any model's tokenizer.
+"""An estimate of the tokens of a text, without the tokenizer of any language model.
 
 The rule, by runs of one kind of letter:
 
@@ -10,8 +10,8 @@ The rule, by runs of one kind of letter:
   every 16
 - anything else (punctuation, symbols, marks, emoji): 1 for every 2 of a run
 
-It errs on the high side for prose, so that a budget kept here is kept by the model. More text
-never counts less: ``count(a) <= count(a + b)``.
+It is rather too high for prose, so a budget kept here is kept in the model as well. The count is
+monotonic: ``count(a) <= count(a + b)``.
 """
 
 from __future__ import annotations
@@ -39,17 +39,14 @@ _LETTERS_A_TOKEN: Final = np.array(
     [{"latin": 4, "digits": 3, "space": 16, "cjk": 1}.get(kind, 2) for kind in _KINDS]
 )
 _BASIC: Final = 0x10000
-"""Letters up to here have their kind in a table; few texts have any beyond."""
+"""Letters below have their kind in a table; few texts have others."""
 _ELLIPSIS: Final = "…"
 _MOST_LETTERS: Final = 16
 """Letters that one token can cost at most: those of a long run of spaces."""
 
 
 def count(text: str) -> int:
-    """The estimate; 0 for an empty text.
-
-    Every answer is counted, so this is ``_cost`` of all runs at once.
-    """
+    """The estimate; 0 for an empty text. Vectorized, because every answer is counted."""
     if not text:
         return 0
     letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -68,7 +65,7 @@ def count(text: str) -> int:
 
 @cache
 def _kinds() -> NDArray[np.uint8]:
-    """The kind of run that each letter of the basic plane belongs to."""
+    """The kind of run of each letter of the basic multilingual plane."""
     kinds = np.zeros(_BASIC + 1, np.uint8)
     for kind, start, end in _runs("".join(map(chr, range(_BASIC)))):
         kinds[start:end] = _KINDS.index(kind)
@@ -82,10 +79,10 @@ def _kind(letter: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """``text`` itself when it fits, else its beginning up to a word, with "…".
+    """``text`` if it fits, else its beginning up to a word, and "…".
 
-    ``count`` of the answer is at most ``limit``; a limit below 1 leaves nothing. A word is
-    broken only when not even the first one fits.
+    ``count`` of the result is at most ``limit``; below 1 it is empty. A word is cut only when not
+    even the first one fits.
     """
     if limit < 1:
         return ""
@@ -97,7 +94,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def _fitting(text: str, limit: int) -> int:
-    """How many letters of ``text`` cost at most ``limit`` together."""
+    """How many letters of ``text`` fit into ``limit``."""
     left = limit
     # What lies beyond cannot fit: the time depends on the limit, not on the text.
     for kind, start, end in _runs(text[: _MOST_LETTERS * (limit + 1) + 2]):
@@ -109,7 +106,7 @@ def _fitting(text: str, limit: int) -> int:
 
 
 def _word_end(text: str, end: int) -> int:
-    """The last place up to ``end`` between two words; ``end`` when there is only one word."""
+    """The last word boundary up to ``end``; ``end`` when there is only one word."""
     if end == len(text) or text[end].isspace():
         return end
     for place in range(end, 0, -1):
@@ -121,7 +118,7 @@ def _word_end(text: str, end: int) -> int:
 def _runs(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _RUN.finditer(text):
         kind = match.lastgroup
-        assert kind is not None  # every letter of Unicode is in one of the groups
+        assert kind is not None  # the groups cover all of Unicode
         yield kind, match.start(), match.end()
 
 
@@ -140,7 +137,7 @@ def _cost(kind: str, length: int) -> int:
 
 
 def _length(kind: str, cost: int, most: int) -> int:
-    """The longest run of at most ``most`` letters that costs at most ``cost``."""
+    """The longest run up to ``most`` letters that costs at most ``cost``."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Addresses as names: one form for every way of writing the same page. Pure, never raises."""
+"""URLs in one normal form for every way of writing the same page. Pure, never raises."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def normal_url(url: str) -> str:
 
 
 def issue_of(normal: str) -> tuple[str, str] | None:
-    """(repository, number) when a normal URL is the page of an issue or pull request."""
+    """(repository, number) of a normal URL of an issue or pull request, else None."""
     match = _ISSUE.match(normal)
     return (match[1].lower(), match[2]) if match else None
 
 
 def commit_of(normal: str) -> str:
-    """The hash when a normal URL is the page of a commit, else ""."""
+    """The hash in a normal URL of a commit, else ""."""
     match = _COMMIT.match(normal)
     return match[1] if match else ""
 
 
 def without_trailing_marks(url: str) -> str:
-    """``url`` as cut from a sentence, without the marks and brackets that belong to it."""
+    """``url`` from a sentence, without the punctuation that belongs to the sentence."""
     end = len(url)
     unopened = url.count(")") - url.count("(")
     while end:

@@ -1,8 +1,8 @@
-"""Text as the embedding model reads it: word pieces of the uncased English BERT vocabulary.
+"""Word pieces of the uncased English BERT vocabulary, as the embedding model reads text.
 
-Pure: the vocabulary lies beside this module and is read at the first call (about 50 ms).
-Passages are cut by ``spans`` and ``count``; the bundled embedder reads ``encode``. Padding,
-truncation and the marks around a text belong to the embedder and are never counted here.
+The vocabulary is a file beside this module, read at the first call (about 50 ms). ``spans`` and
+``count`` cut passages, ``encode`` is for the bundled embedder, which adds padding, truncation and
+special tokens; those are never counted here.
 
     >>> [("unbelievable!"[a:b]) for a, b in spans("unbelievable!")]
     ['unbelievable', '!']
@@ -30,9 +30,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode(texts: Sequence[str]) -> list[list[int]]:
-    """The piece numbers of each text, as long as the text is, without START and END.
+    """The piece numbers of each whole text, without START and END.
 
-    Text that looks like a control token (``[SEP]``) is ordinary text and cannot forge one.
+    Text that looks like a special token (``[SEP]``) is ordinary text.
     """
     found = _tokenizer().encode_batch_fast(
         [_encodable(text) for text in texts], add_special_tokens=False
@@ -41,11 +41,11 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where each piece lies: ``text[start:end]``, in order; as many as ``count(text)``.
+    """The span of each piece, ``text[start:end]``, in order; as many as ``count(text)``.
 
-    A piece keeps the combining marks that follow it, so no cut parts a letter from its
-    accent. Pieces made from one character (a Hangul syllable, ``½``) share its span; apart
-    from that spans do not overlap.
+    A piece includes the combining marks that follow it, so no cut separates a letter from its
+    accent. Pieces of one character (a Hangul syllable, ``½``) share its span; other spans do not
+    overlap.
     """
     offsets = _tokenizer().encode(_encodable(text), add_special_tokens=False).offsets
     if text.isascii():
@@ -59,8 +59,8 @@ def count(text: str) -> int:
 
 
 def _encodable(text: str) -> str:
-    # JSON may carry half a surrogate pair, which UTF-8 cannot. The replacement has the same
-    # length, so offsets stay true.
+    # JSON may contain a lone surrogate, which UTF-8 cannot encode. The replacement has the same
+    # length, so offsets stay correct.
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

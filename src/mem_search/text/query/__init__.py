@@ -1,10 +1,9 @@
-"""The query language: what a person types, read into words that rank and demands that hold.
+"""The query language: a text becomes words that rank and a demand that every result meets.
 
-``lexer`` cuts the text into tokens, ``fields`` knows what ``field:value`` means, ``grammar``
-puts operators and their operands together, ``demands`` normalises and writes what is demanded,
-``reading`` is the whole of it: ``read(text) -> Reading``. Every text can be read; what cannot
-be meant as it is written is read as words, with a warning. docs/query-language.md is the page
-for people.
+``lexer`` makes tokens, ``fields`` reads ``field:value``, ``grammar`` builds the tree of operators,
+``demands`` normalizes and writes demands, and ``parse`` is the whole: ``read(text) -> Reading``.
+Every text can be read: operators that make no sense are read as words, with a warning.
+docs/query-language.md describes the language.
 """
 
 from mem_search.text.query.demands import canonical

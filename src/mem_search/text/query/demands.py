@@ -1,6 +1,6 @@
-"""What is demanded of a record: made from the tree, in one normal form, and written out.
+"""Demands on records: made from the tree in a normal form, and written in canonical form.
 
-The written form is canonical: reading it gives the same demand again.
+Reading the canonical form gives the same demand again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Near = Mapping[str, tuple[str, ...]]
 
 
 def is_explicit(node: Node) -> bool:
-    """Whether the node demands something where it stands side by side with others."""
+    """Whether the node is a demand, and not only words that rank, beside other nodes."""
     match node:
         case Leaf():
             return node.token.sort == "field"
@@ -30,7 +30,7 @@ def is_explicit(node: Node) -> bool:
 
 
 def of_node(node: Node, near: Near) -> Demand:
-    """What the node demands when it is demanded."""
+    """The demand of a node."""
     match node:
         case Leaf():
             return _of_leaf(node, near)
@@ -42,7 +42,7 @@ def of_node(node: Node, near: Near) -> Demand:
             join = all_of if node.operator == "and" else any_of
             return join(of_node(item, near) for item in node.of)
         case Group():
-            # Words side by side are alternatives, in parentheses as outside of them.
+            # Words side by side are alternatives, in parentheses as well as outside.
             plain = [of_node(item, near) for item in node.of if not is_explicit(item)]
             explicit = [of_node(item, near) for item in node.of if is_explicit(item)]
             return all_of([any_of(plain), *explicit] if plain else explicit)
@@ -61,7 +61,7 @@ def any_of(demands: Iterable[Demand]) -> Demand:
 
 
 def negated(demand: Demand) -> Demand:
-    """Not that; twice not is that."""
+    """The negation; a double negation cancels out."""
     return demand.of if isinstance(demand, Not) else Not(demand)
 
 
@@ -72,7 +72,7 @@ def canonical(demand: Demand | None) -> str:
     written = _written(demand)
     if not isinstance(demand, Term):
         return written
-    # A lone word would only rank: the sign makes it the demand that it is. A number takes none.
+    # A word alone would only rank; the sign makes it a demand. A number takes no sign.
     return (
         f"+{written}" if written[0] == '"' or written[0].isalpha() else f"{written} AND {written}"
     )
@@ -91,7 +91,7 @@ def leaves(demand: Demand, positive: bool = True) -> Iterator[tuple[Term | Condi
 
 
 def is_too_large(demand: Demand) -> bool:
-    """Whether it has too many parts, or they lie too deep within each other, to be a question."""
+    """Whether a demand has too many parts, or is nested too deeply, to be a real query."""
     return _depth(demand) > DEEPEST or sum(1 for _ in leaves(demand)) > MOST_LEAVES
 
 

@@ -1,4 +1,4 @@
-"""``field:value`` as a condition on records: the fields there are, and what they take."""
+"""``field:value`` as a condition on records: the known fields and their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class KnownKinds(Protocol):
 
 
 TYPES: Final = frozenset({"bugfix", "feature", "refactor", "change", "discovery", "decision"})
-"""The types of observation that ``is:`` knows; ``type:`` takes any."""
+"""The types of observation that ``is:`` accepts; ``type:`` accepts any."""
 
 STATES: Final = ("archived", "active", "superseded", "current")
 
@@ -51,9 +51,9 @@ _MOST_VALUES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Reads fields for one caller: its kinds of record, its clock, its scopes.
+    """Reads fields with the kinds, the clock and the scopes of one caller.
 
-    ``scopes`` is lower-case name → what a record in it has to be.
+    ``scopes`` is lower-case name → demand.
     """
 
     kinds: KnownKinds
@@ -62,9 +62,9 @@ class Fields:
     scopes: Mapping[str, Demand] = field(default_factory=dict)
 
     def read(self, text: str, at: int, inside: bool) -> tuple[Condition, int] | str | None:
-        """The condition that begins ``at`` and its end; a warning; None where no field is.
+        """The condition at ``at`` and its end; a warning; or None when no field begins there.
 
-        ``inside`` parentheses the closing one ends a value.
+        ``inside`` parentheses a closing one ends the value.
         """
         match = _FIELD.match(text, at)
         if match is None:
@@ -72,11 +72,8 @@ class Fields:
         name = _ALSO.get(match[1].lower(), match[1].lower())
         if name not in NAMES:
             near = next((known for known in NAMES if _is_near(name, known)), None)
-            return (
-                f"{match[1]}: is no field, did you mean {near}:? It is read as text"
-                if (near)
-                else None
-            )
+            warning = f"{match[1]}: is no field, did you mean {near}:? It is read as text"
+            return warning if near else None
         if name in _DATES:
             return self._date(name, text, match.end(), inside)
         values, end = _values(text, match.end(), inside)
@@ -91,7 +88,7 @@ class Fields:
         return Condition(f"{name}:{','.join(map(_written, values))}", tuple(found)), end
 
     def _filters(self, name: str, value: str) -> Filters | str:
-        """What one value demands, or a warning."""
+        """The filters of one value, or a warning."""
         if name in ("kind", "type", "is"):
             return self._sort_of(name, value)
         match name:
@@ -129,7 +126,9 @@ class Fields:
                 return Filters(superseded=word == "superseded")
             if word not in TYPES:
                 known = ", ".join((*STATES, *sorted(TYPES)))
-                return f"is:{_clip(value)} means nothing, known are {known} and kinds; read as text"
+                return (
+                    f"is:{_clip(value)} has no meaning; known are {known} and kinds; read as text"
+                )
         return Filters(types=(value,))
 
     def _scope(self, name: str) -> Filters | str:
@@ -158,7 +157,7 @@ class Fields:
 
 
 def _date_words(text: str, at: int) -> Iterator[tuple[str, int]]:
-    """What may be a date from here on, the longest first: ``last week``, ``May 2024``."""
+    """Candidates for a date at ``at``, the longest first: ``last week``, ``May 2024``."""
     match = _PHRASE_OF_DATE.match(text, at)
     value = match[0] if match else ""
     while value:
@@ -170,7 +169,7 @@ def _date_words(text: str, at: int) -> Iterator[tuple[str, int]]:
 
 
 def _values(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:
-    """Comma-separated values, each quoted or up to a space; none when the first is missing."""
+    """Comma-separated values, each quoted or up to a space; empty when the first is missing."""
     found: list[str] = []
     while len(found) < _MOST_VALUES:
         if quoted := _QUOTED.match(text, at):
@@ -203,12 +202,12 @@ def _end_of_value(text: str, at: int, inside: bool) -> int:
 
 
 def _written(value: str) -> str:
-    """A value as it is read again, quoted where it must be."""
+    """A value as it can be read again, quoted if necessary."""
     return value if _PLAIN.fullmatch(value) else f'"{value}"'
 
 
 def _is_near(word: str, known: str) -> bool:
-    """One letter changed, added, left out or swapped, in a word of at least four letters."""
+    """Whether a letter is changed, added, omitted or swapped, in words of at least four."""
     if len(known) < 4 or abs(len(word) - len(known)) > 1 or word[0] != known[0]:
         return False
     same = 0

@@ -1,4 +1,4 @@
-"""Operators with their operands: tokens to a small tree. AND binds tighter than OR.
+"""The grammar of operators: tokens become a small tree. AND binds tighter than OR.
 
     query   = { chain }                      side by side
     chain   = both { "OR" both }
@@ -6,7 +6,7 @@
     operand = { "NOT" } [ "+" | "-" ] primary
     primary = word | phrase | field | "(" query ")"
 
-An operator without its operand is a word like any other, and a warning.
+An operator without an operand is read as a word, with a warning.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What parentheses hold, side by side."""
+    """The content of parentheses, side by side."""
 
     of: tuple[Node, ...]
 
@@ -58,10 +58,7 @@ _STARTS = frozenset({"word", "phrase", "prefix", "fuzzy", "field", "open", "not"
 
 
 class Parser:
-    """One pass over the tokens; ``items``, ``dangling`` and ``warnings`` are what it found.
-
-    ``dangling`` are the operators that were read as words.
-    """
+    """Parses the tokens into ``items``, and operators read as words into ``dangling``."""
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self.dangling: list[Token] = []
@@ -89,7 +86,7 @@ class Parser:
                 if node is not None:
                     items.append(node)
             else:
-                self._dangles(self._take())
+                self._read_as_text(self._take())
         return tuple(items)
 
     def _chain(self, operator: str) -> Node | None:
@@ -101,7 +98,7 @@ class Parser:
             token = self._take()
             node = read() if self._sort() in _STARTS else None
             if node is None:
-                self._dangles(token)
+                self._read_as_text(token)
             else:
                 found.append(node)
         operands = tuple(node for node in found if node is not None)
@@ -116,7 +113,7 @@ class Parser:
         node = self._primary()
         if node is None:
             for sign in signs:
-                self._dangles(sign)
+                self._read_as_text(sign)
             return None
         negated = sum(sign.sort != "plus" for sign in signs) % 2
         return Never(node) if negated else Must(node) if signs else node
@@ -125,13 +122,13 @@ class Parser:
         if self._sort() == "open":
             self._take()
             items = self._side_by_side()
-            self._take()  # the lexer leaves no parenthesis without its closing one
+            self._take()  # the lexer guarantees the closing parenthesis
             return Group(items) if items else None
         return Leaf(self._take()) if self._sort() in _STARTS else None
 
-    def _dangles(self, token: Token) -> None:
+    def _read_as_text(self, token: Token) -> None:
         self.dangling.append(token)
         written = self._text[token.start : token.end]
-        warning = f"{written} joins nothing where it stands; it is read as text"
+        warning = f"{written} has no operand here; it is read as text"
         if warning not in self.warnings:
             self.warnings.append(warning)

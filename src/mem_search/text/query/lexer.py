@@ -1,7 +1,7 @@
-"""Tokens of a query, with their places in the text.
+"""The tokens of a query, with their places in the text.
 
-A sign, a field or an operator is one only where it stands like one: ``C++``, ``--flag``,
-``a::b``, ``http://x``, ``12:30`` and everything in backticks are words.
+Signs, fields and operators count only where they can be meant: ``C++``, ``--flag``, ``a::b``,
+``http://x``, ``12:30`` and everything in backticks are words.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Sort = Literal[
 ]  # fmt: skip
 
 DEEPEST: Final = 50
-"""Parentheses within parentheses; more of them are no question that anybody means."""
+"""Nested parentheses; deeper ones are read as text."""
 
 MOST_DEMANDS: Final = 300
-"""Operators and fields in one query; a pasted page has more, and is read as words."""
+"""Operators and fields in one query; later ones are read as text."""
 
 _SPACE: Final = re.compile(r"\s+")
 _OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
@@ -32,7 +32,7 @@ _WILD: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
 _SHOWN: Final = 24
 
 FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]
-"""(text, place, inside parentheses) → the condition there and its end, a warning, or None."""
+"""(text, place, inside parentheses) → (condition, its end), a warning, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Token:
 
 
 class Lexer:
-    """One pass over one text; ``tokens`` and ``warnings`` are what it found."""
+    """Reads a text in one pass into ``tokens`` and ``warnings``."""
 
     def __init__(self, text: str, read_field: FieldReader) -> None:
         self.tokens: list[Token] = []
@@ -64,14 +64,14 @@ class Lexer:
             self._as_text(index, "is not closed")
 
     def _next(self, at: int) -> int:
-        """Read what begins ``at``; return where it ends."""
+        """Read the token at ``at``; return its end."""
         text = self._text
         if text[at] == '"':
             return self._phrase(at)
         if text[at] == "(":
-            return self._opening(at)
+            return self._open_group(at)
         if text[at] == ")" and self._open:
-            return self._closing(at)
+            return self._close_group(at)
         if self._demands < MOST_DEMANDS:
             if operator := _OPERATOR.match(text, at):
                 return self._demand(operator[1].lower(), at, operator.end())
@@ -95,7 +95,7 @@ class Lexer:
         self._add("phrase" if words else "noise", at, end + 1, words)
         return end + 1
 
-    def _opening(self, at: int) -> int:
+    def _open_group(self, at: int) -> int:
         if len(self._open) < DEEPEST:
             self._open.append(len(self.tokens))
             self._add("open", at, at + 1)
@@ -103,10 +103,10 @@ class Lexer:
             self._warn(f"parentheses deeper than {DEEPEST} are read as text")
         return at + 1
 
-    def _closing(self, at: int) -> int:
-        opening = self._open.pop()
-        if all(token.sort == "noise" for token in self.tokens[opening + 1 :]):
-            self._silence(opening)
+    def _close_group(self, at: int) -> int:
+        start = self._open.pop()
+        if all(token.sort == "noise" for token in self.tokens[start + 1 :]):
+            self._silence(start)
             self._add("noise", at, at + 1)
         else:
             self._add("close", at, at + 1)
@@ -124,7 +124,7 @@ class Lexer:
         return end
 
     def _end_of_word(self, at: int) -> int:
-        """Up to a space, a quote, or the parenthesis that closes what is open outside."""
+        """The place of the next space or quote, or of a parenthesis that closes an outer one."""
         text, inside = self._text, 0
         while at < len(text) and not text[at].isspace() and text[at] != '"':
             if text[at] == "`" and (code := _CODE.match(text, at)):
@@ -140,9 +140,9 @@ class Lexer:
         return at
 
     def _is_sign(self, at: int) -> bool:
-        """Whether the + or - belongs to what follows: ``-w``, ``-1`` and ``--flag`` are words.
+        """Whether + or - is an operator: ``-w``, ``-1`` and ``--flag`` are words.
 
-        A number takes no sign, the hash of a commit does, whatever it begins with.
+        A number takes no sign; the hash of a commit does.
         """
         text = self._text
         before = text[at - 1] if at else " "
@@ -159,7 +159,7 @@ class Lexer:
 
     @staticmethod
     def _is_wild(word: str, sign: str) -> bool:
-        """Whether enough is there to go by."""
+        """Whether the word is long enough for a prefix or fuzzy search."""
         return not word.isascii() or len(word) >= (2 if sign == "*" else 3)
 
     def _demand(self, sort: str, start: int, end: int, condition: Condition | None = None) -> int:
@@ -178,7 +178,7 @@ class Lexer:
         self._silence(index)
 
     def _silence(self, index: int) -> None:
-        """Make a parenthesis text, and the sign right before it."""
+        """Turn a parenthesis, and the sign before it, into text."""
         token = self.tokens[index]
         self.tokens[index] = Token("noise", token.start, token.end)
         before = self.tokens[index - 1] if index else token

@@ -1,7 +1,7 @@
-"""The whole of reading a query: text → what ranks, what is demanded, and an account of both.
+"""Parsing a query: text → words that rank, a demand, and how both were understood.
 
-Text without any operator is left exactly as it is. What ranks in other texts is the text
-without operators, fields and what is negated; what is demanded holds for every result.
+A text without operators is kept as it is. In other texts the words that rank are those outside
+operators, fields and negations. Every result meets the demand.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from mem_search.text.words import Words
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A query as it was read.
+    """A parsed query.
 
-    ``text`` is what is embedded and ``words`` what is looked up; both are empty when the query
-    only filters. ``quoted`` is the part of ``demand`` that comes from quotes alone: where no
-    record has such a phrase, its words may be looked for instead. ``wild`` are the prefixes and
-    misspellings whose words the store has to name: read again with them as ``near``.
+    ``text`` is embedded and ``words`` are looked up; both are empty when the query only filters.
+    ``quoted`` is the part of ``demand`` that comes from quotes: when no record has such a phrase,
+    its words may be searched instead. ``wild`` are prefixes and fuzzy words; the store finds the
+    words they match, and the query is read again with those as ``near``.
     """
 
     text: str
@@ -81,7 +81,7 @@ def read(
     wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
     plain = not explicit and not wild
     if not plain and is_pasted(clean):
-        return _as_plain(text, "a pasted text is no expression: read as words")
+        return _as_plain(text, "a pasted text is not parsed; it is read as words")
     kept = text if plain else _kept(clean, [*wanted, *parsed.dangling, *_noise(parsed.tokens)])
     found = words.read(kept)
     quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
@@ -95,7 +95,7 @@ def read(
     if not demand_quotes:
         found = words.unquoted(found)
     elif any(leaf.form == "exact" for leaf in _terms(parts)):
-        # The demand says already what must be there; here it would say it of the other words.
+        # The demand contains the terms already; for the other words it would be wrong.
         found = replace(found, demanded=False)
     looked_up = tuple(dict.fromkeys(word for token in wild for word in _near(token, near or {})))
     found = replace(found, near=looked_up)
@@ -130,15 +130,15 @@ def _parse(text: str, fields: Fields) -> _Expression:
 
 
 def is_pasted(text: str) -> bool:
-    """Whether the text was written to be read, not to ask: several lines, or very many words."""
+    """Whether the text is prose rather than a query: several lines, or very many words."""
     return "\n" in text.strip() or len(text.split()) > LONGEST_EXPRESSION
 
 
 def _as_plain(text: str, warning: str) -> Reading:
-    """The text as words alone: what stands in it like an operator was not meant so."""
+    """The text as words alone, without operators."""
     found = replace(words.read(text), demanded=False)
-    account = Analyzed(text, (*found.words, *found.cjk), warnings=(warning,))
-    return Reading(text, found, None, account)
+    analyzed = Analyzed(text, (*found.words, *found.cjk), warnings=(warning,))
+    return Reading(text, found, None, analyzed)
 
 
 def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
@@ -159,7 +159,7 @@ def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
 
 
 def _kept(text: str, tokens: Iterable[Token]) -> str:
-    """What remains of the text to be looked for, without the signs of prefixes and spelling."""
+    """The text of ``tokens``, without the signs of prefixes and fuzzy words."""
     ordered = sorted(tokens, key=lambda token: token.start)
     return " ".join(
         text[token.start : token.end - (token.sort in ("prefix", "fuzzy"))] for token in ordered
@@ -167,12 +167,12 @@ def _kept(text: str, tokens: Iterable[Token]) -> str:
 
 
 def _noise(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Signs that are no words, such as ``->``; parentheses say nothing of what is looked for."""
+    """Punctuation that is no word, such as ``->``; without parentheses."""
     return (token for token in tokens if token.sort == "noise" and token.end - token.start > 1)
 
 
 def _quoted(found: Words, items: Iterable[Node], plain: bool) -> tuple[Term, ...]:
-    """The phrases that are a demand by their quotes alone."""
+    """The phrases that are demanded because they are quoted."""
     if not found.demanded:
         return ()
     if plain:
@@ -208,7 +208,7 @@ def _names(tokens: Iterable[Token]) -> tuple[str, ...]:
 
 
 def _near(token: Token, near: Near) -> tuple[str, ...]:
-    """What a prefix or misspelling is looked up as, beside the word as it is written."""
+    """The words that a prefix or fuzzy word is looked up as, beside itself."""
     name = _name(token)
     return near.get(name, (name,) if token.sort == "prefix" else ())
 
