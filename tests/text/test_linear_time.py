@@ -23,7 +23,7 @@ from mem_search.ingest import prepare
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
-from mem_search.sources.claude_code import prose
+from mem_search.sources.claude_code import text as claude_code_text
 from mem_search.sources.claude_mem import rows
 from mem_search.text import (
     dates,
@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "passages.cut": passages.cut,
     "passages.embedded_texts": lambda text: passages.embedded_texts(text[:200], text),
     "prepare.prepare": lambda text: prepare.prepare(_draft(text)),
-    "prose.without_injected": prose.without_injected,
+    "text.without_injected": claude_code_text.without_injected,
     "query.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "redaction.redact": redaction.redact,
     "rows.without_injected": rows.without_injected,
