@@ -9,6 +9,10 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.stats import CorpusNumbers
+from mem_search.storage.sqlite.vector_rows import VectorRows
 
 
 def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
@@ -19,6 +23,12 @@ def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
     """Prepare and store, as the intake does."""
     return records.store(connection, [prepare(each) for each in drafts])
+
+
+def search_store(database: Database) -> SqliteSearchStore:
+    """The searches of a store without vectors."""
+    vectors = VectorRows(database.path.parent, 1, 8)
+    return SqliteSearchStore(database, CorpusNumbers(database), vectors, ())
 
 
 def contents(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:

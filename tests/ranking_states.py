@@ -10,7 +10,7 @@ import numpy as np
 from mem_search.contracts import Question
 from mem_search.model import Filters, Hit, Kind, SearchRequest
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidates
+from mem_search.model.rankings import Candidates, RecordColumns
 from mem_search.records.registry import installed_kinds
 from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.state import LegScores, RankingState, StoredData
@@ -25,16 +25,17 @@ def state(
     legs: Mapping[str, LegScores] | None = None,
     hits: Sequence[Hit] = (),
     request: SearchRequest | None = None,
-    **stored: Any,
+    **given: Any,
 ) -> RankingState:
     """The records 1, 2, … up to ``count``, each with the passage of its own number."""
     numbers = np.arange(1, count + 1, dtype=np.int64)
     columns: dict[str, Any] = {
+        "exist": np.ones(count, np.bool_),
         "conversations": np.zeros(count, np.int64),
         "positions": np.zeros(count, np.int32),
         "created": np.zeros(count, np.int64),
         "importance": np.full(count, np.nan),
-        **stored,
+        **given,
     }
     request = request or SearchRequest("words")
     return RankingState(
@@ -52,7 +53,7 @@ def state(
         ),
         legs=legs or {},
         traits=installed_kinds().ranking,
-        stored=StoredData(**columns),
+        stored=StoredData(RecordColumns(**columns)),
         parts={name: np.array(values, np.float64) for name, values in (parts or {}).items()},
         hits=hits,
     )

@@ -144,7 +144,7 @@ async def judge(
     for start, end, _ in hidden:
         wanted.setdefault(start, {})[end] = 1.0
         wanted.setdefault(end, {})[start] = 1.0
-    expansion = GraphExpansion(runtime.database)
+    expansion = GraphExpansion(runtime.search.store)
     for name, relevant in wanted.items():
         # A neighbour by another edge that is known is no answer to find.
         relevant = {end: 1.0 for end in relevant if end not in known.get(name, set())}

@@ -7,7 +7,6 @@ suites in ``tests/contracts`` run every member through the same tests.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +17,9 @@ from numpy.typing import NDArray
 
 from mem_search.model import Batch, Citation, Draft, Filters, Kind, Location, Record
 from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import Vectors as Vectors
+from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text.words import Words, mostly_foreign
-
-Vectors = NDArray[np.float32]
-"""Shape (n, dimensions), each row of unit length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +222,7 @@ class Retriever(Protocol):
 
     def score(
         self,
-        connection: sqlite3.Connection,
+        snapshot: SearchSnapshot,
         question: Question,
         ranking: Ranking,
         records: Numbers,
@@ -236,7 +234,7 @@ class Retriever(Protocol):
         ...
 
     def feedback_scorer(
-        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer | None:
         """What scores ``passages`` for the question moved towards some of them.
 

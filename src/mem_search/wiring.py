@@ -42,10 +42,10 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
+from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.sqlite import stats, vectors
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import CorpusNumbers
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.webhooks.deliveries import Deliveries
@@ -72,6 +72,7 @@ class EmbeddingModel:
 class SearchRuntime:
     """Everything that answers a search."""
 
+    store: SearchStore
     service: SearchService
     pipeline: SearchPipeline
     weighted: WeightedSearch
@@ -192,29 +193,22 @@ def _search_runtime(
     stages: Sequence[Stage],
 ) -> SearchRuntime:
     kinds = installed_kinds()
-    owners, columns = PassageMapCache(database), RecordColumns(database)
+    store = SqliteSearchStore(database, corpus, rows, kinds.ranking.chat)
     legs: tuple[Retriever, ...] = (
-        KeywordRetriever(database, corpus, owners, columns, kinds.ranking.chat),
+        KeywordRetriever(store),
         VectorRetriever(
-            database,
-            index,
-            model.embedder,
-            rows,
-            model.query_thread,
-            corpus,
-            owners,
-            columns,
-            scans=index.state == "off",
+            store, index, model.embedder, model.query_thread, scans=index.state == "off"
         ),
     )
-    pipeline = SearchPipeline(database, legs, corpus, columns, kinds, stages)
+    pipeline = SearchPipeline(store, legs, kinds, stages)
     service = SearchService(
-        pipeline, Suggestions(database), SearchLog(database, on=settings.search_log), priority
+        pipeline, Suggestions(store), SearchLog(database, on=settings.search_log), priority
     )
     return SearchRuntime(
+        store=store,
         service=service,
         pipeline=pipeline,
-        weighted=WeightedSearch(database, legs, GraphExpansion(database), corpus, kinds, priority),
+        weighted=WeightedSearch(store, legs, GraphExpansion(store), kinds, priority),
         corpus=corpus,
     )
 

@@ -79,7 +79,7 @@ async def test_a_score_asked_for_later_is_the_score_of_the_ranking(
     ranking = await leg.rank(question(), 100)
     known = ranking.scores if len(ranking.scores) else ranking.matched
     for records in (np.array([63, 1, 5]), np.array([7]), np.zeros(0, np.int64)):
-        again = await runtime.database.read(leg.score, question(), ranking, records)
+        again = await runtime.search.store.read(leg.score, question(), ranking, records)
         assert again == pytest.approx(known.of(records), abs=1e-6)
 
 

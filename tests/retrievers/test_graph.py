@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drafts import draft, store
+from drafts import draft, search_store, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.retrievers.graph import GraphExpansion
 from mem_search.storage.sqlite.database import Database
@@ -20,7 +20,7 @@ DRAFTS: tuple[Draft, ...] = (
 
 async def filled(database: Database) -> GraphExpansion:
     await database.write(store, *DRAFTS)
-    return GraphExpansion(database)
+    return GraphExpansion(search_store(database))
 
 
 async def test_seeds_bring_what_is_tied_to_them_best_first(database: Database) -> None:
@@ -71,7 +71,9 @@ async def test_the_surroundings_of_a_record_are_nodes_and_edges(database: Databa
         ("email:5", "cites", "note:1", "given"),
     ]
     assert (cloud.seed_count, cloud.reached) == (1, 4)
-    whole = await GraphExpansion(database).related(1, depth=3, relations=["implements"])
+    whole = await GraphExpansion(search_store(database)).related(
+        1, depth=3, relations=["implements"]
+    )
     assert [str(node.ref) for node in whole.nodes] == ["note:1", "note:2", "note:3"]
 
 

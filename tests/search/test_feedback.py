@@ -90,7 +90,7 @@ async def test_a_question_is_moved_only_to_what_has_a_vector(filled: Runtime) ->
     passages = np.array([1, 2, 3, 4])
 
     async def scores(*answers: int) -> tuple[Values, Values] | None:
-        scorer = await filled.database.read(leg.feedback_scorer, question, passages)
+        scorer = await filled.search.store.read(leg.feedback_scorer, question, passages)
         assert scorer is not None
         return scorer(np.array(answers, dtype=np.intp))
 

@@ -97,11 +97,7 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
     legs = tuple(Restricted(leg, filled.database) for leg in filled.search.pipeline._legs)
     restricted = WeightedSearch(
-        filled.database,
-        legs,
-        GraphExpansion(filled.database),
-        filled.search.corpus,
-        installed_kinds(),
+        filled.search.store, legs, GraphExpansion(filled.search.store), installed_kinds()
     )
     for text in TEXTS:
         query = WeightedQuery(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 from typing import get_args
 
 import numpy as np
@@ -26,8 +25,8 @@ from mem_search.model import (
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
+from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text import words
 from mem_search.wiring import Runtime
 from runtimes import THERE, fill, pages
@@ -262,7 +261,7 @@ class Leg:
 
     def score(
         self,
-        connection: sqlite3.Connection,
+        snapshot: SearchSnapshot,
         question: Question,
         ranking: Ranking,
         records: Numbers,
@@ -270,20 +269,14 @@ class Leg:
         return np.full(len(records), np.nan)
 
     def feedback_scorer(
-        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer | None:
         return None
 
 
 def with_vector_leg(runtime: Runtime, leg: Leg) -> SearchPipeline:
     keyword = runtime.search.pipeline._legs[0]
-    return SearchPipeline(
-        runtime.database,
-        (keyword, leg),
-        runtime.search.corpus,
-        RecordColumns(runtime.database),
-        installed_kinds(),
-    )
+    return SearchPipeline(runtime.search.store, (keyword, leg), installed_kinds())
 
 
 @pytest.mark.parametrize("error", [ModelUnavailable("no model"), IndexUnavailable("no index")])
@@ -305,13 +298,9 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
 ) -> None:
     legs = (Leg("keyword", Unavailable("locked")), Leg("vector", ModelUnavailable("gone")))
     with pytest.raises(Unavailable, match="keyword: locked; vector: gone"):
-        await SearchPipeline(
-            runtime.database,
-            legs,
-            runtime.search.corpus,
-            RecordColumns(runtime.database),
-            installed_kinds(),
-        ).search(SearchRequest("words"))
+        await SearchPipeline(runtime.search.store, legs, installed_kinds()).search(
+            SearchRequest("words")
+        )
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:
@@ -330,11 +319,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
             return ranking
 
     engine = SearchPipeline(
-        runtime.database,
-        (Stale("keyword"), Deleting("vector")),
-        runtime.search.corpus,
-        RecordColumns(runtime.database),
-        installed_kinds(),
+        runtime.search.store, (Stale("keyword"), Deleting("vector")), installed_kinds()
     )
     page = await engine.search(SearchRequest("shared"))
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -15,9 +14,9 @@ from mem_search.model import Demand, Draft, Filters, Mode, SearchPage, SearchReq
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
+from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.text.query import read
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -85,17 +84,17 @@ class Restricted:
 
     def score(
         self,
-        connection: sqlite3.Connection,
+        snapshot: SearchSnapshot,
         question: Question,
         ranking: Ranking,
         wanted: Numbers,
     ) -> Values:
-        return self._inner.score(connection, _undemanding(question), ranking, wanted)
+        return self._inner.score(snapshot, _undemanding(question), ranking, wanted)
 
     def feedback_scorer(
-        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer | None:
-        return self._inner.feedback_scorer(connection, _undemanding(question), passages)
+        return self._inner.feedback_scorer(snapshot, _undemanding(question), passages)
 
 
 def only(matches: Matches, allowed: set[int]) -> Matches:
@@ -122,13 +121,7 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
 ) -> None:
     await fill(runtime, *mixed(120))
     legs = tuple(Restricted(leg, runtime.database) for leg in runtime.search.pipeline._legs)
-    restricted = SearchPipeline(
-        runtime.database,
-        legs,
-        runtime.search.corpus,
-        RecordColumns(runtime.database),
-        installed_kinds(),
-    )
+    restricted = SearchPipeline(runtime.search.store, legs, installed_kinds())
     for text in QUERIES:
         query = SearchRequest(text, mode=mode, limit=100, asked_at=NOW)
         page = await runtime.search.pipeline.search(query)

@@ -18,7 +18,6 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.citations import CitedResult, cite, share
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
-from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.wiring import Runtime
 from runtimes import fill
 from search_requests import universal
@@ -214,10 +213,7 @@ class Away:
 
 async def test_a_leg_that_fails_is_named_and_the_others_answer(filled: Runtime) -> None:
     legs = (filled.search.pipeline._legs[0], Away())
-    columns = RecordColumns(filled.database)
-    pipeline = SearchPipeline(
-        filled.database, legs, filled.search.corpus, columns, installed_kinds()
-    )
+    pipeline = SearchPipeline(filled.search.store, legs, installed_kinds())
     whole = filled.search.service
     service = SearchService(pipeline, whole.suggestions, whole.log)
     page = await service.search(universal("lantern", search="hybrid"), "test")

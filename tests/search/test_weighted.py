@@ -15,8 +15,6 @@ from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.search.weighted import WeightedSearch
 from mem_search.search.weights import Walk, WeightedQuery
-from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.storage.sqlite.record_columns import RecordColumns
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
@@ -65,15 +63,12 @@ async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
 def search(
     runtime: Runtime, *legs: Retriever, graph: GraphExpansion | None = None
 ) -> WeightedSearch:
-    graph = graph or GraphExpansion(runtime.database)
-    return WeightedSearch(runtime.database, legs, graph, runtime.search.corpus, installed_kinds())
+    graph = graph or GraphExpansion(runtime.search.store)
+    return WeightedSearch(runtime.search.store, legs, graph, installed_kinds())
 
 
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
-    database = runtime.database
-    words = KeywordRetriever(
-        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database), ()
-    )
+    words = KeywordRetriever(runtime.search.store)
     page = await search(runtime, words, Away("vector")).search(QUERY)
     assert [(leg.name, leg.state) for leg in page.legs] == [
         ("keyword", "ok"),
@@ -86,11 +81,8 @@ async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime
 
 
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
-    database = runtime.database
-    words = KeywordRetriever(
-        database, runtime.search.corpus, PassageMapCache(database), RecordColumns(database), ()
-    )
-    page = await search(runtime, words, graph=GraphAway(runtime.database)).search(QUERY)
+    words = KeywordRetriever(runtime.search.store)
+    page = await search(runtime, words, graph=GraphAway(runtime.search.store)).search(QUERY)
     assert {found.result.record.source_id for found in page.found} == {"a", "b"}
     assert page.graph is None
     assert any("the disk is gone" in notice for notice in page.notices)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.storage.sqlite.passage_map import PassageMap
+from mem_search.model.passages import PassageMap
 
 ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
 """(record, kind, score) of passages 1, 2, …; record 0 is nobody."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mem_search.model import Draft
-from mem_search.storage.sqlite.passage_spans import PassageContext, passage_context
+from mem_search.model.passages import PassageContext
+from mem_search.storage.sqlite.passage_spans import passage_context
 from mem_search.wiring import open_runtime
 from runtimes import fill, small
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +18,10 @@ from hypothesis import strategies as st
 import drafts
 from drafts import store
 from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Link, Not, Term
-from mem_search.storage.sqlite import changes, records
+from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filter_masks import mask_of, passes
-from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.storage.sqlite.record_columns import RecordColumnsCache
 
 FILTERS = [
     Filters(),
@@ -96,13 +100,13 @@ def remove(connection: Connection, number: int) -> None:
 async def test_columns_and_statements_let_the_same_records_pass(
     database: Database, steps: list[Any]
 ) -> None:
-    columns = RecordColumns(database)
+    columns = RecordColumnsCache()
     for step in steps:
         if isinstance(step, int):
             await database.write(remove, step)
         else:
             await database.write(lambda c, batch: store(c, *batch), step)
-        now = await columns.fresh()
+        now = await database.read(columns.current)
         asked = np.arange(30).repeat(2)
         for filters in FILTERS:
             expected = set(await database.read(records.browse, filters, "date_asc", 99, 0))
@@ -112,8 +116,8 @@ async def test_columns_and_statements_let_the_same_records_pass(
 
 
 async def test_what_was_rolled_back_is_no_change(database: Database) -> None:
-    columns = RecordColumns(database)
-    await columns.fresh()
+    columns = RecordColumnsCache()
+    before = await database.read(columns.current)
 
     def fail(connection: Connection) -> None:
         store(connection, drafts.draft("a"))
@@ -121,27 +125,96 @@ async def test_what_was_rolled_back_is_no_change(database: Database) -> None:
 
     with pytest.raises(RuntimeError):
         await database.write(fail)
-    assert not database.changes.any
-    assert (await columns.fresh()).size == 1
+    assert await database.read(columns.current) is before
+    assert before.size == 1
 
 
 async def test_columns_that_a_search_began_with_stay_as_they_are(database: Database) -> None:
-    columns = RecordColumns(database)
+    columns = RecordColumnsCache()
     await database.write(store, drafts.draft("a", project="p"))
-    before = await columns.fresh()
+    before = await database.read(columns.current)
     await database.write(store, drafts.draft("a", "changed", project="q"))
-    after = await columns.fresh()
+    after = await database.read(columns.current)
     assert before.projects[1] != after.projects[1]
-    assert await columns.fresh() is after
+    assert await database.read(columns.current) is after
 
 
-async def test_more_changes_than_can_be_remembered_are_all_read_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(changes, "MOST", 3)
-    columns = RecordColumns(database)
-    await columns.fresh()
+async def test_whoever_keeps_something_of_the_columns_hears_of_changes(database: Database) -> None:
+    heard: list[None] = []
+    columns = RecordColumnsCache(lambda: heard.append(None))
+    await database.read(columns.current)
+    await database.read(columns.current)
+    assert len(heard) == 1
+    await database.write(store, drafts.draft("a"))
+    await database.read(columns.current)
+    assert len(heard) == 2
+
+
+async def test_what_another_process_writes_is_in_the_next_columns(database: Database) -> None:
+    columns = RecordColumnsCache()
+    await database.write(store, drafts.draft("a", project="p"), drafts.draft("b"))
+    before = await database.read(columns.current)
+    version = database.version()
+    assert database.version() == version
+    script = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("update records set project = 'q' where id = 1")
+connection.execute("delete from records where id = 2")
+connection.commit()
+"""
+    await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", script, str(database.path)], check=True
+    )
+    assert database.version() != version
+    after = await database.read(columns.current)
+    assert after.projects[1] != before.projects[1]
+    assert after.exist(np.arange(3)).tolist() == [False, True, False]
+
+
+async def test_changes_that_were_pruned_are_all_read_again(database: Database) -> None:
+    columns = RecordColumnsCache()
+    await database.read(columns.current)
     await database.write(store, *(drafts.draft(f"{n}") for n in range(9)))
-    assert database.changes.take() is None
-    await database.write(store, *(drafts.draft(f"{n}", "other") for n in range(9)))
-    assert (await columns.fresh()).exist(np.arange(10)).tolist() == [False, *[True] * 9]
+    await database.write(lambda c: c.execute("delete from record_changes where revision < 9"))
+    now = await database.read(columns.current)
+    assert now.exist(np.arange(10)).tolist() == [False, *[True] * 9]
+
+
+async def test_revisions_grow_and_old_ones_are_pruned(database: Database) -> None:
+    await database.write(store, drafts.draft("a"))
+
+    def touch(connection: Connection) -> None:
+        for _ in range(41_000):
+            connection.execute("update records set archived = 0 where id = 1")
+
+    await database.write(touch)
+    first, last = await database.read(
+        lambda c: c.execute("select min(revision), max(revision) from record_changes").fetchone()
+    )
+    assert last >= 41_000
+    assert last - first <= 21_000
+
+
+async def test_a_filter_of_an_older_read_is_not_kept_for_newer_columns(database: Database) -> None:
+    columns = RecordColumnsCache()
+    red = Filters(tags=("red",))
+    await database.write(store, drafts.draft("a"))
+
+    def older(connection: Connection) -> list[int]:
+        connection.execute("select 1 from records").fetchone()  # the snapshot begins
+        writing = sqlite3.connect(database.path)
+        store(writing, drafts.draft("a", "changed", tags=("red",)))
+        writing.commit()
+        reading = sqlite3.connect(database.path)
+        assert columns.current(reading).revision > 1
+        reading.close()
+        writing.close()
+        return np.flatnonzero(mask_of(connection, columns.current(connection), red)).tolist()
+
+    assert await database.read(older) == []
+
+    def newer(connection: Connection) -> list[int]:
+        return np.flatnonzero(mask_of(connection, columns.current(connection), red)).tolist()
+
+    assert await database.read(newer) == [1]

@@ -16,6 +16,7 @@ from mem_search.model import Draft, Filters, Link
 from mem_search.storage.sqlite import edges, fulltext, outbox, records
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.text.words import WordPhrase
 
 LONG = " ".join(f"sentence number {n} is here." for n in range(300))
 
@@ -240,7 +241,7 @@ def test_after_any_history_the_store_equals_one_filled_at_once(
         "second",
         "sentence",
         "json",
-        '"検索"',
+        "検索",
     ):
         assert _found(connection, word) == _found(once, word), word
     shape = (
@@ -267,7 +268,7 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
     }
     return {
         places[passage]: round(score, 9)
-        for passage, score in zip(*fulltext.scores(connection, word), strict=True)
+        for passage, score in zip(*fulltext.scores(connection, WordPhrase((word,))), strict=True)
     }
 
 

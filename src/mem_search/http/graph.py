@@ -17,7 +17,6 @@ from mem_search.http.schemas.graph import RelatedRecords, RelatedText
 from mem_search.model import Record, Ref
 from mem_search.renderers import View, render_related
 from mem_search.retrievers.graph import GraphExpansion, KnowledgeCloud
-from mem_search.storage.sqlite import records
 
 
 class GraphParameters(Seen):
@@ -37,13 +36,14 @@ async def related(call: Call) -> web.StreamResponse:
     """The record of the ref in the path and the records most related to it."""
     asked = call.asked(GraphParameters)
     record, _ = await find(call, Ref.parse(call.request.match_info["ref"]))
-    database = call.runtime.database
-    cloud = await GraphExpansion(database).related(
+    store = call.runtime.search.store
+    cloud = await GraphExpansion(store).related(
         record.number, depth=asked.depth, limit=asked.limit, relations=asked.relation
     )
     if asked.format == "json" and not prefers_text(call.request.headers.get("Accept", "")):
         return json_reply(RelatedRecords.of(record.ref, cloud))
-    found = await database.read(records.fetch, [node.ref.number for node in cloud.nodes])
+    numbers = [node.ref.number for node in cloud.nodes]
+    found = await store.read(lambda snapshot: snapshot.records(numbers))
     text = _listing(record, cloud, found, call.view(asked.tz))
     return text_reply(
         call.request,

@@ -163,7 +163,7 @@ async def forget_ref(call: Call) -> web.StreamResponse:
 
 async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
     """The record among those the caller may see. Raises NotFound naming ``field``."""
-    return await open_record(call.runtime.database, ref, field)
+    return await open_record(call.runtime.search.store, ref, field)
 
 
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:

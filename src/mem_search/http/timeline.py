@@ -72,7 +72,7 @@ async def timeline(call: Call) -> web.StreamResponse:
         admit(call.request, query)
         return await _around_best(call, asked, query)
     view = call.view(asked.tz)
-    found = await find_anchor(call.runtime.database, anchor, now=view.now, tz=view.tz)
+    found = await find_anchor(call.runtime.search.store, anchor, now=view.now, tz=view.tz)
     return await _around(call, asked, found)
 
 
@@ -114,7 +114,7 @@ async def _around(
 ) -> web.StreamResponse:
     """The timeline; ``report`` is how the search went that found the anchor."""
     found = await records_around(
-        call.runtime.database,
+        call.runtime.search.store,
         anchor,
         asked.depth_before,
         asked.depth_after,

@@ -10,8 +10,7 @@ from mem_search.mcp.tool import Asker
 from mem_search.model import Filters, Record, Ref
 from mem_search.renderers import render_record
 from mem_search.search.timeline import open_record
-from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.ports.search import SearchSnapshot
 
 TEMPLATE = "mem://{kind}/{id}"
 MIME_TYPE = "text/markdown"
@@ -37,7 +36,7 @@ def uri_of(record: Record) -> str:
 
 async def newest(asker: Asker) -> list[Resource]:
     """The newest session summaries."""
-    found = await asker.runtime.database.read(_newest)
+    found = await asker.runtime.search.store.read(_newest)
     return [
         Resource(
             uri_of(record),
@@ -55,12 +54,12 @@ async def read(asker: Asker, uri: str) -> str:
         ref = Ref.parse(f"{match[1]}:{match[2]}" if match else uri)
     except InputError:
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
-    record, links = await open_record(asker.runtime.database, ref, "uri")
+    record, links = await open_record(asker.runtime.search.store, ref, "uri")
     return render_record(record, asker.view, links)
 
 
-def _newest(connection: Connection) -> list[Record]:
+def _newest(snapshot: SearchSnapshot) -> list[Record]:
     filters = Filters(kinds=("session_summary",))
-    numbers = records.browse(connection, filters, "date_desc", LISTED, 0)
-    found = records.fetch(connection, numbers)
+    numbers = snapshot.browse(filters, "date_desc", LISTED, 0)
+    found = snapshot.records(numbers)
     return [found[number] for number in numbers]

@@ -19,6 +19,9 @@ from mem_search.model.records import Kind
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
 
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), each row of unit length."""
+
 
 class Candidate(NamedTuple):
     """A record that one leg found, by its best passage; the higher score the better."""
@@ -165,3 +168,29 @@ class Ranking:
     matched: Matches = NO_MATCHES
     state: Literal["ok", "degraded"] = "ok"
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordColumns:
+    """What the ranking needs to know of some records, one row each.
+
+    ``conversations`` numbers the session and project of each record, 0 outside of sessions;
+    ``positions`` count a kind in its conversation. ``created`` is in milliseconds, ``importance``
+    lies in 0..1 or is NaN.
+    """
+
+    exist: NDArray[np.bool_]
+    conversations: Numbers
+    positions: NDArray[np.int32]
+    created: Numbers
+    importance: Values
+
+    def taken(self, rows: NDArray[np.bool_]) -> RecordColumns:
+        """Those at ``rows``, in their order."""
+        return RecordColumns(
+            self.exist[rows],
+            self.conversations[rows],
+            self.positions[rows],
+            self.created[rows],
+            self.importance[rows],
+        )

@@ -1,14 +1,12 @@
-"""The graph leg: records tied to those that other legs found, or to one that was opened.
+"""The graph leg: records related to those that other legs found, or to one that was opened.
 
-Unlike the other legs it needs seeds, so it is no ``Retriever`` but a stage after them:
-``expand`` gives a ``Ranking`` like theirs. Filters hold at every step of the walk, before any
-limit.
+Unlike the other legs it needs seeds, so it is no ``Retriever``: ``expand`` runs after the legs and
+gives a ``Ranking`` like theirs. Filters hold at every step of the walk, before any limit.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Filters, Ref
+from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 from mem_search.model.rankings import Candidate, Candidates, Ranking, Scores
-from mem_search.storage.sqlite import graph, passage_spans
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.graph import Edge, Label, Relationship, Walk
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 RESTART: Final = 0.5
 STEPS: Final = 12
@@ -57,6 +54,15 @@ def arrivals(
     return dict(zip(numbers, arrived.tolist(), strict=True))
 
 
+def combined(edges: Iterable[Edge]) -> dict[tuple[int, int], float]:
+    """(smaller, larger number) → strength of all their ties together, in (0, 1]."""
+    left: dict[tuple[int, int], float] = {}
+    for edge in edges:
+        pair = (min(edge.start, edge.end), max(edge.start, edge.end))
+        left[pair] = left.get(pair, 1.0) * (1.0 - edge.strength)
+    return {pair: 1.0 - missing for pair, missing in left.items()}
+
+
 NAME: Final = "graph"
 
 
@@ -65,7 +71,7 @@ class Expansion:
     """A walk with its scores, 0 to 1: the best record has 1. ``seeds`` that are tied count too."""
 
     seeds: Mapping[int, float]
-    walk: Walk
+    walk: GraphWalk
     scores: Mapping[int, float]
     ranking: Ranking = field(default=Ranking(NAME))
 
@@ -110,8 +116,8 @@ class GraphExpansion:
 
     name = NAME
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: SearchStore) -> None:
+        self._store = store
 
     async def expand(
         self,
@@ -128,10 +134,8 @@ class GraphExpansion:
         seeds among them where something leads to them, each with its first passage.
         """
         if not seeds:
-            return Expansion({}, Walk({}, ()), {})
-        return await self._database.read(
-            _expand, seeds, depth, limit, filters or Filters(), relations
-        )
+            return Expansion({}, GraphWalk({}, ()), {})
+        return await self._store.read(_expand, seeds, depth, limit, filters or Filters(), relations)
 
     async def related(
         self, number: int, *, depth: int = 2, limit: int = 20, relations: Collection[str] = ()
@@ -142,30 +146,31 @@ class GraphExpansion:
 
     async def cloud(self, expansion: Expansion, limit: int) -> KnowledgeCloud:
         """The seeds, the best ``limit`` other records, and the edges among all these."""
-        return await self._database.read(_cloud, expansion, limit)
+        return await self._store.read(_cloud, expansion, limit)
 
     async def relationships(
         self, numbers: list[int], filters: Filters | None = None
     ) -> dict[int, tuple[Relationship, ...]]:
         """For each record what it is related to, strongest first."""
-        return await self._database.read(graph.relationships, numbers, filters)
+        within = filters or Filters()
+        return await self._store.read(lambda snapshot: snapshot.relationships(numbers, within))
 
 
 def _expand(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     seeds: Mapping[int, float],
     depth: int,
     limit: int,
     filters: Filters,
     relations: Collection[str],
 ) -> Expansion:
-    walk = graph.walk(connection, list(seeds), depth, filters=filters, relations=relations)
-    shares = arrivals(graph.combined(walk.edges), seeds)
+    walk = snapshot.walk(list(seeds), depth, filters, relations)
+    shares = arrivals(combined(walk.edges), seeds)
     # A step more than the walk is deep cannot be told from noise: leave out what got nothing.
     most = max(shares.values(), default=0.0)
     scores = {number: share / most for number, share in shares.items() if share > 0}
     best = sorted(scores, key=lambda number: (-scores[number], number))[:limit]
-    passages = passage_spans.first_passages(connection, best)
+    passages = snapshot.first_passages(best)
     candidates = Candidates.of(
         Candidate(number, kind, name == "code", passage, scores[number])
         for number in best
@@ -175,7 +180,7 @@ def _expand(
     return Expansion(seeds, walk, scores, Ranking(NAME, candidates, Scores.by_record(scores)))
 
 
-def _cloud(connection: sqlite3.Connection, expansion: Expansion, limit: int) -> KnowledgeCloud:
+def _cloud(snapshot: SearchSnapshot, expansion: Expansion, limit: int) -> KnowledgeCloud:
     depths, scores = expansion.walk.depths, expansion.scores
 
     def order(number: int) -> tuple[float, int, int]:
@@ -183,7 +188,7 @@ def _cloud(connection: sqlite3.Connection, expansion: Expansion, limit: int) -> 
 
     others = [number for number in sorted(depths, key=order) if number not in expansion.seeds]
     shown = [*sorted(expansion.seeds, key=order), *others[:limit]]
-    labels = graph.labels(connection, shown)
+    labels = snapshot.labels(shown)
     edges = [e for e in expansion.walk.edges if e.start in labels and e.end in labels]
     edges.sort(key=lambda edge: (-edge.strength, edge.start, edge.end, edge.relation))
     return KnowledgeCloud(
@@ -198,11 +203,11 @@ def _cloud(connection: sqlite3.Connection, expansion: Expansion, limit: int) -> 
     )
 
 
-def _node(label: Label, depth: int, score: float) -> CloudNode:
+def _node(label: GraphLabel, depth: int, score: float) -> CloudNode:
     return CloudNode(label.ref, label.title, label.created_at, depth, score)
 
 
-def _edge(edge: Edge, labels: Mapping[int, Label]) -> CloudEdge:
+def _edge(edge: Edge, labels: Mapping[int, GraphLabel]) -> CloudEdge:
     return CloudEdge(
         labels[edge.start].ref, labels[edge.end].ref, edge.relation, edge.strength, edge.origin
     )

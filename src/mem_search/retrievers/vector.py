@@ -1,19 +1,19 @@
 """The vector leg: nearest passages by meaning, a record by its best passage.
 
 The index is asked without a filter and its hits are grouped by kind afterwards; a filter is
-applied to more hits than needed, the more the fewer records it lets pass. Where that cannot
-fill the ranking (few records pass, a kind is rare, the index is away) the stored vectors are
-scored exactly instead, so that no filter ever loses a match.
+applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
+ranking (few records pass, a kind is rare, the index is away) the stored vectors are scored
+exactly instead, so that no filter ever loses a match. What such a scan costs grows with the
+number of passages, not with what the filter says (ADR 0015).
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
 from functools import partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,19 @@ from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
 from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.passages import BestPassages, PassageMap
 from mem_search.model.rankings import Numbers, Ranking, Values
-from mem_search.model.statistics import Corpus
-from mem_search.retrievers.exact_scan import LEG, Scan, ranking
-from mem_search.storage.sqlite import outbox, passage_spans
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passage_map import BestPassages, PassageMapCache
-from mem_search.storage.sqlite.record_columns import RecordColumns
-from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+
+LEG: Final = "vector"
+AWAY: Final = "the index is away or filling: exact scan"
 
 REMEMBERED = 64
 """Questions whose vectors are kept."""
 
 
 class QuestionVectors:
-    """Blocking and thread-safe; whoever asks for a question that is being embedded waits."""
+    """The vectors of recent questions. Thread-safe; a question is embedded once at a time."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -88,7 +86,7 @@ RARE = 500
 class VectorRetriever:
     """Cosine similarity in the space of one embedding model.
 
-    ``scans`` is for a store that is to have no index: every answer is exact, and none degraded.
+    ``scans`` is for a store without an index: every answer is exact, and none is degraded.
     """
 
     name = LEG
@@ -96,60 +94,44 @@ class VectorRetriever:
 
     def __init__(
         self,
-        database: Database,
+        store: SearchStore,
         index: VectorIndex,
         embedder: Embedder,
-        rows: VectorRows,
         executor: Executor,
-        corpus: Callable[[], Awaitable[Corpus]],
-        owners: PassageMapCache,
-        columns: RecordColumns,
         *,
         scans: bool = False,
     ) -> None:
-        self._scans = scans
-        self._database = database
-        self._owners = owners
+        self._store = store
         self._index = index
-        self._rows = rows
         self._executor = executor
-        self._corpus = corpus
-        self._scan = Scan(database, rows, owners, columns)
+        self._scans = scans
         self._questions = QuestionVectors(embedder)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
+        """See ``Retriever``. Raises ModelUnavailable."""
         text, filters = question.text, question.filters
         if question.exact or self._scans:
-            passages = await self._scan.passages(filters)
-            return await self._scan.among(await self._vector(text), passages, depth)
+            vector = await self._vector(text)
+            return await self._store.read(_scan_within, vector, filters, depth)
         if filters:
             return await self._filtered(text, filters, depth)
         return await self._unfiltered(text, depth)
 
     def score(
-        self,
-        connection: sqlite3.Connection,
-        question: Question,
-        ranking: Ranking,
-        records: Numbers,
+        self, snapshot: SearchSnapshot, question: Question, ranking: Ranking, records: Numbers
     ) -> Values:
-        """Exact, from the stored vectors; a record that has none yet has no score."""
-        owners, passages = passage_spans.of_records(connection, records)
-        query = self._questions.vector(question.text)
-        cosines = self._rows.cosines(connection, query, passages)
-        order = np.argsort(records)
-        at = order[np.searchsorted(records, owners, sorter=order)]
-        return _nearest(len(records), at, cosines)
+        """Exact, from the stored vectors; NaN for a record that has none yet."""
+        return snapshot.record_cosines(self._questions.vector(question.text), records)
 
     def feedback_scorer(
-        self, connection: sqlite3.Connection, question: Question, passages: Numbers
+        self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer:
         """Moves the question halfway to the mean of the answers' nearer halves.
 
         The scorer returns None when no answer has a vector yet.
         """
         query = self._questions.vector(question.text)
-        of, vectors = self._rows.of_passages(connection, passages)
+        of, vectors = snapshot.passage_vectors(passages)
 
         def scores(answers: NDArray[np.intp]) -> tuple[Values, Values] | None:
             cosines = vectors @ query[0]
@@ -174,14 +156,14 @@ class VectorRetriever:
             away = True
         else:
             # Long records, by their many passages, crowd others out of what the index returned.
-            if len(found.records) >= depth or (await self._corpus()).size > SCAN_LIMIT:
+            if len(found.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
                 return await self._with_rare(text, found, Filters(), depth)
-        passages = await self._scan.passages(Filters())
-        return await self._scan.among(await self._vector(text), passages, depth, away=away)
+        vector = await self._vector(text)
+        return await self._store.read(_scan_within, vector, Filters(), depth, away=away)
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
-        passages = await self._scan.passages(filters)
-        size = (await self._corpus()).size
+        passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
+        size = (await self._store.corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
         few = FEW if wanted <= CHEAP else SCAN_LIMIT
         away = False
@@ -193,78 +175,136 @@ class VectorRetriever:
             else:
                 if len(found.records) >= depth:
                     return await self._with_rare(text, found, filters, depth)
-        return await self._scan.among(await self._vector(text), passages, depth, away=away)
+        vector = await self._vector(text)
+        return await self._store.read(_scan, vector, passages, depth, away=away)
 
-    async def _near(self, text: str, k: int, passing: Numbers | None = None) -> BestPassages:
+    async def _near(self, text: str, k: int, within: Numbers | None = None) -> BestPassages:
         """The nearest ``k`` of the index, and exactly what is not in it yet.
 
         Raises IndexUnavailable when it is away or empty, or when too much is not in it.
         """
-        found = await self._from_index(text, k, passing)
-        if not (await self._corpus()).waiting:
+        found = await self._from_index(text, k, within)
+        if not (await self._store.corpus()).waiting:
             return found
-        numbers = await self._database.read(outbox.waiting, "index", MOST_UNINDEXED + 1)
-        if len(numbers) > MOST_UNINDEXED:
+        vector = await self._vector(text)
+        late = await self._store.read(_late, vector, within)
+        if late is None:
             raise IndexUnavailable("the index has not got enough of the store yet")
-        late = np.array(numbers, dtype=np.int64)
-        if passing is not None:
-            late = late[np.isin(late, passing)]
-        more, scores = await self._scan.cosines(await self._vector(text), late)
-        owners = await self._owners.up_to(int(more.max(initial=0)))
-        return owners.best(
-            np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
-        )
+        return await self._joined(found, *late)
 
-    async def _from_index(self, text: str, k: int, passing: Numbers | None = None) -> BestPassages:
-        """The nearest among ``passing``. Raises IndexUnavailable."""
+    async def _from_index(self, text: str, k: int, within: Numbers | None = None) -> BestPassages:
+        """The nearest ``k`` of the index, those ``within``. Raises IndexUnavailable."""
         entries = await self._index.query(partial(self._questions.vector, text), k)
         if not entries:
             raise IndexUnavailable("the index is empty")
         numbers, scores = zip(*entries, strict=True)
         passages = np.array(numbers, dtype=np.int64) >> 1
         near = np.array(scores, dtype=np.float64)
-        if passing is not None:
-            inside = np.isin(passages, passing)
+        if within is not None:
+            inside = np.isin(passages, within)
             passages, near = passages[inside], near[inside]
-        owners = await self._owners.up_to(int(passages.max(initial=0)))
-        return owners.best(passages, near)
+        known = await self._store.passage_map(int(passages.max(initial=0)))
+        return known.best(passages, near)
 
     async def _with_rare(
         self, text: str, found: BestPassages, filters: Filters, depth: int
     ) -> Ranking:
-        """What was found, and the nearest of rare kinds: a frequent one hides them."""
-        owners = await self._owners.up_to(int(found.passages.max(initial=0)))
-        shown = set(owners.kinds[found.passages].tolist())
-        sizes = (await self._corpus()).passages
+        """What was found, and the nearest of rare kinds: a frequent kind hides them."""
+        known = await self._store.passage_map(int(found.passages.max(initial=0)))
+        shown = set(known.kinds[found.passages].tolist())
+        sizes = (await self._store.corpus()).passages
         rare = [
             code
             for kind in filters.kinds or sizes
             if 0 < sizes.get(kind, 0) <= RARE and (code := KIND_CODES.code(kind)) not in shown
         ]
         if rare:
-            passages = await self._scan.passages(filters)
-            owners = await self._owners.up_to(int(passages.max(initial=0)))
-            hidden = passages[np.isin(owners.kinds[passages], rare)]
-            more, scores = await self._scan.cosines(await self._vector(text), hidden)
-            found = owners.best(
-                np.concatenate([found.passages, more]), np.concatenate([found.scores, scores])
+            vector = await self._vector(text)
+            found = await self._joined(
+                found, *await self._store.read(_of_kinds, vector, filters, rare)
             )
-        return ranking(found, owners, depth)
+            known = await self._store.passage_map(int(found.passages.max(initial=0)))
+        return _ranking(found, known, depth)
+
+    async def _joined(
+        self, found: BestPassages, passages: Numbers, cosines: Values
+    ) -> BestPassages:
+        """``found`` with further passages."""
+        passages = np.concatenate([found.passages, passages])
+        known = await self._store.passage_map(int(passages.max(initial=0)))
+        return known.best(passages, np.concatenate([found.scores, cosines]))
 
     async def _vector(self, text: str) -> Vectors:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
 
 
+def _scan_within(
+    snapshot: SearchSnapshot, vector: Vectors, filters: Filters, depth: int, *, away: bool = False
+) -> Ranking:
+    """The best records within ``filters``, exactly."""
+    return _scan(snapshot, vector, snapshot.passages_within(filters), depth, away=away)
+
+
+def _scan(
+    snapshot: SearchSnapshot, vector: Vectors, passages: Numbers, depth: int, *, away: bool = False
+) -> Ranking:
+    """The best records by ``passages``, exactly; ``away`` if an index should have answered."""
+    passages, cosines = _cosines(snapshot, vector, passages)
+    known = snapshot.passage_map(int(passages.max(initial=0)))
+    best = known.best(passages, cosines)
+    return _ranking(best, known, depth, away=away, detail=AWAY if away else "exact")
+
+
+def _cosines(
+    snapshot: SearchSnapshot, vector: Vectors, passages: Numbers
+) -> tuple[Numbers, Values]:
+    """Those of ``passages`` that have a vector, and their cosines."""
+    cosines = snapshot.passage_cosines(vector, passages)
+    scored = ~np.isnan(cosines)
+    return passages[scored], cosines[scored]
+
+
+def _late(
+    snapshot: SearchSnapshot, vector: Vectors, within: Numbers | None
+) -> tuple[Numbers, Values] | None:
+    """The cosines of what the index has not got yet; None when that is too much."""
+    late = snapshot.unindexed_passages(MOST_UNINDEXED + 1)
+    if len(late) > MOST_UNINDEXED:
+        return None
+    return _cosines(snapshot, vector, late if within is None else late[np.isin(late, within)])
+
+
+def _of_kinds(
+    snapshot: SearchSnapshot, vector: Vectors, filters: Filters, kinds: list[int]
+) -> tuple[Numbers, Values]:
+    """The cosines of the passages within ``filters`` whose kind has one of these codes."""
+    passages = snapshot.passages_within(filters)
+    known = snapshot.passage_map(int(passages.max(initial=0)))
+    return _cosines(snapshot, vector, passages[np.isin(known.kinds[passages], kinds)])
+
+
+def _ranking(
+    best: BestPassages, known: PassageMap, depth: int, *, away: bool = False, detail: str = ""
+) -> Ranking:
+    return Ranking(
+        LEG,
+        candidates=known.candidates(best, depth),
+        scores=best.by_record(),
+        state="degraded" if away else "ok",
+        detail=detail,
+    )
+
+
 def _nearest(count: int, of: NDArray[np.intp], cosines: Values | Vectors) -> Values:
-    """For each of ``count`` the highest of its cosines, the n-th of which is that of ``of[n]``."""
+    """For each of ``count`` rows its highest cosine; the n-th cosine is one of row ``of[n]``."""
     best = np.full(count, np.nan)
     np.fmax.at(best, of, cosines)
     return best
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Of length one; opposite ones, whose mean is nothing, stay nothing."""
+    """``vectors`` scaled to length one; those of length zero stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = vectors / np.maximum(lengths, 1e-12)
     return scaled

@@ -1,20 +1,16 @@
-"""Hydration: hits become results, each with its record and the span that shows why.
-
-Two statements whatever the number of hits; the order is that of the hits.
-"""
+"""Hydration: hits become results, each with its record and the span that shows why it matched."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from mem_search.model import Hit, Ref, Result, Snippet
-from mem_search.storage.sqlite import passage_spans, records
+from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import snippets
 
 
 def hydrate(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     hits: Sequence[Hit],
     words: Sequence[str],
     *,
@@ -24,17 +20,15 @@ def hydrate(
 
     Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
     """
-    found = records.fetch(connection, [hit.number for hit in hits])
-    spans = passage_spans.spans(
-        connection, [hit.passage for hit in hits if hit.passage is not None]
-    )
+    found = snapshot.records([hit.number for hit in hits])
+    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
     results = []
     for hit in hits:
         record = found.get(hit.number)
         if record is None:
             continue
         start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
-        # The passage may be gone since it was ranked, and its number be another record's.
+        # The passage may have been deleted since it was ranked, and another may have its number.
         end = min(end, len(record.text))
         start = min(start, end)
         cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)

@@ -1,13 +1,12 @@
-"""Asking the legs: every one within its time, and what became of it as a value.
+"""The legs of one search: each is asked within its time, and its answer is a value.
 
-A leg that fails or is slow is left out and named; that there is no leg at all is for the
-caller to say.
+A leg that fails or is slow is left out and named in the report; the caller raises when no leg
+answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,22 +19,22 @@ from mem_search.model import LegReport
 from mem_search.model.rankings import NONE_KNOWN, Candidates, Ranking, Scores
 from mem_search.search import candidates
 from mem_search.search.state import LegScores
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG_SECONDS = 10.0
-"""A leg that takes longer is left out: half an answer in time is worth more."""
+"""A leg that takes longer is left out: an answer of the other legs in time is worth more."""
 
 
 @dataclass(frozen=True, slots=True)
 class LegAnswer:
-    """What one leg did: its ranking, or why it has none."""
+    """The answer of one leg: its ranking, or why it has none."""
 
     leg: Retriever
     ms: float
     ranking: Ranking | None = None
     error: str = ""
     early: Scores = NONE_KNOWN
-    """Scores of records that other legs found first."""
+    """The leg's scores of records that other legs found first."""
 
     @property
     def report(self) -> LegReport:
@@ -51,7 +50,7 @@ class LegAnswer:
 
 
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
-    """The answer of one leg; it never raises for what the leg cannot do."""
+    """The answer of one leg; a failure of the leg is part of the answer."""
     started = time.perf_counter()
     try:
         async with asyncio.timeout(LEG_SECONDS):
@@ -64,17 +63,17 @@ async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
 
 
 async def run_legs(
-    database: Database, legs: Sequence[Retriever], question: Question, depth: int
+    store: SearchStore, legs: Sequence[Retriever], question: Question, depth: int
 ) -> list[LegAnswer]:
     """The answers of all legs, in their order.
 
-    A leg that is still at work when another has answered scores what the other found, so that
-    hardly anything is left to score when it answers itself.
+    A leg that is still at work when another has answered scores what the other found in the
+    meantime, so that little is left to score when it answers itself.
     """
     asked = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
     early = {
         own: asyncio.create_task(
-            _score_early(database, leg, question, own, [a for a in asked if a is not own], depth)
+            _score_early(store, leg, question, own, [a for a in asked if a is not own], depth)
         )
         for leg, own in zip(legs, asked, strict=True)
         if leg.scores_early and len(legs) > 1
@@ -85,14 +84,14 @@ async def run_legs(
 
 
 async def _score_early(
-    database: Database,
+    store: SearchStore,
     leg: Retriever,
     question: Question,
     own: asyncio.Task[LegAnswer],
     others: Sequence[asyncio.Task[LegAnswer]],
     depth: int,
 ) -> Scores:
-    """What ``leg`` says of the others' candidates; nothing once it has answered itself."""
+    """The scores by ``leg`` of the other legs' candidates; none once it has answered itself."""
     known: dict[int, float] = {}
     for other in others:
         ranking = (await other).ranking
@@ -101,7 +100,7 @@ async def _score_early(
         if ranking is not None:
             records = candidates.union([ranking], depth).records
             try:
-                scores = await database.read(leg.score, question, Ranking(leg.name), records)
+                scores = await store.read(leg.score, question, Ranking(leg.name), records)
             except MemSearchError:
                 break  # the leg's own answer says why it cannot
             known |= dict(zip(records.tolist(), scores.tolist(), strict=True))
@@ -109,22 +108,22 @@ async def _score_early(
 
 
 def exact_scores(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     question: Question,
     union: Candidates,
     answers: Sequence[LegAnswer],
     depth: int,
 ) -> dict[str, LegScores]:
-    """For each leg its score of every record of the union, also of those it did not list."""
+    """For each leg its exact score of every record of the union, listed or not."""
     return {
-        answer.leg.name: _exact(connection, question, union, answer, answer.ranking, depth)
+        answer.leg.name: _exact(snapshot, question, union, answer, answer.ranking, depth)
         for answer in answers
         if answer.ranking is not None
     }
 
 
 def _exact(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     question: Question,
     union: Candidates,
     answer: LegAnswer,
@@ -137,7 +136,7 @@ def _exact(
         scores[unlisted] = answer.early.of(union.records[unlisted])
         unlisted = np.isnan(scores)
     if unlisted.any():
-        scores[unlisted] = answer.leg.score(connection, question, ranking, union.records[unlisted])
+        scores[unlisted] = answer.leg.score(snapshot, question, ranking, union.records[unlisted])
     ranks = ranking.candidates.ranks_of(union.records)
     return LegScores(scores, np.where(ranks <= depth, ranks, 0))
 

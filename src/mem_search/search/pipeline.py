@@ -7,9 +7,8 @@ a search that no leg can answer raises.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mem_search.contracts import Question, Retriever
@@ -24,7 +23,6 @@ from mem_search.model import (
     SearchRequest,
 )
 from mem_search.model.rankings import Ranking
-from mem_search.model.statistics import Corpus
 from mem_search.records.registry import KindRegistry
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
@@ -33,9 +31,7 @@ from mem_search.search.ranking import Answered, rank
 from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
-from mem_search.storage.sqlite import passage_spans, records
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -61,17 +57,13 @@ class SearchPipeline:
 
     def __init__(
         self,
-        database: Database,
+        store: SearchStore,
         legs: Sequence[Retriever],
-        corpus: Callable[[], Awaitable[Corpus]],
-        columns: RecordColumns,
         kinds: KindRegistry,
         stages: Sequence[Stage] = STAGES,
     ) -> None:
-        self._database = database
+        self._store = store
         self._legs = legs
-        self._corpus = corpus
-        self._columns = columns
         self._kinds = kinds
         self._stages = stages
 
@@ -83,10 +75,10 @@ class SearchPipeline:
         """
         started = time.perf_counter()
         query = replace(request, filters=await self.filters_of(request))
-        question, analyzed = await understand_query(self._database, query, self._kinds)
+        question, analyzed = await understand_query(self._store, query, self._kinds)
         is_asked = bool(question.text.strip())
         found = await (self._rank if is_asked else self._browse)(query, question)
-        corpus = await self._corpus()
+        corpus = await self._store.corpus()
         coverage = corpus.coverage
         notices = list(found.notices)
         if coverage < 1 and is_asked and query.mode != "keyword":
@@ -114,26 +106,25 @@ class SearchPipeline:
 
     async def filters_of(self, request: SearchRequest) -> Filters:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
-        return await filters_of(self._database, self._columns, request, self._kinds)
+        return await filters_of(self._store, request, self._kinds)
 
     async def _browse(self, query: SearchRequest, question: Question) -> _Found:
         """Nothing to look for: everything that passes the filters, by date."""
-        return await self._database.read(_browsed, query, question)
+        return await self._store.read(_browsed, query, question)
 
     async def _rank(self, query: SearchRequest, question: Question) -> _Found:
         legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        answers = await run_legs(self._database, legs, question, depth)
+        answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-        columns = await self._columns.fresh()
-        answered = Answered(query, question, answers, columns, depth, self._kinds.ranking)
-        found = await self._database.read(_ranked, answered, rankings, self._stages)
+        answered = Answered(query, question, answers, depth, self._kinds.ranking)
+        found = await self._store.read(_ranked, answered, rankings, self._stages)
         reach = query.offset + query.limit + found.folded
         if reach > depth:
             further = await self._further(question, answers, reach)
-            found = await self._database.read(_ranked, answered, further, self._stages)
+            found = await self._store.read(_ranked, answered, further, self._stages)
         return replace(
             found,
             legs=tuple(answer.report for answer in answers),
@@ -160,40 +151,40 @@ class SearchPipeline:
         )
 
 
-def _browsed(connection: sqlite3.Connection, query: SearchRequest, question: Question) -> _Found:
-    numbers = records.browse(connection, question.filters, query.order, query.limit, query.offset)
+def _browsed(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Found:
+    numbers = snapshot.browse(question.filters, query.order, query.limit, query.offset)
     hits = [Hit(number, 0.0) for number in numbers]
     return _Found(
-        _hydrated(connection, query, hits, ()),
-        records.counts(connection, question.filters),
+        _hydrated(snapshot, query, hits, ()),
+        snapshot.counts(question.filters),
     )
 
 
 def _ranked(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     answered: Answered,
     further: Sequence[Ranking],
     stages: Sequence[Stage],
 ) -> _Found:
     """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
-    ranked = rank(connection, answered, further, stages=stages)
+    ranked = rank(snapshot, answered, further, stages=stages)
     return _Found(
-        _hydrated(connection, answered.request, ranked.page, answered.question.words.all),
+        _hydrated(snapshot, answered.request, ranked.page, answered.question.words.all),
         ranked.counts,
         ranked.folded,
     )
 
 
 def _hydrated(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     request: SearchRequest,
     hits: Sequence[Hit],
     words: Sequence[str],
 ) -> tuple[Result, ...]:
-    results = hydrate(connection, hits, words, length=request.texts.snippet_length)
+    results = hydrate(snapshot, hits, words, length=request.texts.snippet_length)
     if not request.is_research:
         return results
-    passages = passage_spans.passages_of(connection, [each.record.number for each in results])
+    passages = snapshot.spans_of_records([each.record.number for each in results])
     return tuple(
         replace(each, passages=tuple(passages.get(each.record.number, ()))) for each in results
     )

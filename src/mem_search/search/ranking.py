@@ -6,24 +6,23 @@ runs the stages (``stages.STAGES``), which are pure. How the legs are asked is i
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
-from mem_search.model import Hit, SearchRequest
+from mem_search.model import Filters, Hit, SearchRequest
 from mem_search.model.rankings import Candidates, Numbers, Ranking
 from mem_search.search import candidates
 from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.legs import LegAnswer, exact_scores
-from mem_search.search.or_semantics import filters_decide
+from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import ANSWERS, agreed
 from mem_search.search.state import Fusion, LegScores, RankingState, Stage, StoredData
-from mem_search.storage.sqlite import fulltext, records, traits
-from mem_search.storage.sqlite.record_columns import Columns
+from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text import sketch
 from mem_search.text.words import all_of, hashes_of
 
 FEW_WORDS = 3
@@ -37,7 +36,6 @@ class Answered:
     request: SearchRequest
     question: Question
     answers: Sequence[LegAnswer]
-    columns: Columns
     depth: int
     traits: RankingTraits
 
@@ -52,39 +50,41 @@ class Ranked:
 
 
 def rank(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     answered: Answered,
     further: Sequence[Ranking],
     fusion: Fusion = Z_SCORE_SUM,
     stages: Sequence[Stage] = STAGES,
 ) -> Ranked:
     """Rank what the legs answered; ``further`` are rankings as far as the page reaches."""
-    state = prefetch(connection, answered, further, fusion)
+    state = prefetch(snapshot, answered, further, fusion)
     for stage in stages:
         state = stage.apply(state)
     return page(state)
 
 
 def prefetch(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     answered: Answered,
     further: Sequence[Ranking],
     fusion: Fusion,
 ) -> RankingState:
     """The state before the first stage, with everything that stages need of the store."""
     request, question = answered.request, answered.question
-    columns, depth = answered.columns, answered.depth
+    depth = answered.depth
     rankings = [answer.ranking for answer in answered.answers if answer.ranking is not None]
     union = candidates.union(rankings, depth)
-    exist = columns.exist(union.records)
-    if not exist.all():  # deleted a moment ago, and perhaps still in the index
-        union = union.taken(exist)
-    legs = exact_scores(connection, question, union, answered.answers, depth)
+    columns = snapshot.columns(union.records)
+    if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
+        union, columns = union.taken(columns.exist), columns.taken(columns.exist)
+    legs = exact_scores(snapshot, question, union, answered.answers, depth)
     numbers, filters = union.records, question.filters
     decided = filters_decide(question)
     reach = request.offset + request.limit
-    known = traits.of_records(connection, columns, numbers, filters, fold=request.fold)
-    named = hashes_of(question.words)
+    sketched, sketches = (
+        snapshot.near_duplicate_sketches(numbers) if request.fold else ((), sketch.read(b""))
+    )
+    hashes = hashes_of(question.words)
     return RankingState(
         request=request,
         question=question,
@@ -96,18 +96,15 @@ def prefetch(
         traits=answered.traits,
         filters_decide=decided,
         stored=StoredData(
-            conversations=columns.conversations(numbers),
-            positions=columns.positions[numbers],
-            created=columns.created[numbers],
-            importance=columns.importance[numbers],
-            named=fulltext.records_having(connection, named) if named else (),
-            complete=_complete(connection, question, rankings, union, request.limit),
-            successors=known.successors,
-            sketched=known.sketched,
-            sketches=known.sketches,
-            feedback=_feedback(connection, question, answered.answers, union, legs),
-            counts=records.counts(connection, filters) if decided else None,
-            newest=_newest(connection, question, union, further, reach) if decided else (),
+            columns=columns,
+            named=snapshot.records_with_words(hashes) if hashes else (),
+            complete=_complete(snapshot, question, rankings, union, request.limit),
+            successors=snapshot.successors(numbers, filters),
+            sketched=sketched,
+            sketches=sketches,
+            feedback=_feedback(snapshot, question, answered.answers, union, legs),
+            counts=snapshot.counts(filters) if decided else None,
+            newest=_newest(snapshot, filters, union, further, reach) if decided else (),
         ),
     )
 
@@ -140,7 +137,7 @@ def _scores(state: RankingState, row: int) -> dict[str, float]:
 
 
 def _complete(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     question: Question,
     rankings: Sequence[Ranking],
     union: Candidates,
@@ -152,15 +149,12 @@ def _complete(
     if not (union.kinds != union.kinds[0]).any():
         return set()
     worded = np.any([~np.isnan(leg.matched.of(union.records)) for leg in rankings], axis=0)
-    passages = union.passages[worded]
-    if not len(passages):
-        return set()
     query = all_of(question.words)
-    return set() if query is None else fulltext.having(connection, query, passages)
+    return set() if query is None else snapshot.passages_with_words(query, union.passages[worded])
 
 
 def _feedback(
-    connection: sqlite3.Connection,
+    snapshot: SearchSnapshot,
     question: Question,
     answers: Sequence[LegAnswer],
     union: Candidates,
@@ -172,15 +166,15 @@ def _feedback(
     found = {}
     for answer in answers:
         if answer.leg.name in legs:
-            scorer = answer.leg.feedback_scorer(connection, question, union.passages)
+            scorer = answer.leg.feedback_scorer(snapshot, question, union.passages)
             if scorer is not None:
                 found[answer.leg.name] = scorer
     return found
 
 
 def _newest(
-    connection: sqlite3.Connection,
-    question: Question,
+    snapshot: SearchSnapshot,
+    filters: Filters,
     union: Candidates,
     further: Sequence[Ranking],
     reach: int,
@@ -188,4 +182,4 @@ def _newest(
     """The newest records that pass the filters, enough to fill a page whatever was ranked."""
     ranked: list[Numbers] = [union.records, *(leg.candidates.records for leg in further)]
     most = reach + sum(map(len, ranked))
-    return records.browse(connection, question.filters, "date_desc", most, 0)
+    return snapshot.browse(filters, "date_desc", most, 0)

@@ -22,10 +22,7 @@ from mem_search.model import (
     Not,
     SearchRequest,
 )
-from mem_search.storage.sqlite import scopes
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.filter_masks import numbers_passing
-from mem_search.storage.sqlite.record_columns import RecordColumns
+from mem_search.storage.ports.search import SearchStore
 from mem_search.text import query as language
 from mem_search.text.query.fields import KnownKinds
 
@@ -35,9 +32,7 @@ SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
 """Notes that are working papers: hidden where a request says so (names of folders fold case)."""
 
 
-async def filters_of(
-    database: Database, columns: RecordColumns, request: SearchRequest, kinds: KnownKinds
-) -> Filters:
+async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKinds) -> Filters:
     """All filters of ``request`` as one value.
 
     Raises InputError for an unknown scope, MissingField when there is neither a question nor a
@@ -49,14 +44,14 @@ async def filters_of(
     demands = [*([filters.demand] if filters.demand is not None else []), *_narrowings(request)]
     if request.scope:
         now = request.asked_at or datetime.now().astimezone()
-        demands.append(await scope(database, request.scope, now, kinds))
+        demands.append(await scope(store, request.scope, now, kinds))
     if demands:
         filters = replace(filters, demand=AllOf(tuple(demands)) if demands[1:] else demands[0])
     if not (filters or request.filters or request.text.strip()):
         raise MissingField("give a query, or at least one filter", field="query")
     if request.hide_scratchpad and not request.folder and _asks_for(request, "note"):
         # By their numbers: mostly there are none, and then nothing is filtered.
-        filters = replace(filters, without=await numbers_passing(columns, SCRATCHPAD))
+        filters = replace(filters, without=await store.matching(SCRATCHPAD))
     return filters
 
 
@@ -81,24 +76,27 @@ def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
 
 
 async def named(
-    database: Database, text: str, now: datetime, kinds: KnownKinds
+    store: SearchStore, text: str, now: datetime, kinds: KnownKinds
 ) -> dict[str, Demand]:
     """The scopes that a question may name, lower-case; none are looked up for most questions."""
     if "scope:" not in text.lower():
         return {}
     return {
         scope.name.lower(): demand_of(scope.filter, now, kinds)
-        for scope in await database.read(scopes.listed)
+        for scope in await store.read(lambda snapshot: snapshot.scopes())
     }
 
 
-async def scope(database: Database, name: str, now: datetime, kinds: KnownKinds) -> Demand:
+async def scope(store: SearchStore, name: str, now: datetime, kinds: KnownKinds) -> Demand:
     """What a record in the scope ``name`` has to be. Raises InputError listing the scopes."""
-    found = await database.read(scopes.get, name.strip())
+    scopes = {
+        scope.name.lower(): scope for scope in await store.read(lambda snapshot: snapshot.scopes())
+    }
+    found = scopes.get(name.strip().lower())
     if found is not None:
         return demand_of(found.filter, now, kinds)
-    known = [each.name for each in await database.read(scopes.listed)]
-    names = ", ".join(known) or "none yet; make one: mem-search scope add"
+    known = ", ".join(scope.name for scope in scopes.values())
+    names = known or "none yet; make one: mem-search scope add"
     raise InputError(f"no scope is called {name[:60]!r}; known are {names}", field="scope")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Hit, SearchRequest
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidates, Numbers, Ranking, Values
+from mem_search.model.rankings import Candidates, Numbers, Ranking, RecordColumns, Values
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
 
@@ -39,14 +39,10 @@ class LegScores:
 class StoredData:
     """What stages need of the store, read once before the first stage.
 
-    The columns ``conversations`` (0 for none), ``positions``, ``created`` (milliseconds) and
-    ``importance`` (0..1 or NaN) have one row for each record of the union.
+    ``columns`` have one row for each record of the union.
     """
 
-    conversations: Numbers
-    positions: NDArray[np.int32]
-    created: Numbers
-    importance: Values
+    columns: RecordColumns
     named: Collection[int] = ()
     """Records that contain a hash which the question names."""
     complete: Collection[int] = ()

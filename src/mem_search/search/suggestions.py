@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import Literal
+from typing import Final, Literal
 
 from mem_search.errors import StorageError
 from mem_search.model import Result, SearchPage
-from mem_search.storage.sqlite import search_log, vocabulary
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
 
 FEW = 3
@@ -34,6 +33,8 @@ MOST_SHARED = 5
 _TITLE_WORDS = 100
 _LAST_WORD = re.compile(r"[^\W_]+\Z")
 _PLAIN = re.compile(r"[^\W\d_]+")
+
+_NAMES: Final[tuple[Names, ...]] = ("tag", "project", "file", "title")
 
 What = Literal["word", "title", "project", "tag", "file"]
 
@@ -58,12 +59,12 @@ class Related:
 class Suggestions:
     """Suggestions out of one store."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, store: SearchStore) -> None:
+        self._store = store
 
     async def complete(self, prefix: str, limit: int) -> list[Completion]:
         """How ``prefix`` may go on: its last word, or a name that begins with all of it."""
-        return await self._database.read(_complete, _clean(prefix), limit)
+        return await self._store.read(_complete, _clean(prefix), limit)
 
     async def spelled(self, page: SearchPage) -> SearchPage:
         """The page with other spellings in its report, where little was found by its words.
@@ -79,7 +80,7 @@ class Suggestions:
             if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.request.text)
         ]
         try:
-            found = await self._database.read(_spellings, asked[:MOST_CHECKED])
+            found = await self._store.read(_spellings, asked[:MOST_CHECKED])
         except StorageError:
             return page  # the search itself has answered
         texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
@@ -88,29 +89,28 @@ class Suggestions:
     async def related(self, page: SearchPage, limit: int) -> list[Related]:
         """Searches beside the one that found ``page``: what its results share, what was asked."""
         asked = _asked(page)
-        before = await self._database.read(search_log.sharing, asked[:MOST_CHECKED], limit + 1)
+        before = await self._store.read(
+            lambda snapshot: snapshot.logged_queries(asked[:MOST_CHECKED], limit + 1)
+        )
         return list(_related(page, [each.query for each in before]))[:limit]
 
 
-def _complete(connection: Connection, prefix: str, limit: int) -> list[Completion]:
+def _complete(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion]:
     if not prefix:
         return []
-    found: list[list[Completion]] = [_words(connection, prefix, limit)]
-    sources: tuple[tuple[What, vocabulary.Named], ...] = (
-        ("tag", vocabulary.tags),
-        ("project", vocabulary.projects),
-        ("file", vocabulary.files),
-        ("title", vocabulary.titles),
-    )
+    found: list[list[Completion]] = [_words(snapshot, prefix, limit)]
     found += [
-        [Completion(text, what, records) for text, records in named(connection, prefix, limit)]
-        for what, named in sources
+        [
+            Completion(text, names, records)
+            for text, records in snapshot.names_beginning_with(names, prefix, limit)
+        ]
+        for names in _NAMES
     ]
     # One of each in turn, so that no sort crowds out another.
     return [each for each in chain(*zip_longest(*found)) if each is not None][:limit]
 
 
-def _words(connection: Connection, prefix: str, limit: int) -> list[Completion]:
+def _words(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion]:
     """The last word completed, with what stands before it."""
     match = _LAST_WORD.search(prefix)
     if match is None or (len(match[0]) < 2 and match[0].isascii()):
@@ -120,7 +120,7 @@ def _words(connection: Connection, prefix: str, limit: int) -> list[Completion]:
         return []  # part of a path or a field, which goes on as those in the store do
     return [
         Completion(before + word, "word", records)
-        for word, records in vocabulary.beginning_with(connection, match[0].lower(), limit)
+        for word, records in snapshot.words_beginning_with(match[0].lower(), limit)
     ]
 
 
@@ -148,12 +148,12 @@ def _found_little(page: SearchPage) -> bool:
     return page.total <= FEW or by_words == [0]
 
 
-def _spellings(connection: Connection, asked: Sequence[str]) -> dict[str, Sequence[str]]:
+def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequence[str]]:
     """unknown word → known words that are near, the likeliest first."""
     found = {}
     long_enough = [word for word in asked if spelling.edits_allowed(word)]
-    for word in vocabulary.unknown(connection, long_enough)[:MOST_UNKNOWN]:
-        near = spelling.nearest(word, vocabulary.like(connection, word), MOST_SPELLINGS)
+    for word in snapshot.unknown_words(long_enough)[:MOST_UNKNOWN]:
+        near = spelling.nearest(word, snapshot.similar_words(word), MOST_SPELLINGS)
         if near:
             found[word] = near
     return found

@@ -13,14 +13,13 @@ from mem_search.errors import InputError, NotFound
 from mem_search.model import Filters, Kind, Record, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.sqlite import records, whole
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import dates
 
 
-async def open_record(database: Database, ref: Ref, field: str = "ref") -> RecordWithLinks:
+async def open_record(store: SearchStore, ref: Ref, field: str = "ref") -> RecordWithLinks:
     """Raises NotFound naming ``field``, or InputError when nothing is called like its kind."""
-    found = await database.read(whole.fetch, [ref.number])
+    found = await store.read(lambda snapshot: snapshot.records_with_links([ref.number]))
     kinds = installed_kinds()
     if ref.kind not in kinds.names and (not found or found[0][0].kind != ref.kind):
         raise InputError(
@@ -73,12 +72,12 @@ class Timeline:
     place: int
 
 
-async def find_anchor(database: Database, text: str, *, now: datetime, tz: tzinfo) -> Anchor:
+async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinfo) -> Anchor:
     """The anchor that ``text`` names: a number, a ref, S12, P12, or a date.
 
     Raises NotFound or InputError naming ``anchor``.
     """
-    record = await _named(database, text)
+    record = await _named(store, text)
     if record is not None:
         return Anchor.of(record)
     try:
@@ -92,34 +91,34 @@ async def find_anchor(database: Database, text: str, *, now: datetime, tz: tzinf
 
 
 async def records_around(
-    database: Database, anchor: Anchor, before: int, after: int, filters: Filters
+    store: SearchStore, anchor: Anchor, before: int, after: int, filters: Filters
 ) -> Timeline:
     """At most so many records on both sides of the anchor that pass the filters, and itself."""
-    return await database.read(_records_around, anchor, before, after, filters)
+    return await store.read(_records_around, anchor, before, after, filters)
 
 
 def _records_around(
-    connection: Connection, anchor: Anchor, before: int, after: int, filters: Filters
+    snapshot: SearchSnapshot, anchor: Anchor, before: int, after: int, filters: Filters
 ) -> Timeline:
-    earlier, later = records.around(connection, anchor.place, before, after, filters)
-    found = records.fetch(connection, [*earlier, *later])
+    earlier, later = snapshot.around(anchor.place, before, after, filters)
+    found = snapshot.records([*earlier, *later])
     middle = [anchor.record] if anchor.record else []
     seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
     return Timeline(seen, len(earlier))
 
 
-async def _named(database: Database, text: str) -> Record | None:
+async def _named(store: SearchStore, text: str) -> Record | None:
     """The record that ``text`` names, None when it may be a date. Raises NotFound."""
     if match := _NUMBER.fullmatch(text):
         number = int(match["number"])
         if kind := _KINDS.get(match["kind"].upper()):
-            return (await open_record(database, Ref(kind, number), "anchor"))[0]
-        found = await database.read(records.fetch, [number])
-        if number not in found:
+            return (await open_record(store, Ref(kind, number), "anchor"))[0]
+        found = await store.read(lambda snapshot: snapshot.records_with_links([number]))
+        if not found:
             raise NotFound(f"no record has the number {number}", field="anchor")
-        return found[number]
+        return found[0][0]
     try:
         ref = Ref.parse(text)
     except InputError:
         return None
-    return (await open_record(database, ref, "anchor"))[0]
+    return (await open_record(store, ref, "anchor"))[0]

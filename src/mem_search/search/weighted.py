@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,20 +18,16 @@ import numpy as np
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
-from mem_search.model.statistics import Corpus
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion, GraphExpansion
 from mem_search.search import candidates, rrf
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import exact_scores, ms, run_legs
-from mem_search.search.or_semantics import filters_decide, remaining_matches
 from mem_search.search.priority import SearchPriority
-from mem_search.search.query_understanding import understand_query
+from mem_search.search.query_understanding import filters_decide, understand_query
 from mem_search.search.weights import Found, Graph, Share, Walk, WeightedPage, WeightedQuery
-from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passage_spans import passage_context
+from mem_search.storage.ports.search import SearchStore
 
 DEPTH = 200
 """Candidates of each leg that are fused: twice the longest page."""
@@ -56,17 +52,15 @@ class WeightedSearch:
 
     def __init__(
         self,
-        database: Database,
+        store: SearchStore,
         legs: Sequence[Retriever],
         graph: GraphExpansion,
-        corpus: Callable[[], Awaitable[Corpus]],
         kinds: KindRegistry,
         priority: SearchPriority | None = None,
     ) -> None:
-        self._database = database
+        self._store = store
         self._legs = legs
         self._graph = graph
-        self._corpus = corpus
         self._kinds = kinds
         self._priority = priority or SearchPriority()
 
@@ -81,10 +75,10 @@ class WeightedSearch:
     async def _search(self, query: WeightedQuery) -> WeightedPage:
         started = time.perf_counter()
         asked = SearchRequest(query.text, query.filters, asked_at=query.asked_at)
-        question, analyzed = await understand_query(self._database, asked, self._kinds)
+        question, analyzed = await understand_query(self._store, asked, self._kinds)
         ranked = await (self._rank if question.text.strip() else self._browse)(query, question)
         corpus, graph, found = await asyncio.gather(
-            self._corpus(),
+            self._store.corpus(),
             self._around(ranked.expansion, ranked.hits, question.filters),
             self._found(query, question, ranked),
         )
@@ -105,18 +99,16 @@ class WeightedSearch:
         """Nothing to look for: whatever passes the filters, newest first."""
         if query.least > 0:
             return _Ranked()
-        numbers = await self._database.read(
-            records.browse, question.filters, "date_desc", query.limit, 0
-        )
+        numbers = await self._newest(question.filters, query.limit)
         return _Ranked(tuple(Hit(number, 0.0) for number in numbers))
 
     async def _rank(self, query: WeightedQuery, question: Question) -> _Ranked:
-        answers = await run_legs(self._database, self._needed(query.weights), question, DEPTH)
+        answers = await run_legs(self._store, self._needed(query.weights), question, DEPTH)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
         union = candidates.union(rankings, DEPTH)
-        legs = await self._database.read(exact_scores, question, union, answers, DEPTH)
+        legs = await self._store.read(exact_scores, question, union, answers, DEPTH)
         floor = candidates.floor(question.text, rankings)
         settled = filters_decide(question)
         matched = union.records[settled | candidates.matches(union, legs, rankings, floor)]
@@ -150,8 +142,9 @@ class WeightedSearch:
         ][: query.limit]
         if settled and query.least <= 0 and len(hits) < query.limit:
             lacking = query.limit - len(hits)
-            unranked = await self._database.read(remaining_matches, question, fused, lacking)
-            hits += [Hit(number, 0.0) for number in unranked]
+            newest = await self._newest(question.filters, lacking + len(fused))
+            unranked = [number for number in newest if number not in fused]
+            hits += [Hit(number, 0.0) for number in unranked[:lacking]]
         return _Ranked(
             hits=tuple(hits),
             shares=_shares(lists, scores),
@@ -198,6 +191,11 @@ class WeightedSearch:
         )
         return Graph(cloud, ties)
 
+    async def _newest(self, filters: Filters, count: int) -> list[int]:
+        return await self._store.read(
+            lambda snapshot: snapshot.browse(filters, "date_desc", count, 0)
+        )
+
     async def _found(
         self,
         query: WeightedQuery,
@@ -205,11 +203,10 @@ class WeightedSearch:
         ranked: _Ranked,
     ) -> tuple[Found, ...]:
         hits = ranked.hits
+        passages = {hit.number: hit.passage for hit in hits}
         results, places = await asyncio.gather(
-            self._database.read(hydrate, hits, question.words.all, length=query.snippet),
-            self._database.read(
-                passage_context, {hit.number: hit.passage for hit in hits}, query.reach
-            ),
+            self._store.read(hydrate, hits, question.words.all, length=query.snippet),
+            self._store.read(lambda snapshot: snapshot.passage_contexts(passages, query.reach)),
         )
         return tuple(
             Found(result, ranked.shares.get(number, {}), places[number])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mem_search.model import Analyzed, Filters, LegReport, Result
+from mem_search.model.graph import Relationship
+from mem_search.model.passages import PassageContext
 from mem_search.retrievers.graph import KnowledgeCloud
 from mem_search.search import rrf
-from mem_search.storage.sqlite.graph import Relationship
-from mem_search.storage.sqlite.passage_spans import PassageContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from mem_search.http.weighted.replies import (
 )
 from mem_search.http.weighted.requests import HybridBody
 from mem_search.model import DateRange
+from mem_search.model.graph import Relationship
 from mem_search.retrievers.graph import KnowledgeCloud
 from mem_search.search.weights import Found, Share, Walk, WeightedPage, WeightedQuery
-from mem_search.storage.sqlite.graph import Relationship
 from mem_search.text import dates
 from mem_search.text.highlight import highlight
 

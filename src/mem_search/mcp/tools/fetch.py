@@ -21,7 +21,7 @@ class FetchArguments(Arguments):
 async def fetch(asker: Asker, given: FetchArguments) -> Json:
     """The record with its whole canonical text."""
     ref = Ref.parse(given.id, field="id")
-    record, _ = await open_record(asker.runtime.database, ref, "id")
+    record, _ = await open_record(asker.runtime.search.store, ref, "id")
     return document(record, asker)
 
 

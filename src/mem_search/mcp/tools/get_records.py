@@ -11,7 +11,6 @@ from mem_search.mcp.documents import DOCUMENT, document
 from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import Ref
 from mem_search.renderers.token_budget import fit_texts
-from mem_search.storage.sqlite import records
 
 MOST = 50
 
@@ -30,7 +29,8 @@ class GetRecordsArguments(Arguments):
 async def get_records(asker: Asker, given: GetRecordsArguments) -> Json:
     """The records in the order asked for; long ones may be cut, the last ones left out."""
     refs = list(dict.fromkeys(Ref.parse(text, field="ids") for text in given.ids))
-    found = await asker.runtime.database.read(records.fetch, [ref.number for ref in refs])
+    numbers = [ref.number for ref in refs]
+    found = await asker.runtime.search.store.read(lambda snapshot: snapshot.records(numbers))
     known = {record.ref: record for record in found.values()}
     said = [document(known[ref], asker) for ref in refs if ref in known]
     fitted = fit_texts(said, "text", given.max_tokens)

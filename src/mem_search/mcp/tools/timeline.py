@@ -35,7 +35,7 @@ async def timeline(asker: Asker, given: TimelineArguments) -> Json:
     filters = Filters(kinds=given.kinds, project=given.project.strip())
     anchor = await _anchor(asker, given, filters)
     found = await records_around(
-        asker.runtime.database, anchor, given.depth_before, given.depth_after, filters
+        asker.runtime.search.store, anchor, given.depth_before, given.depth_after, filters
     )
     said = [_line(record, asker) for record in found.records]
     shown = nearest(said, found.place, given.max_tokens)
@@ -59,7 +59,7 @@ async def _anchor(asker: Asker, given: TimelineArguments, filters: Filters) -> A
         raise InputError("give an anchor or a query, not both", field="anchor")
     runtime, view = asker.runtime, asker.view
     if named:
-        return await find_anchor(runtime.database, named, now=view.now, tz=view.tz)
+        return await find_anchor(runtime.search.store, named, now=view.now, tz=view.tz)
     asked = SearchRequest(query, filters, limit=1, asked_at=view.now)
     page = await runtime.search.service.search(asked, "mcp")
     if not page.results:

@@ -64,7 +64,7 @@ def diversity(state: RankingState) -> RankingState:
     if per_session is None:
         return state
     numbers = state.union.records.tolist()
-    sessions = dict(zip(numbers, state.stored.conversations.tolist(), strict=True))
+    sessions = dict(zip(numbers, state.stored.columns.conversations.tolist(), strict=True))
     return state.ordered(spread(state.hits, sessions, per_session))
 
 

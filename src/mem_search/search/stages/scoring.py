@@ -64,12 +64,10 @@ def neighbours(state: RankingState) -> RankingState:
     chats = np.isin(kinds, KIND_CODES.among(state.traits.chat))
     if not chats.any() or (kinds != kinds[0]).any():
         return state
-    support = _support(state)
-    rows = np.flatnonzero(chats & (state.stored.conversations > 0)).tolist()
-    places = list(
-        zip(state.stored.conversations.tolist(), kinds.tolist(), state.stored.positions.tolist(),
-            strict=True)
-    )  # fmt: skip
+    support, columns = _support(state), state.stored.columns
+    rows = np.flatnonzero(chats & (columns.conversations > 0)).tolist()
+    of_row = (columns.conversations.tolist(), kinds.tolist(), columns.positions.tolist())
+    places = list(zip(*of_row, strict=True))
     row_at = {places[row]: row for row in rows}
     added = np.zeros(len(support))
     for row in rows:
@@ -88,14 +86,14 @@ def session(state: RankingState) -> RankingState:
     sessions count (``RecordKind.session``).
     """
     kinds = state.union.kinds
-    member = state.stored.conversations > 0
+    member = state.stored.columns.conversations > 0
     if len(kinds) and not (kinds != kinds[0]).any():
         member = member & np.isin(kinds, KIND_CODES.among(state.traits.session))
     rows = np.flatnonzero(member)
     if not len(rows):
         return state
     support = _support(state)
-    _, group = np.unique(state.stored.conversations[rows], return_inverse=True)
+    _, group = np.unique(state.stored.columns.conversations[rows], return_inverse=True)
     order = np.lexsort((-support[rows], group))
     first = np.searchsorted(group[order], np.arange(group.max() + 1))
     place_in_group = np.arange(len(rows)) - first[group[order]]
@@ -114,7 +112,7 @@ def recency(state: RankingState) -> RankingState:
     """
     if "recency" not in state.request.boosts:
         return state
-    created = state.stored.created
+    created = state.stored.columns.created
     newest = min(_asked_at_ms(state.request), int(created.max(initial=0)))
     ages = np.maximum(newest - created, 0) / HALF_LIFE
     return state.added("recency", RECENCY_WEIGHT * 0.5**ages)
@@ -127,7 +125,7 @@ def importance(state: RankingState) -> RankingState:
     """
     if "importance" not in state.request.boosts:
         return state
-    known = np.nan_to_num(state.stored.importance, nan=0.5).clip(0.0, 1.0)
+    known = np.nan_to_num(state.stored.columns.importance, nan=0.5).clip(0.0, 1.0)
     return state.added("importance", IMPORTANCE_WEIGHT * (known - 0.5))
 
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import StorageError
-from mem_search.storage.sqlite.changes import Changes
 from mem_search.storage.sqlite.migrations import migrate
 
 Connection = sqlite3.Connection
@@ -49,7 +48,7 @@ class Database:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self.changes = Changes()
+        self._watcher: sqlite3.Connection | None = None
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
@@ -98,12 +97,28 @@ class Database:
                     connection.commit()
                 except BaseException:
                     connection.rollback()
-                    self.changes.ended(committed=False)
                     raise
-                self.changes.ended(committed=True)
                 return result
 
         return await self._run(self._writer, call)
+
+    def version(self) -> int | None:
+        """A number that changes with every commit to the file, of this process or another.
+
+        Call it in the event loop: it reads shared memory, which takes microseconds and never
+        waits. None where SQLite cannot tell at the moment.
+        """
+        try:
+            if self._watcher is None:
+                self._watcher = sqlite3.connect(
+                    self.path, timeout=0, isolation_level=None, check_same_thread=False
+                )
+                with self._lock:
+                    self._open.append(self._watcher)
+            (version,) = self._watcher.execute("pragma data_version").fetchone()
+        except sqlite3.OperationalError:
+            return None
+        return int(version)
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""
@@ -125,7 +140,6 @@ class Database:
             migrate(connection)
             self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
             _log_ahead(connection, self._busy_seconds)
-            self.changes.watch(connection)
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

@@ -1,4 +1,4 @@
-"""Which of many records pass the filters: what columns tell in memory, the rest by a statement."""
+"""Which records pass filters, as masks: by columns in memory, and a statement for the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.storage.sqlite import filters
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite.record_columns import GONE, Columns, Numbers, RecordColumns
+from mem_search.storage.sqlite.record_columns import GONE, Columns, Numbers
 
 Mask = NDArray[np.bool_]
 MOST_MASKS = 32
@@ -24,9 +24,9 @@ MOST_MASKS = 32
 def passes(
     connection: sqlite3.Connection, columns: Columns, filters: Filters, records: Numbers
 ) -> Mask:
-    """For each of ``records`` whether it is there and within ``filters``.
+    """For each of ``records`` whether it exists and is within ``filters``.
 
-    ``records`` may hold a number several times, and numbers that ``columns`` have not.
+    ``records`` may hold a number several times, and numbers that ``columns`` do not have.
     """
     inside = records < columns.size
     return inside & mask_of(connection, columns, filters)[np.where(inside, records, 0)]
@@ -35,12 +35,12 @@ def passes(
 def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Mask:
     """The same for every number that ``columns`` have, as an array by record number.
 
-    Kept with the columns: one search asks several times, and the next often the same.
+    Kept with the columns: one search needs it several times, and the next search often too.
     """
     mask = columns.masks.get(filters)
     if mask is None:
-        mask = told(columns, filters, np.arange(columns.size))
-        for asked in _untold(connection, columns, filters):
+        mask = _by_columns(columns, filters, np.arange(columns.size))
+        for asked in _by_statements(connection, columns, filters):
             mask &= asked
         while len(columns.masks) >= MOST_MASKS:
             columns.masks.pop(next(iter(columns.masks)), None)
@@ -48,17 +48,10 @@ def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) 
     return mask
 
 
-async def numbers_passing(columns: RecordColumns, filters: Filters) -> tuple[int, ...]:
-    """The numbers of all records that pass; the store is asked once after each change of it."""
-    now = await columns.fresh()
-    mask = now.masks.get(filters)
-    if mask is None:
-        mask = await columns.database.read(mask_of, now, filters)
-    return tuple(np.flatnonzero(mask).tolist())
-
-
-def _untold(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Iterator[Mask]:
-    """A mask for each thing that only the store can tell."""
+def _by_statements(
+    connection: sqlite3.Connection, columns: Columns, filters: Filters
+) -> Iterator[Mask]:
+    """A mask for each filter that the columns do not know."""
     for condition, values in sql_filters.facets(filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
@@ -101,8 +94,8 @@ def _listed(
     return mask
 
 
-def told(columns: Columns, filters: Filters, records: Numbers) -> Mask:
-    """Whether ``records`` are there and pass those of ``filters`` that columns know."""
+def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
+    """Whether ``records`` exist and pass those of ``filters`` that the columns know."""
     kinds = columns.kinds[records]
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from itertools import starmap
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from mem_search.model import Filters, Ref
+from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 from mem_search.storage.sqlite import passage_spans, shared_things
 
 DEEPEST: Final = 5
@@ -30,46 +30,6 @@ FOLLOWS: Final = 0.5
 SAME_SESSION: Final = 0.4
 SUMMARISED: Final = 50
 """Members of a session that its summary is tied to, the nearest first stored."""
-
-
-class Edge(NamedTuple):
-    """``start`` says ``relation`` of ``end``; both are numbers. ``strength`` is in (0, 1].
-
-    ``origin`` is given (a link the record came with), found (in its text) or derived. A tuple,
-    because a walk makes thousands.
-    """
-
-    start: int
-    end: int
-    relation: str
-    strength: float
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """Records by their distance from the seeds (which have 0), and the edges among them."""
-
-    depths: Mapping[int, int]
-    edges: tuple[Edge, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Relationship:
-    """One end of an edge, seen from the other."""
-
-    to: Ref
-    relation: str
-    strength: float
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """What a picture of the graph says of a record."""
-
-    ref: Ref
-    title: str
-    created_at: int
 
 
 def neighbours(
@@ -105,7 +65,7 @@ def walk(
     filters: Filters | None = None,
     relations: Collection[str] = (),
     most: int = MOST_NODES,
-) -> Walk:
+) -> GraphWalk:
     """What lies within ``depth`` (1 to 5) steps of ``seeds``, through records within ``filters``.
 
     A record outside of the filters is no way to others: a filtered search knows nothing of it.
@@ -129,7 +89,7 @@ def walk(
         if not frontier:
             break
     kept = (edge for edge in edges if edge.start in depths and edge.end in depths)
-    return Walk(depths, tuple(_distinct(kept)))
+    return GraphWalk(depths, tuple(_distinct(kept)))
 
 
 def relationships(
@@ -150,7 +110,7 @@ def relationships(
     }
 
 
-def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, Label]:
+def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, GraphLabel]:
     """Ref, title (or the beginning of the text) and time of records."""
     rows = connection.execute(
         "select id, kind, case when title != '' then title else substr(body, 1, 100) end,"
@@ -158,18 +118,9 @@ def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, 
         (json.dumps(list(numbers)),),
     )
     return {
-        number: Label(Ref(kind, number), " ".join(title.split()), created_at)
+        number: GraphLabel(Ref(kind, number), " ".join(title.split()), created_at)
         for number, kind, title, created_at in rows
     }
-
-
-def combined(edges: Iterable[Edge]) -> dict[tuple[int, int], float]:
-    """(smaller, larger number) → strength of all their ties together, in (0, 1]."""
-    left: dict[tuple[int, int], float] = {}
-    for edge in edges:
-        pair = (min(edge.start, edge.end), max(edge.start, edge.end))
-        left[pair] = left.get(pair, 1.0) * (1.0 - edge.strength)
-    return {pair: 1.0 - missing for pair, missing in left.items()}
 
 
 def _stored(connection: sqlite3.Connection, wanted: str) -> list[Edge]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from mem_search.model import Filters, Kind
+from mem_search.model.passages import PassageContext, PassageSpan
 from mem_search.model.rankings import Numbers
 from mem_search.storage.sqlite import filters as sql_filters
 
 
-def spans(
-    connection: sqlite3.Connection, passages: Sequence[int]
-) -> dict[int, tuple[int, int, int | None]]:
+def spans(connection: sqlite3.Connection, passages: Sequence[int]) -> dict[int, PassageSpan]:
     """passage → (start, end, page)."""
     return {
         passage: (start, end, page)
@@ -66,10 +64,6 @@ def passing(connection: sqlite3.Connection, records: Collection[int], filters: F
     return {number for (number,) in rows}
 
 
-PassageSpan = tuple[int, int, int | None]
-"""(start, end, page) in the record's text."""
-
-
 def passages_of(
     connection: sqlite3.Connection, records: Sequence[int]
 ) -> dict[int, list[PassageSpan]]:
@@ -82,19 +76,6 @@ def passages_of(
     ):
         found.setdefault(record, []).append((start, end, page))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class PassageContext:
-    """The ``ordinal``-th of ``count`` passages; ``start`` and ``end`` span its neighbours too.
-
-    Offsets are into the record's text, so overlapping passages are not repeated.
-    """
-
-    ordinal: int
-    count: int
-    start: int
-    end: int
 
 
 def passage_context(

@@ -1,8 +1,9 @@
-"""What a search looks at of every record, in memory: columns by record number.
+"""What a search needs to know of every record, in memory: columns by record number.
 
-Filters and conversations are asked about hundreds to tens of thousands of records in one
-search; as statements that costs more than ranking does. About 70 bytes a record. The store
-stays the truth: what was written since (``changes``) is read again before the next search.
+Filters and conversations are asked about hundreds to tens of thousands of records in one search;
+as statements that costs more than ranking does. About 70 bytes a record. The store stays the
+truth: each snapshot compares its revision (``record_changes``, written by triggers, so whichever
+process writes) and reads again what was written since.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,12 +20,11 @@ from numpy.typing import NDArray
 
 from mem_search.model import Filters
 from mem_search.model.kind_codes import KIND_CODES, MOST, Codes
-from mem_search.storage.sqlite.database import Database
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
 GONE: Final = MOST
-"""The kind of a number that is no record, or none any more."""
+"""The kind code of a number that is not, or no longer, that of a record."""
 
 _NAMED = ("project", "session", "source")
 
@@ -48,8 +48,8 @@ class Columns:
     """Arrays indexed by record number, all of one length; ``kinds`` are codes of KIND_CODES.
 
     ``projects``, ``sessions`` and ``sources`` are numbers of ``names``; times are milliseconds;
-    an importance that nobody gave is NaN, a successor that there is not 0. ``heads`` are the
-    beginnings of sketches (text/sketch.py).
+    an unknown importance is NaN; ``successors`` are 0 for a record that is current. ``heads`` are
+    the beginnings of sketches (text/sketch.py).
     """
 
     kinds: Codes
@@ -64,8 +64,10 @@ class Columns:
     successors: Numbers
     heads: Heads
     names: dict[str, Names]
+    revision: int = -1
+    """The last change of a record that is in these columns; -1 before anything was read."""
     masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
-    """Which records pass the filters asked for lately (``passing``)."""
+    """Which records pass the filters that were asked for lately (``filter_masks``)."""
 
     @property
     def size(self) -> int:
@@ -100,30 +102,38 @@ def _empty(size: int, names: dict[str, Names]) -> Columns:
 
 
 @dataclass(slots=True)
-class RecordColumns:
-    """The columns of one store, as new as its last committed write."""
+class RecordColumnsCache:
+    """The columns of one store. ``on_change`` is called when records were written since."""
 
-    database: Database
+    on_change: Callable[[], None] = lambda: None
     _known: Columns = field(default_factory=lambda: _empty(1, {name: Names() for name in _NAMED}))
-    _loaded: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    async def fresh(self) -> Columns:
-        """Columns that have every record that was committed before the call."""
-        if not self._loaded or self.database.changes.any:
-            return await self.database.read(self._refresh)
-        return self._known
+    def current(self, connection: sqlite3.Connection) -> Columns:
+        """Columns with every record that the read of ``connection`` sees; perhaps newer ones."""
+        (last,) = connection.execute("select max(revision) from record_changes").fetchone()
+        revision = last or 0
+        if self._known.revision < revision:
+            with self._lock:
+                if self._known.revision < revision:
+                    self._known = _refreshed(connection, self._known, revision)
+                    self.on_change()
+        known = self._known
+        # What an older snapshot finds out about filters does not hold for newer columns.
+        return known if known.revision == revision else replace(known, masks={})
 
-    def _refresh(self, connection: sqlite3.Connection) -> Columns:
-        with self._lock:
-            # Taken before the first statement: its snapshot has all that was told until now.
-            changed = self.database.changes.take()
-            if changed is None or not self._loaded:
-                self._known = _read(connection, _empty(1, self._known.names), None)
-                self._loaded = True
-            elif changed:
-                self._known = _read(connection, self._known, changed)
-            return self._known
+
+def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) -> Columns:
+    """``known`` with what was written up to ``revision``."""
+    (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
+    if known.revision < 0 or oldest > known.revision + 1:
+        # Never read, or changes that are not in ``known`` were pruned.
+        return replace(_read(connection, _empty(1, known.names), None), revision=revision)
+    (changed,) = connection.execute(
+        "select json_group_array(distinct record_id) from record_changes where revision > ?",
+        (known.revision,),
+    ).fetchone()
+    return replace(_read(connection, known, json.loads(changed)), revision=revision)
 
 
 def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | None) -> Columns:
@@ -172,7 +182,7 @@ def _grown(known: Columns, size: int) -> Columns:
     """A copy with room: searches under way keep the columns they began with."""
     larger = _empty(size, known.names)
     for column in fields(Columns):
-        if column.name not in ("names", "masks"):
+        if column.name not in ("names", "revision", "masks"):
             values: NDArray[Any] = getattr(known, column.name)
             getattr(larger, column.name)[: known.size] = values
     return larger

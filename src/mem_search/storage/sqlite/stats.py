@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
+import threading
 import time
 from typing import Final
 
@@ -113,21 +113,32 @@ class CorpusNumbers:
         self._database = database
         self._numbers: Corpus | None = None
         self._read_at = 0.0
-        self._stale = True
-        self._reading = asyncio.Lock()
+        self._read_changes = 0
+        self._reading = threading.Lock()
+        self.changes = 0
+        """How often the store has changed; a read that begins later sees all these changes."""
 
     def changed(self) -> None:
-        """The store is not what it was."""
-        self._stale = True
+        """Note that the store has changed."""
+        self.changes += 1
 
     async def __call__(self) -> Corpus:
-        async with self._reading:
-            if self._numbers is None or (self._stale and self._due(self._numbers)):
-                self._stale = False
+        """The numbers; a read of the store only where they are to be read again."""
+        known, changes = self._numbers, self.changes
+        if known is None or self._due(known, changes):
+            return await self._database.read(self.current, changes)
+        return known
+
+    def current(self, connection: sqlite3.Connection, changes: int) -> Corpus:
+        """The numbers, inside a read that began after so many ``changes``. Blocking."""
+        with self._reading:
+            if self._numbers is None or self._due(self._numbers, changes):
+                self._numbers = corpus(connection)
                 self._read_at = time.monotonic()
-                self._numbers = await self._database.read(corpus)
+                self._read_changes = changes
             return self._numbers
 
-    def _due(self, numbers: Corpus) -> bool:
-        small = numbers.size < SMALL_CORPUS
-        return small or time.monotonic() - self._read_at > CORPUS_SECONDS
+    def _due(self, numbers: Corpus, changes: int) -> bool:
+        if changes <= self._read_changes:
+            return False
+        return numbers.size < SMALL_CORPUS or time.monotonic() - self._read_at > CORPUS_SECONDS

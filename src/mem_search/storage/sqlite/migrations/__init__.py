@@ -20,6 +20,7 @@ from mem_search.storage.sqlite.migrations.m007_ranking import m007_ranking
 from mem_search.storage.sqlite.migrations.m008_mixed_scripts import m008_mixed_scripts
 from mem_search.storage.sqlite.migrations.m009_commits import m009_commits
 from mem_search.storage.sqlite.migrations.m010_search_requests import m010_search_requests
+from mem_search.storage.sqlite.migrations.m011_revisions import m011_revisions
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -38,6 +39,7 @@ MIGRATIONS = (
     m008_mixed_scripts,
     m009_commits,
     m010_search_requests,
+    m011_revisions,
 )
 
 

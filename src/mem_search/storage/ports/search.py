@@ -1,0 +1,254 @@
+"""What a search needs of a store: one consistent snapshot, and a way to read it.
+
+The methods of a snapshot block. They run in one reading thread of the store, on one consistent
+view, so that a search crosses threads once for many questions. Columns are numpy arrays: a search
+looks at thousands of passages to show twenty records. Record and passage numbers are positive;
+times are milliseconds since 1970; a cosine lies in -1..1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Filters, Kind, Order, Record
+from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
+from mem_search.model.passages import PassageContext, PassageMap, PassageSpan
+from mem_search.model.rankings import (
+    Candidates,
+    Matches,
+    Numbers,
+    RecordColumns,
+    Values,
+    Vectors,
+)
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.saved_searches import Scope
+from mem_search.model.statistics import AskedQuery, Corpus
+from mem_search.text.sketch import Sketches
+from mem_search.text.words import WordQuery
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Names = Literal["title", "project", "tag", "file"]
+"""What names there are to complete."""
+
+Counted = tuple[str, int]
+"""A word or name, and how many records have it."""
+
+
+class SearchSnapshot(Protocol):
+    """One consistent view of the store. Use it only inside ``SearchStore.read``."""
+
+    # Words
+
+    def word_matches(
+        self, query: WordQuery, filters: Filters, depth: int
+    ) -> tuple[Candidates, Matches]:
+        """Records within ``filters`` with a passage that matches, scored by BM25.
+
+        A record has the score of its best passage. The statistics are those of the whole store,
+        whatever the filters; the parameters, the weight of titles and the length correction of
+        chat turns are the store's. The candidates are the best ``depth`` records, and the best
+        ``depth // 10`` of each kind that has fewer among them; the matches are all records.
+        """
+        ...
+
+    def records_with_words(self, query: WordQuery) -> set[int]:
+        """The records with a passage that matches; meant for rare words."""
+        ...
+
+    def passages_with_words(self, query: WordQuery, passages: Numbers) -> set[int]:
+        """Those of ``passages`` that match."""
+        ...
+
+    def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """For each of ``wild`` the words of the store that it stands for.
+
+        ``auth*`` is a prefix and ``auht~`` a misspelling; a result may itself end in ``*``.
+        """
+        ...
+
+    def unknown_words(self, words: Sequence[str]) -> list[str]:
+        """Those of ``words`` (lower case) that no passage has in any form."""
+        ...
+
+    def similar_words(self, word: str) -> list[Counted]:
+        """Words of the store from which ``word`` may be a misspelling, unranked."""
+        ...
+
+    def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
+        """Longer words that begin with ``prefix`` (lower case), most frequent first."""
+        ...
+
+    def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
+        """Titles, projects, tags or files that begin with ``prefix``, in either case."""
+        ...
+
+    # Vectors
+
+    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
+        """For each record the cosine of its nearest passage to ``vector``, shape (1, dimensions).
+
+        NaN for a record without a vector.
+        """
+        ...
+
+    def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
+        """The same for passages."""
+        ...
+
+    def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
+        """The vectors of ``passages``, shape (n, dimensions), and for each its row in ``passages``.
+
+        A long passage has two vectors, one that was not embedded yet has none.
+        """
+        ...
+
+    def passages_within(self, filters: Filters) -> Numbers:
+        """All passages of the records within ``filters``, in order."""
+        ...
+
+    def unindexed_passages(self, limit: int) -> Numbers:
+        """Passages that have a vector which the vector index has not got yet, at most ``limit``."""
+        ...
+
+    def passage_map(self, last: int) -> PassageMap:
+        """The passage map, which has at least every passage up to ``last`` that there is."""
+        ...
+
+    # Records
+
+    def corpus(self) -> Corpus:
+        """The numbers of the corpus, some seconds old at most."""
+        ...
+
+    def columns(self, records: Numbers) -> RecordColumns:
+        """What the ranking needs to know of each of ``records``, one row each."""
+        ...
+
+    def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
+        """Those of ``records`` that may be near-duplicates of each other, with their sketches."""
+        ...
+
+    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
+        """Superseded record of ``records`` → its successors within ``filters``, nearest first."""
+        ...
+
+    def matching(self, filters: Filters) -> Numbers:
+        """The numbers of all records within ``filters``, in order."""
+        ...
+
+    def matches_any(self, filters: Filters) -> bool:
+        """Whether any record is within ``filters``."""
+        ...
+
+    def browse(self, filters: Filters, order: Order, limit: int, offset: int) -> list[int]:
+        """The records within ``filters`` by date; the order "relevance" means newest first."""
+        ...
+
+    def around(
+        self, place: tuple[int, int], before: int, after: int, filters: Filters
+    ) -> tuple[list[int], list[int]]:
+        """The records just before and just after ``(created_at, number)``, both oldest first."""
+        ...
+
+    def counts(self, filters: Filters) -> dict[str, int]:
+        """How many records are within ``filters``, by kind."""
+        ...
+
+    def records(self, numbers: Sequence[int]) -> dict[int, Record]:
+        """Number → record, for those that exist."""
+        ...
+
+    def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        """The records that exist, in the order of ``numbers``, with the links they came with."""
+        ...
+
+    def scopes(self) -> list[Scope]:
+        """All saved filters, by name."""
+        ...
+
+    def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
+        """Queries of the log that found something and contain one of ``words``.
+
+        The most frequent first; only recent queries are looked at.
+        """
+        ...
+
+    # Passages
+
+    def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
+        """Passage → where it stands in its record, for those that exist."""
+        ...
+
+    def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
+        """Record → its passages in order."""
+        ...
+
+    def passage_contexts(
+        self, passages: Mapping[int, int | None], reach: int
+    ) -> dict[int, PassageContext]:
+        """Record → its passage with ``reach`` neighbours on either side.
+
+        ``passages`` is record → passage; None, or a passage that is gone, means the first one.
+        """
+        ...
+
+    # Graph
+
+    def walk(
+        self,
+        seeds: Collection[int],
+        depth: int,
+        filters: Filters,
+        relations: Collection[str] = (),
+    ) -> GraphWalk:
+        """The records within ``depth`` (1 to 5) steps of ``seeds``, and the edges among them.
+
+        Only through records within ``filters``, and over ``relations`` where any are given.
+        """
+        ...
+
+    def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
+        """Record → (its first passage, its kind, the passage's field), for those that have one."""
+        ...
+
+    def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
+        """Number → what a picture of the graph shows of the record."""
+        ...
+
+    def relationships(
+        self, numbers: Sequence[int], filters: Filters
+    ) -> dict[int, tuple[Relationship, ...]]:
+        """Number → what the record is related to within ``filters``, strongest first."""
+        ...
+
+
+class SearchStore(Protocol):
+    """A store as searches see it."""
+
+    async def read(
+        self,
+        query: Callable[Concatenate[SearchSnapshot, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
+        ...
+
+    async def corpus(self) -> Corpus:
+        """The numbers of the corpus, some seconds old at most; mostly from memory."""
+        ...
+
+    async def passage_map(self, last: int) -> PassageMap:
+        """As ``SearchSnapshot.passage_map``; mostly from memory."""
+        ...
+
+    async def matching(self, filters: Filters) -> tuple[int, ...]:
+        """As ``SearchSnapshot.matching``; from memory while nothing is written."""
+        ...

@@ -1,0 +1,341 @@
+"""Searches over SQLite: the port ``storage/ports/search`` for one file and one embedding model.
+
+A snapshot wraps the connection of a reading thread inside one transaction; what is kept in memory
+of records, passages and vectors belongs to the store and is brought up to date by the snapshots.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.model import Filters, Kind, Order, Record
+from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.passages import PassageContext, PassageMap, PassageSpan
+from mem_search.model.rankings import (
+    Candidates,
+    Matches,
+    Numbers,
+    RecordColumns,
+    Values,
+    Vectors,
+)
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.saved_searches import Scope
+from mem_search.model.statistics import AskedQuery, Corpus
+from mem_search.storage.ports.search import Counted, Names, SearchSnapshot
+from mem_search.storage.sqlite import (
+    filters as sql_filters,
+)
+from mem_search.storage.sqlite import (
+    fulltext,
+    graph,
+    outbox,
+    passage_spans,
+    records,
+    scopes,
+    search_log,
+    sketches,
+    successions,
+    vocabulary,
+    whole,
+)
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.filter_masks import mask_of, passes
+from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
+from mem_search.storage.sqlite.stats import CorpusNumbers
+from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.text import sketch
+from mem_search.text.sketch import Sketches
+from mem_search.text.words import WordQuery
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FEW: Final = 0.3
+"""A filter that leaves a smaller share of the matching passages spares the others their BM25."""
+
+_NAMES: Final = {
+    "title": vocabulary.titles,
+    "project": vocabulary.projects,
+    "tag": vocabulary.tags,
+    "file": vocabulary.files,
+}
+
+
+class SqliteSearchStore:
+    """The searches of one store.
+
+    ``vectors`` are those of the model that embeds the questions, ``chats`` the kinds of chat turns.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        corpus: CorpusNumbers,
+        vectors: VectorRows,
+        chats: Collection[Kind],
+    ) -> None:
+        self._database = database
+        self.corpus_numbers = corpus
+        self.vectors = vectors
+        self.chats = chats
+        self.passages = PassageMapCache()
+        self.records = RecordColumnsCache(corpus.changed)
+        self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
+
+    async def read(
+        self,
+        query: Callable[Concatenate[SearchSnapshot, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
+        changes = self.corpus_numbers.changes
+
+        def run(connection: sqlite3.Connection) -> T:
+            return query(SqliteSnapshot(connection, self, changes), *args, **kwargs)
+
+        return await self._database.read(run)
+
+    async def corpus(self) -> Corpus:
+        """The numbers of the corpus, some seconds old at most; mostly from memory."""
+        return await self.corpus_numbers()
+
+    async def passage_map(self, last: int) -> PassageMap:
+        """The passage map up to ``last``; mostly from memory."""
+        known = self.passages.known
+        if last < known.size:
+            return known
+        return await self._database.read(self.passages.up_to, last)
+
+    async def matching(self, filters: Filters) -> tuple[int, ...]:
+        """The numbers of all records within ``filters``; from memory while nothing is written."""
+        version = self._database.version()
+        known = self._matching.get(filters)
+        if known is not None and known[0] == version:
+            return known[1]
+        found = tuple((await self.read(lambda snapshot: snapshot.matching(filters))).tolist())
+        if version is not None:
+            self._matching = {filters: (version, found)}
+        return found
+
+
+class SqliteSnapshot:
+    """``SearchSnapshot`` inside one read transaction of ``connection``.
+
+    ``changes`` is how many changes of the store the transaction sees at least.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, store: SqliteSearchStore, changes: int
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self._changes = changes
+        self._columns: Columns | None = None
+
+    # Words
+
+    def word_matches(
+        self, query: WordQuery, filters: Filters, depth: int
+    ) -> tuple[Candidates, Matches]:
+        """See ``SearchSnapshot``. Chat turns get less length normalisation (``_for_chats``)."""
+        connection = self._connection
+        if filters:
+            passages = fulltext.matched(connection, query)
+            known = self.passage_map(int(passages.max(initial=0)))
+            mask = passes(connection, self._all_columns(), filters, known.records[passages])
+            if mask.sum() < FEW * len(passages):
+                passages, scores = fulltext.among(connection, query, passages[mask])
+            else:
+                passages, scores = fulltext.scores(connection, query)
+                # One snapshot: the same passages, in the same order.
+                passages, scores = passages[mask], scores[mask]
+        else:
+            passages, scores = fulltext.scores(connection, query)
+            known = self.passage_map(int(passages.max(initial=0)))
+        scores = _for_chats(passages, scores, known, self.corpus(), self._store.chats)
+        best = known.best(passages, scores)
+        matches = Matches(best.records, best.scores, known.kinds[best.passages])
+        return known.candidates(best, depth), matches
+
+    def records_with_words(self, query: WordQuery) -> set[int]:
+        return fulltext.records_having(self._connection, query)
+
+    def passages_with_words(self, query: WordQuery, passages: Numbers) -> set[int]:
+        return fulltext.having(self._connection, query, passages) if len(passages) else set()
+
+    def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return vocabulary.expand(self._connection, wild)
+
+    def unknown_words(self, words: Sequence[str]) -> list[str]:
+        return vocabulary.unknown(self._connection, words)
+
+    def similar_words(self, word: str) -> list[Counted]:
+        return vocabulary.like(self._connection, word)
+
+    def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
+        return vocabulary.beginning_with(self._connection, prefix, limit)
+
+    def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
+        return _NAMES[names](self._connection, prefix, limit)
+
+    # Vectors
+
+    def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
+        owners, passages = passage_spans.of_records(self._connection, records)
+        cosines = self.passage_cosines(vector, passages)
+        order = np.argsort(records)
+        rows = order[np.searchsorted(records, owners, sorter=order)]
+        best = np.full(len(records), np.nan)
+        np.fmax.at(best, rows, cosines)
+        return best
+
+    def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
+        return self._store.vectors.cosines(self._connection, vector, passages)
+
+    def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
+        return self._store.vectors.of_passages(self._connection, passages)
+
+    def passages_within(self, filters: Filters) -> Numbers:
+        columns = self._all_columns()
+        (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
+        owners = self.passage_map(last).records
+        known = np.where(owners < columns.size, owners, 0)
+        return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
+
+    def unindexed_passages(self, limit: int) -> Numbers:
+        return np.array(outbox.waiting(self._connection, "index", limit), dtype=np.int64)
+
+    def passage_map(self, last: int) -> PassageMap:
+        known = self._store.passages.known
+        return known if last < known.size else self._store.passages.up_to(self._connection, last)
+
+    # Records
+
+    def corpus(self) -> Corpus:
+        return self._store.corpus_numbers.current(self._connection, self._changes)
+
+    def columns(self, records: Numbers) -> RecordColumns:
+        columns = self._all_columns()
+        exist = columns.exist(records)
+        if not exist.all():
+            records = np.where(exist, records, 0)  # 0 is no record
+        return RecordColumns(
+            exist,
+            columns.conversations(records),
+            columns.positions[records],
+            columns.created[records],
+            columns.importance[records],
+        )
+
+    def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
+        # The beginnings of sketches, in memory, say that most pages have nothing to fold.
+        suspects = records[sketch.repeated(self._all_columns().heads[records])]
+        if not len(suspects):
+            return (), sketch.read(b"")
+        return sketches.of_records(self._connection, suspects.tolist())
+
+    def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
+        superseded = records[self._all_columns().successors[records] > 0]
+        if not len(superseded):
+            return {}
+        return successions.chains(self._connection, superseded.tolist(), filters)
+
+    def matching(self, filters: Filters) -> Numbers:
+        return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))
+
+    def matches_any(self, filters: Filters) -> bool:
+        return sql_filters.is_met(self._connection, filters)
+
+    def browse(self, filters: Filters, order: Order, limit: int, offset: int) -> list[int]:
+        return records.browse(self._connection, filters, order, limit, offset)
+
+    def around(
+        self, place: tuple[int, int], before: int, after: int, filters: Filters
+    ) -> tuple[list[int], list[int]]:
+        return records.around(self._connection, place, before, after, filters)
+
+    def counts(self, filters: Filters) -> dict[str, int]:
+        return records.counts(self._connection, filters)
+
+    def records(self, numbers: Sequence[int]) -> dict[int, Record]:
+        return records.fetch(self._connection, numbers)
+
+    def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        return whole.fetch(self._connection, numbers)
+
+    def scopes(self) -> list[Scope]:
+        return scopes.listed(self._connection)
+
+    def logged_queries(self, words: Sequence[str], limit: int) -> list[AskedQuery]:
+        return search_log.sharing(self._connection, words, limit)
+
+    # Passages
+
+    def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
+        return passage_spans.spans(self._connection, passages)
+
+    def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
+        return passage_spans.passages_of(self._connection, numbers)
+
+    def passage_contexts(
+        self, passages: Mapping[int, int | None], reach: int
+    ) -> dict[int, PassageContext]:
+        return passage_spans.passage_context(self._connection, passages, reach)
+
+    # Graph
+
+    def walk(
+        self,
+        seeds: Collection[int],
+        depth: int,
+        filters: Filters,
+        relations: Collection[str] = (),
+    ) -> GraphWalk:
+        return graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
+
+    def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
+        return passage_spans.first_passages(self._connection, records)
+
+    def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
+        return graph.labels(self._connection, numbers)
+
+    def relationships(
+        self, numbers: Sequence[int], filters: Filters
+    ) -> dict[int, tuple[Relationship, ...]]:
+        return graph.relationships(self._connection, numbers, filters)
+
+    def _all_columns(self) -> Columns:
+        if self._columns is None:
+            self._columns = self._store.records.current(self._connection)
+        return self._columns
+
+
+def _for_chats(
+    passages: Numbers, scores: Values, known: PassageMap, corpus: Corpus, chats: Collection[Kind]
+) -> Values:
+    """``scores`` with the length correction of chat turns, which are of the kinds ``chats``.
+
+    A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
+    k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
+    (docs/retrieval.md); on commits and documents the same change costs as much.
+    """
+    kinds = known.kinds[passages]
+    corrected = scores
+    for kind in chats:
+        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
+        if len(rows):
+            lengths = known.lengths[passages[rows]]
+            relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
+            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
+            corrected = corrected.copy()
+            corrected[rows] *= factor
+    return corrected
