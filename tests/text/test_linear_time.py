@@ -24,7 +24,7 @@ from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
 from mem_search.sources.claude_code import text as claude_code_text
-from mem_search.sources.claude_mem import rows
+from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.text import (
     dates,
     highlight,
@@ -68,7 +68,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "text.without_injected": claude_code_text.without_injected,
     "query.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "redaction.redact": redaction.redact,
-    "rows.without_injected": rows.without_injected,
+    "drafts.without_injected": claude_mem_drafts.without_injected,
     "safe_text.one_line": safe_text.one_line,
     "secret_values.is_credential": secret_values.is_credential,
     "secret_values.is_placeholder": secret_values.is_placeholder,
