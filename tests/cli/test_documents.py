@@ -32,6 +32,7 @@ from mem_search.renderers.universal import (
     SearchResultItem,
     UniversalSearchResponse,
 )
+from source_samples import file_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTES = {1: "Rate limit by token bucket.", 7: "The rate limit of the other gateway."}
@@ -103,12 +104,13 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     notes = {"kind": "note", "source_id": "upload", "title": "Uploaded", "text": "By hand."}
     file = Path(filled.environ["HOME"]) / "notes.jsonl"
     file.write_text(json.dumps(notes) + "\n", "utf-8")
+    file_of("claude-code", file.parent).rename(file.with_name("session.jsonl"))
     scripts = blocks("api.md", "sh")
-    assert sum(script.count("curl ") for script in scripts) == 9
+    assert sum(script.count("curl ") for script in scripts) == 10
     shown = [sh(filled, script) for script in scripts]
     assert '"deleted": "observation:42"' in shown[0]
     assert '"id": "local:note:7"' in shown[1]
-    assert '"job": "' in shown[2]
+    assert shown[2].count('"job": "') == 2
     assert len(file.read_text("utf-8").splitlines()) >= len(NOTES)
 
 
