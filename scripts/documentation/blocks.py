@@ -152,12 +152,12 @@ def _reads(source: Source) -> str:
 
 
 def _leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         yield path, command
         return
-    for name, each in inner.items():
-        yield from _leaves(each, (*path, name))
+    context = typer.Context(command)
+    for name in command.list_commands(context):
+        yield from _leaves(command.get_command(context, name), (*path, name))
 
 
 def _takes(command: Any) -> str:

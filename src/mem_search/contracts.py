@@ -41,7 +41,7 @@ class RecordKind(Protocol):
     label: str
     """The word in listings: ``Observation``."""
     about: str
-    """What the records are, as the help of its command says it: ``what agents did and found``."""
+    """What the records are, as the help of its command says it: ``what agents did and learned``."""
     aliases: tuple[str, ...]
     """Further words that people use for the kind in filters: ``session`` for session summaries."""
     chat: bool

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from mem_search.cli import search
 from mem_search.cli.app import main as framework
 from mem_search.cli.fast_path import read_arguments, run, target_of, with_timezone
-from mem_search.cli.search_options import COMMANDS, OPTIONS, collect, flag_of
+from mem_search.cli.search_options import MIXED, OPTIONS, collect, flag_of, search_of
 
-UNIFIED = COMMANDS[0]
-NOTES = next(command for command in COMMANDS if command.name == "notes")
+UNIFIED = MIXED[0]
+NOTES = search_of("notes")
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12)
 plain = words.filter(lambda word: not word.startswith("-"))

@@ -31,6 +31,7 @@ Try: mem-search sync, then mem-search unified "auth".
 
 app = typer.Typer(
     name="mem-search",
+    cls=search.Commands,
     help=_HELP,
     no_args_is_help=True,
     rich_markup_mode=None,

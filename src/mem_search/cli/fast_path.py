@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 
 from mem_search.cli.search_options import (
-    COMMANDS,
     NO_START,
     NOTHING_FOUND,
     Command,
     Option,
+    built_in,
     collect,
     exported,
 )
@@ -42,7 +42,7 @@ def run(argv: list[str]) -> int | None:
         return relay()
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
-    command = next((each for each in COMMANDS if each.name == argv[0]), None)
+    command = built_in(argv[0])
     pairs = read_arguments(command, argv[1:]) if command else None
     if command is None or pairs is None or exported(pairs):
         return None

@@ -6,6 +6,7 @@ import inspect
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from mem_search.cli.client import local, note, open_client
 from mem_search.cli.fast_path import is_empty
@@ -13,23 +14,52 @@ from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import show_listing, write
 from mem_search.cli.records import Refs, ref_of
 from mem_search.cli.search_options import (
-    COMMANDS,
     FORMATS,
+    MIXED,
     NO_START,
     Command,
     Option,
     collect,
     exported,
+    search_of,
 )
 from mem_search.errors import InputError
 
 
 def add_to(app: typer.Typer) -> None:
-    """Register a command for each row of ``COMMANDS``, ``cite`` and ``suggest``."""
-    for command in COMMANDS:
+    """Register the searches over all kinds, ``cite`` and ``suggest``."""
+    for command in MIXED:
         app.command(command.name, help=command.help)(_function(command))
     app.command()(cite)
     app.command()(suggest)
+
+
+class Commands(TyperGroup):
+    """The commands of the command line, with one for each installed kind of record.
+
+    Kinds are heavy to load. Only the help, a search of a kind, and an unknown command load them.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        place = names.index(MIXED[-1].name) + 1
+        kinds = [name for name in _kind_commands() if name not in names]
+        return [*names[:place], *kinds, *names[place:]]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in (kinds := _kind_commands()):
+            return known
+        command = kinds[cmd_name]
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(command.name, help=command.help)(_function(command))
+        return typer.main.get_command(alone)
+
+
+def _kind_commands() -> dict[str, Command]:
+    from mem_search.records.registry import installed_kinds
+
+    return {kind.plural: search_of(kind.plural, kind.about) for kind in installed_kinds()}
 
 
 def _function(command: Command) -> Any:

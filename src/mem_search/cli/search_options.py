@@ -1,10 +1,12 @@
 """The search commands and their options, in one table for the fast path and the framework.
 
-Plain classes and no imports, because every search loads this. Values are passed on unchecked:
+Plain classes and no heavy imports, because every search loads this. Values are passed on unchecked:
 the worker checks them, its error names the parameter, and ``flag_of`` maps that to the option.
 """
 
 from __future__ import annotations
+
+from mem_search.records import BUILT_IN
 
 
 class Command:
@@ -56,20 +58,23 @@ class Option:
         return self.flag[2:].replace("-", "_")
 
 
-COMMANDS = (
+MIXED = (
     Command("unified", "/api/search/unified", "Search every kind, newest first.", mixed=True),
     Command("search", "/api/search", "Search every kind, best match first.", mixed=True),
-    Command("observations", "/api/search/observations", "Search what agents did and learned."),
-    Command("sessions", "/api/search/sessions", "Search summaries of coding sessions."),
-    Command("prompts", "/api/search/prompts", "Search what people asked agents to do."),
-    Command("notes", "/api/search/notes", "Search notes."),
-    Command("websites", "/api/search/websites", "Search web pages."),
-    Command("files", "/api/search/files", "Search files."),
-    Command("conversations", "/api/search/conversations", "Search conversations."),
-    Command("memories", "/api/search/memories", "Search memories."),
-    Command("emails", "/api/search/emails", "Search e-mails."),
-    Command("reports", "/api/search/reports", "Search research reports."),
 )
+
+
+def search_of(plural: str, about: str = "") -> Command:
+    """The command that searches one kind of record."""
+    return Command(plural, f"/api/search/{plural}", f"Search {about or plural}.")
+
+
+def built_in(name: str) -> Command | None:
+    """The search command ``name``, unless it belongs to a kind of a third party."""
+    if name in BUILT_IN:
+        return search_of(name)
+    return next((command for command in MIXED if command.name == name), None)
+
 
 EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago")
 """Formats that write the results as a file instead of a listing."""

@@ -37,7 +37,7 @@ class Observation(BaseKind[ObservationMetadata]):
     name: Kind = "observation"
     plural = "observations"
     label = "Observation"
-    about = "what agents did and found"
+    about = "what agents did and learned"
     session = True
     sign = "🟣"
     model = ObservationMetadata

@@ -15,7 +15,7 @@ class UserPrompt(BaseKind[Metadata]):
     name: Kind = "user_prompt"
     plural = "prompts"
     label = "User Prompt"
-    about = "what people asked for"
+    about = "what people asked agents to do"
     aliases = ("prompt",)
     chat = True
     sign = "💬"
