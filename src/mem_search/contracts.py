@@ -50,6 +50,17 @@ class RecordKind(Protocol):
     session: bool
     """Whether several matches in one session raise each other, as they do for chat turns."""
 
+    source_type: str
+    """Where such records come from, in the words of ``/api/v2``: ``direct_input``,
+    ``document_upload``, ``web_scrape``, ``api_import``, ``conversation``, ``reflection`` or
+    ``checkpoint``."""
+    agent_source_type: str
+    """The same for records from sessions of an agent; empty where that makes no difference."""
+    csl_type: str
+    """The type of CSL-JSON by which the records are cited: ``document``, ``webpage``, ..."""
+    genre: str
+    """What a citation says the record is: ``Research report``; empty for nothing."""
+
     def compose(self, draft: Draft) -> Draft:
         """Validate metadata and complete the canonical text with what only metadata holds.
 

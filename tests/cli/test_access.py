@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conftest import Home
+from homes import Home
 
 NOTE = {"kind": "note", "source_id": "n1", "title": "Tide table", "text": "High water at noon"}
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from urllib.request import urlopen
 
-from conftest import Home
+from homes import Home
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "citations.md").read_text("utf-8")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from conftest import Home
+from homes import Home
 
 LINES = [
     {

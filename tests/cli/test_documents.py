@@ -25,7 +25,7 @@ from urllib.request import urlopen
 import pytest
 from standardwebhooks import Webhook
 
-from conftest import Home, make
+from homes import Home, make
 from mem_search.renderers.schemas import SnippetSpan
 from mem_search.renderers.universal import (
     CitationMetadata,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Home
+from homes import Home
 from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.address import is_locked
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Home
+from homes import Home
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
 

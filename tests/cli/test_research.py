@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Home
+from homes import Home
 
 
 def store(mem: Home, **texts: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Home
+from homes import Home
 from source_samples import file_of
 
 RECORDS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conftest import Home
+from homes import Home
 
 
 def test_words_are_completed_and_listings_keep_to_their_size(mem: Home) -> None:

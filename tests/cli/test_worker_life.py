@@ -12,7 +12,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
-from conftest import Home
+from homes import Home
 from mem_search.daemon.address import is_locked
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from mem_search.citations.authors import Name, name, names
 from mem_search.model import Citation, Record
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import one_line
 
 Item = Mapping[str, Any]
@@ -22,19 +23,6 @@ Item = Mapping[str, Any]
 
 ARCHIVE = "mem-search"
 
-# kind → (CSL type, genre as printed)
-_TYPES: Mapping[str, tuple[str, str]] = {
-    "observation": ("document", "Observation"),
-    "session_summary": ("document", "Session summary"),
-    "user_prompt": ("personal_communication", "Prompt"),
-    "note": ("document", "Note"),
-    "website": ("webpage", ""),
-    "file": ("document", "File"),
-    "conversation": ("personal_communication", "Conversation"),
-    "memory": ("document", "Memory"),
-    "email": ("personal_communication", "Email"),
-    "report": ("report", "Research report"),
-}
 _WEB = re.compile(r"(?:https?|ftp)://\S+\Z", re.IGNORECASE)
 _DAY = 86_400_000
 """Milliseconds."""
@@ -42,19 +30,19 @@ _DAY = 86_400_000
 
 def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
     """The item of ``record``, whose ``citation`` this is; dates are in ``tz``."""
-    form, genre = _TYPES.get(record.kind, ("document", ""))
+    kind = installed_kinds().get(record.kind)
     url = one_line(citation.url)
     on_web = bool(_WEB.match(url))
     variables: dict[str, Any] = {
         "id": str(record.ref),
-        "type": form,
+        "type": kind.csl_type,
         "title": _title(citation, record),
         "author": names(citation.author),
         "recipient": _recipients(record),
         "issued": _day(_issued(citation), tz),
         "accessed": _day(_accessed(citation) if on_web else None, tz),
-        "container-title": one_line(citation.domain) if form == "webpage" else "",
-        "genre": genre,
+        "container-title": one_line(citation.domain) if kind.csl_type == "webpage" else "",
+        "genre": kind.genre,
         "URL": url if on_web else "",
         "keyword": ", ".join(one_line(tag) for tag in record.tags),
         "call-number": str(record.ref),

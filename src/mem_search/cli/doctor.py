@@ -41,6 +41,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     if stats["embedder"]["dimensions"]:  # without a model there are no vectors to check
         yield index(stats)
         yield coverage(stats)
+    yield from kinds(stats)
     yield from unread(stats)
     yield from unreadable(stats)
 
@@ -76,6 +77,16 @@ def coverage(stats: Mapping[str, Any]) -> Finding:
         return Finding("coverage", "ok", detail)
     waiting = f"{detail}; the worker continues, and words find the others meanwhile"
     return Finding("coverage", "advice", waiting, "mem-search index status")
+
+
+def kinds(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """Plug-ins that cannot be loaded, and kinds of stored records whose plug-in is missing."""
+    for error in stats["broken_plugins"]:
+        yield Finding("plug-in", "missing", error, "mem-search worker restart")
+    for kind, count in stats["missing_kinds"].items():
+        detail = f"no installed package provides this kind of {count} record(s)"
+        fix = "install its package, then: mem-search worker restart"
+        yield Finding(f"kind {kind}", "advice", detail, fix)
 
 
 def unread(stats: Mapping[str, Any]) -> Iterator[Finding]:

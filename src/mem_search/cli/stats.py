@@ -12,7 +12,6 @@ from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import write
 from mem_search.errors import Unavailable
-from mem_search.records import BUILT_IN
 
 index_app = typer.Typer(help="Inspect, audit and rebuild the vector index.", no_args_is_help=True)
 
@@ -47,8 +46,10 @@ def stats_lines(stats: Mapping[str, Any]) -> Iterator[str]:
     """The statistics as people read them."""
     records: Mapping[str, int] = stats["records"]
     yield f"{records['total']} records"
-    for kind in sorted((k for k in records if k != "total"), key=_kind_order):
-        yield f"  {records[kind]:>9}  {kind}"
+    for kind, count in records.items():
+        if kind != "total":
+            missing = " (not installed)" if kind in stats["missing_kinds"] else ""
+            yield f"  {count:>9}  {kind}{missing}"
     if stats.get("first"):
         yield f"from {stats['first'][:10]} to {stats['last'][:10]}"
     yield from index_lines(stats)
@@ -90,11 +91,6 @@ def ledger_line(entry: Mapping[str, Any]) -> str:
     where = f"{entry['location']} {entry['item']}"
     head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
     return f"{head}: {why}" if why else head
-
-
-def _kind_order(kind: str) -> tuple[int, str]:
-    known = [value.partition(":")[0].rpartition(".")[2] for value in BUILT_IN.values()]
-    return (known.index(kind) if kind in known else len(known), kind)
 
 
 @index_app.command()

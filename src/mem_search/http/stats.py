@@ -28,6 +28,7 @@ from mem_search.http.schemas.stats import (
 from mem_search.http.schemas.weighted import SearchableStatsReply
 from mem_search.http.weighted.filters import RULES
 from mem_search.http.weighted.replies import meta
+from mem_search.records.registry import installed_kinds
 from mem_search.storage.sqlite import ingest_state, outbox, records, stats
 from mem_search.storage.sqlite.stats import last_indexed, searchable
 from mem_search.wiring import Runtime
@@ -63,7 +64,9 @@ async def totals(call: Call) -> web.StreamResponse:
     path = database.path.name if call.caller.user else str(database.path)
     return json_reply(
         Stats(
-            records={**found.records, "total": sum(found.records.values())},
+            records={**_by_kind(found.records), "total": sum(found.records.values())},
+            missing_kinds=installed_kinds().missing(found.records),
+            broken_plugins=[str(broken) for broken in installed_kinds().broken],
             passages=found.passages,
             embedded=found.embedded,
             indexed=found.indexed,
@@ -121,6 +124,12 @@ async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:
     for source, outcome, items in await runtime.database.read(ingest_state.ledger_counts):
         counts.setdefault(source, {})[outcome] = items
     return counts
+
+
+def _by_kind(records: dict[str, int]) -> dict[str, int]:
+    """In the order of the installed kinds; records of others come last."""
+    known = [kind for kind in installed_kinds().names if kind in records]
+    return {kind: records[kind] for kind in (*known, *installed_kinds().missing(records))}
 
 
 _DOCUMENTS = frozenset(

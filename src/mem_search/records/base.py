@@ -66,6 +66,10 @@ class BaseKind(Generic[M]):
     aliases: tuple[str, ...] = ()
     chat = False
     session = False
+    source_type = "api_import"
+    agent_source_type = ""
+    csl_type = "document"
+    genre = ""
     sign: str
     model: type[M]
     sections: ClassVar[tuple[Section, ...]] = ()

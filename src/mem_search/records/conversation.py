@@ -15,4 +15,7 @@ class Conversation(BaseKind[Metadata]):
     about = "conversations"
     chat = True
     sign = "🗨️"
+    source_type = "conversation"
+    csl_type = "personal_communication"
+    genre = "Conversation"
     model = Metadata

@@ -32,6 +32,9 @@ class Email(BaseKind[EmailMetadata]):
     label = "Email"
     about = "e-mails"
     sign = "✉️"
+    source_type = "document_upload"
+    csl_type = "personal_communication"
+    genre = "Email"
     model = EmailMetadata
 
     def compose(self, draft: Draft) -> Draft:

@@ -21,5 +21,7 @@ class File(BaseKind[FileMetadata]):
     label = "File"
     about = "files"
     sign = "📄"
+    source_type = "document_upload"
+    genre = "File"
     model = FileMetadata
     filterable = (("path", "path"), ("language", "language"))

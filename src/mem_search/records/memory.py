@@ -20,6 +20,9 @@ class Memory(BaseKind[Metadata]):
     label = "Memory"
     about = "memories"
     sign = "🧠"
+    source_type = "direct_input"
+    agent_source_type = "conversation"
+    genre = "Memory"
     model = Metadata
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:

@@ -23,6 +23,9 @@ class Note(BaseKind[NoteMetadata]):
     label = "Note"
     about = "notes"
     sign = "📝"
+    source_type = "direct_input"
+    agent_source_type = "conversation"
+    genre = "Note"
     model = NoteMetadata
     filterable = (("folder", "folder"),)
 

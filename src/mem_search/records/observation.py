@@ -40,6 +40,8 @@ class Observation(BaseKind[ObservationMetadata]):
     about = "what agents did and learned"
     session = True
     sign = "🟣"
+    agent_source_type = "conversation"
+    genre = "Observation"
     model = ObservationMetadata
     sections = (
         Section("paragraph", "Subtitle", ("subtitle",)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 ENTRY_POINTS = "mem_search.records"
 _PLURAL = re.compile("[a-z][a-z0-9-]{0,39}")
 _MEMBERS = (
-    "label", "about", "aliases", "chat", "session",
-    "compose", "facets", "icon", "title", "detail", "citation",
+    "label", "about", "aliases", "chat", "session", "source_type", "agent_source_type",
+    "csl_type", "genre", "compose", "facets", "icon", "title", "detail", "citation",
 )  # fmt: skip
 """What a kind has beside ``name`` and ``plural`` (``contracts.RecordKind``)."""
 
@@ -94,6 +94,10 @@ class KindRegistry:
         known = ", ".join(self.names)
         broken = "".join(f"; {each}" for each in self.broken)
         raise InputError(f"{name!r} is no kind of record; known are {known}{broken}", field="kind")
+
+    def missing(self, counts: Mapping[Kind, int]) -> dict[Kind, int]:
+        """Those of ``counts`` that belong to kinds that are not installed."""
+        return {name: count for name, count in counts.items() if name not in self._by_name}
 
     def named(self, word: str) -> Kind | None:
         """The kind that a word means: its name, plural, label or an alias; None for no kind."""

@@ -14,4 +14,7 @@ class Report(BaseKind[Metadata]):
     label = "Report"
     about = "research reports"
     sign = "📊"
+    source_type = "reflection"
+    csl_type = "report"
+    genre = "Research report"
     model = Metadata

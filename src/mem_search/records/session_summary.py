@@ -29,6 +29,8 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
     about = "summaries of coding sessions"
     aliases = ("session", "summary", "summaries")
     sign = "🎯"
+    source_type = "checkpoint"
+    genre = "Session summary"
     model = SessionSummaryMetadata
     sections = (
         Section("labelled", "Request", ("request",)),

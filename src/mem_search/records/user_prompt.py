@@ -19,6 +19,9 @@ class UserPrompt(BaseKind[Metadata]):
     aliases = ("prompt",)
     chat = True
     sign = "💬"
+    source_type = "conversation"
+    csl_type = "personal_communication"
+    genre = "Prompt"
     model = Metadata
 
     def title(self, record: Record) -> str:

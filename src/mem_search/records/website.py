@@ -25,6 +25,8 @@ class Website(BaseKind[WebsiteMetadata]):
     label = "Website"
     about = "web pages"
     sign = "🌐"
+    source_type = "web_scrape"
+    csl_type = "webpage"
     model = WebsiteMetadata
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:

@@ -88,11 +88,15 @@ class WorkerStatus:
 class Stats:
     """What is stored and indexed. `records` counts by kind and in `total`.
 
+    `missing_kinds` counts the records of kinds that no installed package provides;
+    `broken_plugins` says which entry points cannot be loaded, and why.
     `embedding_coverage` is the share of passages in the vector index; `outbox` counts those that
     wait for it. `ledger` counts items by source and by what became of them.
     """
 
     records: dict[str, int]
+    missing_kinds: dict[str, int]
+    broken_plugins: list[str]
     passages: Count
     embedded: Count
     indexed: Count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -28,32 +28,33 @@ AGENTS: Final = ("claude-mem", "claude-code", "codex")
 class Rule:
     """Records of these kinds; of those sources only (True), or of all others (False)."""
 
-    word: SourceType
+    word: str
     kinds: tuple[Kind, ...]
     of_agents: bool | None = None
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule("web_scrape", ("website",)),
-    Rule("document_upload", ("file", "email")),
-    Rule("checkpoint", ("session_summary",)),
-    Rule("reflection", ("report",)),
-    Rule("conversation", ("conversation", "user_prompt")),
-    Rule("conversation", ("observation", "note", "memory"), of_agents=True),
-    Rule("direct_input", ("note", "memory"), of_agents=False),
-    Rule("api_import", ("observation",), of_agents=False),
-)
-"""Each kind stands in rules that leave nothing out and do not overlap. None of ours comes back
-from a checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing."""
+def _rules() -> Iterator[Rule]:
+    """What the kinds say (``source_type``, ``agent_source_type``), grouped by word."""
+    kinds_of: dict[tuple[str, bool | None], list[Kind]] = {}
+    for kind in installed_kinds():
+        if kind.agent_source_type:
+            kinds_of.setdefault((kind.agent_source_type, True), []).append(kind.name)
+            kinds_of.setdefault((kind.source_type, False), []).append(kind.name)
+        else:
+            kinds_of.setdefault((kind.source_type, None), []).append(kind.name)
+    for (word, of_agents), kinds in kinds_of.items():
+        yield Rule(word, tuple(kinds), of_agents)
 
 
-def word_for(kind: Kind, source: str) -> SourceType:
+RULES: Final = tuple(_rules())
+"""Each kind stands in rules that leave nothing out and do not overlap. No record comes back from
+a checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing."""
+
+
+def word_for(kind: Kind, source: str) -> str:
     """The one word for a record of ``kind`` from ``source``."""
-    for rule in RULES:
-        if kind in rule.kinds and rule.of_agents in (None, source in AGENTS):
-            return rule.word
-    # A kind that a package of third parties brought: it came in through a source of theirs.
-    return "api_import"
+    found = installed_kinds().get(kind)
+    return (source in AGENTS and found.agent_source_type) or found.source_type
 
 
 def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:

@@ -1,0 +1,88 @@
+"""The command line as a user runs it: real processes and a home that end with the test."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from mem_search.daemon.address import is_locked
+
+SOURCE = str(Path(__file__).parents[1] / "src")
+
+
+@dataclass(frozen=True)
+class Home:
+    """One home; ``run`` is ``mem-search ...`` in it."""
+
+    path: Path
+    environ: dict[str, str]
+
+    def popen(self, *argv: str, **environ: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "mem_search", *argv],
+            env=self.environ | environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.path.parent,
+        )
+
+    def run(self, *argv: str, given: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        with self.popen(*argv, **environ) as process:
+            out, err = process.communicate(given, timeout=60)
+        return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+    def ok(self, *argv: str, given: str = "") -> str:
+        """Standard output of a command that has to succeed."""
+        done = self.run(*argv, given=given)
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout
+
+    def worker(self) -> dict[str, object]:
+        return dict(json.loads((self.path / "worker.json").read_text()))
+
+    def pid(self) -> int:
+        return int(str(self.worker()["pid"]))
+
+    def wait_until_free(self, seconds: float = 10) -> None:
+        deadline = time.monotonic() + seconds
+        while is_locked(str(self.path)):
+            assert time.monotonic() < deadline, "the worker did not end"
+            time.sleep(0.02)
+
+    def end(self) -> None:
+        """Kill what is left, by the pid that holds this home's lock."""
+        deadline = time.monotonic() + 10
+        while is_locked(str(self.path)) and time.monotonic() < deadline:
+            if (self.path / "worker.json").exists():
+                try:
+                    os.kill(self.pid(), signal.SIGKILL)
+                except ProcessLookupError:
+                    return
+            time.sleep(0.05)
+
+
+def make(tmp_path: Path, **settings: str) -> Home:
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MEM_SEARCH_", "CLAUDE_"))
+    }
+    person = tmp_path / "person"
+    person.mkdir()
+    environ |= {
+        "HOME": str(person),
+        "MEM_SEARCH_HOME": str(tmp_path / "home"),
+        "MEM_SEARCH_PORT": "0",
+        "PYTHONPATH": SOURCE,
+        "TZ": "UTC",
+        **settings,
+    }
+    return Home(tmp_path / "home", environ)
