@@ -108,9 +108,9 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     scripts = blocks("api.md", "sh")
     assert sum(script.count("curl ") for script in scripts) == 10
     shown = [sh(filled, script) for script in scripts]
-    assert '"deleted": "observation:42"' in shown[0]
-    assert '"id": "local:note:7"' in shown[1]
-    assert shown[2].count('"job": "') == 2
+    assert '"deleted":"observation:42"' in shown[0]
+    assert '"id":"local:note:7"' in shown[1]
+    assert shown[2].count('"job":"') == 2
     assert len(file.read_text("utf-8").splitlines()) >= len(NOTES)
 
 
