@@ -1,8 +1,7 @@
-"""Results as a table for spreadsheets and scripts: CSV as RFC 4180 has it.
+"""Results as a table for spreadsheets and scripts: CSV by RFC 4180, in UTF-8.
 
-A line a result under a line of names, in UTF-8, ended by CR LF. New columns are only ever added
-at the end. A text that a spreadsheet would take for a formula gets an apostrophe before it
-(OWASP, "CSV Injection"), so a cell shows what was found and never acts.
+The first line has the names of the columns; new columns are added only at the end. A text that a
+spreadsheet would run as a formula gets an apostrophe before it (OWASP, "CSV Injection").
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 """Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
 
-_ACTING = tuple("=+-@\t\r＝＋－＠")
+_FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
 
 
 def as_csv(page: SearchPage) -> str:
@@ -45,11 +44,11 @@ def _cell(value: Any) -> str:
         case int() | float():
             return repr(value)
         case list():
-            return _harmless("; ".join(value))
+            return _text_cell("; ".join(value))
         case _:
-            return _harmless(value)
+            return _text_cell(value)
 
 
-def _harmless(text: str) -> str:
+def _text_cell(text: str) -> str:
     line = one_line(text)
-    return f"'{line}" if line.startswith(_ACTING) else line
+    return f"'{line}" if line.startswith(_FORMULA_SIGNS) else line

@@ -1,7 +1,7 @@
-"""Results as a Markdown list with links, to be put into a note or an issue.
+"""Results as a Markdown list with links, to paste into a note or an issue.
 
-What was found is text, never markup: signs that mean something to CommonMark are escaped, and
-only web addresses become links; a record without one links to its page in the worker.
+Text of records is never markup: the signs of CommonMark are escaped, and only web addresses
+become links. A record without an address links to its page in the worker.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mem_search.renderers.universal import url_of
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
-"""What begins a list or underlines a heading, where it stands first on a line."""
+"""What begins a list or underlines a heading at the start of a line."""
 _IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
 
 
@@ -28,13 +28,13 @@ def as_markdown(page: SearchPage, view: View, base: str) -> str:
     entries = [
         _entry(number, result, view, base) for number, result in enumerate(page.results, first)
     ]
-    said = [escaped(line) for line in (paging(page, view), *notes(page)) if line]
-    blocks = [f"# {escaped(heading(page, view).rstrip(':'))}", "\n".join(entries), *said]
+    remarks = [escaped(line) for line in (paging(page, view), *notes(page)) if line]
+    blocks = [f"# {escaped(heading(page, view).rstrip(':'))}", "\n".join(entries), *remarks]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def escaped(text: str) -> str:
-    """``text`` as one line that shows letter for letter, wherever it stands."""
+    """``text`` on one line, escaped so that Markdown shows it unchanged."""
     signs = _SIGNS.sub(r"\\\1", one_line(text))
     return _BLOCK.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", signs)
 
@@ -51,7 +51,7 @@ def _entry(number: int, result: Result, view: View, base: str) -> str:
 
 
 def _quoted(result: Result, indent: str) -> Iterator[str]:
-    """The snippet inside the item, unless it only repeats the title."""
+    """The snippet as a quotation, unless it repeats the title."""
     words = one_line(result.snippet.text)
     if words and words != one_line(result.record.title):
         yield f"{indent}> {escaped(words)}"

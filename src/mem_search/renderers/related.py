@@ -1,4 +1,4 @@
-"""Records related to one, a line each with how they are related to what stands above."""
+"""The listing of related records, a line for each with its relations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def render_related(
     edges: Iterable[tuple[Ref, Ref, str]],
     view: View,
 ) -> str:
-    """A heading for ``centre``; the others, best first, grouped by their distance from it.
+    """A heading for ``centre`` and the related records, best first, grouped by distance.
 
     ``related`` has (record, distance); ``edges`` (one end, the other, relation), strongest first.
     """
@@ -34,7 +34,7 @@ def render_related(
         name = cut(relation, _RELATION_LENGTH)
         same = name.startswith("same_")
         for one, other in ((start, end), (end, start)):
-            # Only the way towards the centre: the rest is what the other lines are there for.
+            # Only the edges towards the centre; the other lines show the rest.
             if one in numbers and other in numbers and depths[other] == depths[one] - 1:
                 named = f"#{numbers[other]}"
                 if same:

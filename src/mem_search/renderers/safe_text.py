@@ -1,4 +1,4 @@
-"""Foreign text made fit for a listing: one line, harmless on a terminal, of bounded cost."""
+"""Text of records made safe for listings: one line, no control characters, limited cost."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Escape sequences would act on a terminal, direction overrides would disguise a line."""
+"""Escape sequences would control the terminal, direction overrides would disguise a line."""
 
 
 def harmless(text: str) -> str:
-    """``text`` without characters that do something instead of showing something."""
+    """``text`` without control characters and direction overrides."""
     return _CONTROL.sub("", text)
 
 
 def one_line(text: str) -> str:
-    """Whitespace folded, harmless."""
+    """``text`` on one line, without control characters."""
     folded = " ".join(text.split())
     shown = harmless(folded)
-    # What was taken out may have stood between two spaces.
+    # A removed character may have stood between two spaces.
     return folded if shown == folded else " ".join(shown.split())
 
 
 def cut(text: str, length: int) -> str:
-    """One line of at most ``length`` characters, the last one ``…`` when something is missing."""
+    """One line of at most ``length`` characters, which ends in ``…`` when it is cut."""
     text = one_line(text)
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
@@ -33,11 +33,11 @@ def cut(text: str, length: int) -> str:
 def cut_to_cost(text: str, budget: int) -> str:
     """One line that costs at most about ``budget``, in quarters of a token.
 
-    An estimate that holds for any tokenizer: four plain letters are a token, digits and signs
-    are split finer, and outside ASCII a single character may be a token or more.
+    The estimate holds for any tokenizer: four ASCII letters are a token, digits and signs cost
+    more, and a character outside ASCII may cost a token or more.
     """
     text = one_line(text)
-    spent = list(accumulate(_costs(text[: budget + 1])))  # no character costs nothing
+    spent = list(accumulate(_costs(text[: budget + 1])))  # every character costs something
     if not spent or spent[-1] <= budget:
         return text
     quote = '"' if text.startswith('"') and text.endswith('"') else ""
@@ -45,7 +45,7 @@ def cut_to_cost(text: str, budget: int) -> str:
 
 
 def cost(text: str) -> int:
-    """What a text costs, as ``cut_to_cost`` counts."""
+    """The cost of ``text`` as ``cut_to_cost`` counts it."""
     return sum(_costs(text))
 
 

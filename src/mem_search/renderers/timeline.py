@@ -1,4 +1,4 @@
-"""Records in the order of time, by day, around one that was asked about."""
+"""The listing of a timeline: records in the order of time, by day, around an anchor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NOTHING = "No records in this stretch of time"
 
 
 def render_timeline(records: Sequence[Record], anchor: Record | None, view: View) -> str:
-    """A heading a day, a line a record in the given order, ``<- anchor`` behind the anchor.
+    """A heading for each day and a line for each record, the anchor marked by ``<- anchor``.
 
-    The day stands in the heading, so a line only has the time: ``(5:45 PM)``.
+    The heading has the day, so a line has only the time: ``(5:45 PM)``.
     """
     blocks = [f"Timeline around {name_of(anchor, view)}"] if anchor else ["Timeline"]
     for day, of_day in groupby(records, key=lambda record: view.day(record.created_at)):
@@ -23,6 +23,6 @@ def render_timeline(records: Sequence[Record], anchor: Record | None, view: View
 
 
 def _line(record: Record, anchor: Record | None, view: View) -> str:
-    said = marks(record)
+    marked = marks(record)
     mark = "  <- anchor" if anchor and record.ref == anchor.ref else ""
-    return f"{name_of(record, view, said)} ({view.time(record.created_at)}){said}{mark}"
+    return f"{name_of(record, view, marked)} ({view.time(record.created_at)}){marked}{mark}"
