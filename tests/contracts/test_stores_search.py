@@ -1,0 +1,305 @@
+"""The contract of every store, as searches see it: ``storage/ports/search``.
+
+Records come in through the import, so that any store can be put through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drafts import draft
+from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Term
+from mem_search.model.rankings import Numbers, Vectors
+from mem_search.storage.ports.search import SearchStore
+from mem_search.text.words import AllWords, AnyWords, WordPhrase
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import THERE, fill, small
+
+DAY = 86_400_000
+DRAFTS = (
+    draft("login", "login with a password and a cookie", title="Login", project="web", tags=("a",)),
+    draft("cookie", "the cookie is kept for a while", project="web", created_at=2 * DAY),
+    draft("long", "a login " + "among very many other words of the story " * 200, kind="memory"),
+    draft("turn 1", "how do I login?", kind="user_prompt", session="s", project="web"),
+    draft("turn 2", "by the cookie", kind="user_prompt", session="s", project="web"),
+    draft("old", "deploy by hand, step by step", importance=0.9),
+    draft("new", "deploy by the pipeline", links=(Link("old", "supersedes"),)),
+    draft("copy", "deploy by the pipeline"),
+    draft("commit", "fixes 4a1ff1a74d21 for good"),
+    draft("中文", "我们修复了登录问题"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store with ``DRAFTS``, and the numbers of its records by their source ids."""
+
+    runtime: Runtime
+    home: Path
+    numbers: dict[str, int]
+
+    @property
+    def store(self) -> SearchStore:
+        return self.runtime.search.store
+
+    def of(self, *names: str) -> Numbers:
+        return np.array([self.numbers[name] for name in names], dtype=np.int64)
+
+    def names(self, numbers: Any) -> set[str]:
+        by_number = {number: name for name, number in self.numbers.items()}
+        return {by_number[int(number)] for number in numbers}
+
+
+@pytest.fixture(params=["sqlite"])
+async def filled(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Filled]:
+    async with open_runtime(small(tmp_path / "home")) as runtime:
+        await fill(runtime, *DRAFTS)
+        yield Filled(runtime, tmp_path / "home", await numbers_of(runtime.search.store))
+
+
+async def numbers_of(store: SearchStore) -> dict[str, int]:
+    numbers = await store.matching(Filters())
+    records = await store.read(lambda snapshot: snapshot.records(numbers))
+    return {record.source_id: number for number, record in records.items()}
+
+
+def word(*words: str, prefix: bool = False) -> WordPhrase:
+    return WordPhrase(words, prefix)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (word("login"), {"login", "long", "turn 1"}),
+        (word("cookie"), {"login", "cookie", "turn 2"}),
+        (word("many", "other"), {"long"}),
+        (word("other", "many"), set()),
+        (word("pass", prefix=True), {"login"}),
+        (word("pass"), set()),
+        (word("登录"), {"中文"}),
+        (word("录"), {"中文"}),
+        (word("4a1ff1a"), {"commit"}),
+        (AllWords((word("login"), word("cookie"))), {"login"}),
+        (AnyWords((word("password"), word("pipeline"))), {"login", "new", "copy"}),
+        (
+            AllWords((word("deploy"), AnyWords((word("hand"), word("login"))))),
+            {"old"},
+        ),
+    ],
+)
+async def test_word_queries_match_what_they_say(
+    filled: Filled, query: Any, expected: set[str]
+) -> None:
+    candidates, matches = await filled.store.read(
+        lambda snapshot: snapshot.word_matches(query, Filters(), 10)
+    )
+    assert filled.names(matches.records) == expected
+    assert filled.names(candidates.records) == expected
+    assert (matches.scores > 0).all()
+    assert await filled.store.read(lambda snapshot: snapshot.records_with_words(query)) == set(
+        matches.records.tolist()
+    )
+
+
+async def test_a_title_counts_more_and_a_filter_changes_no_score(filled: Filled) -> None:
+    candidates, matches = await filled.store.read(
+        lambda snapshot: snapshot.word_matches(word("login"), Filters(), 10)
+    )
+    assert candidates[0].record == filled.numbers["login"]
+    order = [(-candidate.score, candidate.record) for candidate in candidates]
+    assert order == sorted(order)
+    assert matches.records.tolist() == sorted(matches.records.tolist())
+    _, within = await filled.store.read(
+        lambda snapshot: snapshot.word_matches(word("login"), Filters(project="web"), 10)
+    )
+    assert filled.names(within.records) == {"login", "turn 1"}
+    assert within.scores == pytest.approx(matches.of(within.records))
+    shallow, _ = await filled.store.read(
+        lambda snapshot: snapshot.word_matches(word("login"), Filters(), 1)
+    )
+    assert [candidate.record for candidate in shallow] == [filled.numbers["login"]]
+
+
+async def test_passages_are_chosen_among_those_given(filled: Filled) -> None:
+    passages = await filled.store.read(lambda snapshot: snapshot.passages_within(Filters()))
+    login, *_ = await filled.store.read(
+        lambda snapshot: snapshot.passages_within(Filters(kinds=("memory",)))
+    )
+    query = AllWords((word("login"), word("story")))
+    found = await filled.store.read(lambda snapshot: snapshot.passages_with_words(query, passages))
+    assert found == {login}
+    assert not await filled.store.read(
+        lambda snapshot: snapshot.passages_with_words(query, passages[passages != login])
+    )
+    assert not await filled.store.read(
+        lambda snapshot: snapshot.passages_with_words(query, passages[:0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(project="WEB"), {"login", "cookie", "turn 1", "turn 2"}),
+        (Filters(kinds=("user_prompt",)), {"turn 1", "turn 2"}),
+        (Filters(tags=("a",)), {"login"}),
+        (Filters(superseded=True), {"old"}),
+        (Filters(importance=0.5), {"old"}),
+        (Filters(demand=Term(("pipeline",))), {"new", "copy"}),
+        (
+            Filters(demand=AllOf((Term(("cookie",)), Not(Term(("password",)))))),
+            {"cookie", "turn 2"},
+        ),
+        (
+            Filters(demand=AnyOf((Term(("hand",)), Condition("tag:a", (Filters(tags=("a",)),))))),
+            {"old", "login"},
+        ),
+        (Filters(kinds=("no such kind",)), set()),
+    ],
+)
+async def test_every_method_lets_the_same_records_pass(
+    filled: Filled, filters: Filters, expected: set[str]
+) -> None:
+    store = filled.store
+    assert filled.names(await store.matching(filters)) == expected
+    assert filled.names(await store.read(lambda s: s.matching(filters))) == expected
+    assert (
+        filled.names(await store.read(lambda s: s.browse(filters, "date_asc", 99, 0))) == expected
+    )
+    assert await store.read(lambda s: s.matches_any(filters)) == bool(expected)
+    assert sum((await store.read(lambda s: s.counts(filters))).values()) == len(expected)
+    passages = await store.read(lambda s: s.passages_within(filters))
+    known = await store.passage_map(int(passages.max(initial=0)))
+    assert filled.names(known.records[passages]) == expected
+
+
+async def test_columns_describe_records_that_exist(filled: Filled) -> None:
+    asked = np.append(filled.of("turn 1", "turn 2", "login", "old", "cookie"), 999)
+    columns = await filled.store.read(lambda snapshot: snapshot.columns(asked))
+    assert columns.exist.tolist() == [True] * 5 + [False]
+    first, second, outside, *_ = columns.conversations.tolist()
+    assert first == second > 0 == outside
+    assert columns.positions[:2].tolist() == [1, 2]
+    assert columns.importance[3] == pytest.approx(0.9)
+    assert np.isnan(columns.importance[2])
+    assert columns.created[4] == 2 * DAY
+
+
+async def test_near_duplicates_and_successors_are_known(filled: Filled) -> None:
+    every = filled.of(*(each.source_id for each in DRAFTS))
+    sketched, sketches = await filled.store.read(
+        lambda snapshot: snapshot.near_duplicate_sketches(every)
+    )
+    assert {"new", "copy"} <= filled.names(sketched)
+    assert len(sketches) == len(sketched)
+    successors = await filled.store.read(lambda snapshot: snapshot.successors(every, Filters()))
+    assert successors == {filled.numbers["old"]: (filled.numbers["new"],)}
+    assert not await filled.store.read(
+        lambda snapshot: snapshot.successors(every, Filters(without=(filled.numbers["new"],)))
+    )
+
+
+async def test_cosines_of_records_are_those_of_their_nearest_passage(filled: Filled) -> None:
+    vector: Vectors = filled.runtime.model.embedder.embed(["login with a password and a cookie"])
+    records = filled.of("login", "cookie", "long")
+    cosines = await filled.store.read(lambda snapshot: snapshot.record_cosines(vector, records))
+    assert cosines.argmax() == 0
+    passages = await filled.store.read(lambda snapshot: snapshot.passages_within(Filters()))
+    single = await filled.store.read(lambda s: s.passage_cosines(vector, passages))
+    known = await filled.store.passage_map(int(passages.max()))
+    for record, cosine in zip(records, cosines, strict=True):
+        assert single[known.records[passages] == record].max() == pytest.approx(cosine)
+    rows, vectors = await filled.store.read(lambda s: s.passage_vectors(passages))
+    best = np.full(len(passages), -1.0)
+    np.maximum.at(best, rows, vectors @ vector[0])
+    assert best == pytest.approx(single, abs=1e-6)
+    missing = await filled.store.read(lambda s: s.record_cosines(vector, np.array([999])))
+    assert np.isnan(missing).all()
+    assert not len(await filled.store.read(lambda s: s.unindexed_passages(9)))
+
+
+async def test_words_and_names_are_completed(filled: Filled) -> None:
+    found = await filled.store.read(lambda s: s.expand_words(["pass*", "passwrod~"]))
+    assert "password" in found["pass*"]
+    assert "password" in found["passwrod~"]
+    assert await filled.store.read(lambda s: s.unknown_words(["login", "qqzz"])) == ["qqzz"]
+    assert ("password", 1) in await filled.store.read(lambda s: s.similar_words("passwrod"))
+    assert ("password", 1) in await filled.store.read(lambda s: s.words_beginning_with("pass", 5))
+    assert await filled.store.read(lambda s: s.names_beginning_with("project", "w", 5)) == [
+        ("web", 4)
+    ]
+    assert await filled.store.read(lambda s: s.names_beginning_with("tag", "A", 5)) == [("a", 1)]
+
+
+async def test_records_passages_and_the_graph_are_read_by_number(filled: Filled) -> None:
+    old, new, long = (filled.numbers[name] for name in ("old", "new", "long"))
+    records = await filled.store.read(lambda s: s.records([new, 999, old]))
+    assert records[old].superseded_by == records[new].ref
+    ((record, links),) = await filled.store.read(lambda s: s.records_with_links([new, 999]))
+    assert (record.number, [link.relation for link in links]) == (new, ["supersedes"])
+    spans = await filled.store.read(lambda s: s.spans_of_records([long]))
+    assert len(spans[long]) > 2
+    first, _, _ = await filled.store.read(lambda s: s.first_passages([long])[long])
+    assert (await filled.store.read(lambda s: s.spans([first])))[first] == spans[long][0]
+    context = await filled.store.read(lambda s: s.passage_contexts({long: first}, 1))
+    assert (context[long].ordinal, context[long].count) == (0, len(spans[long]))
+    assert context[long].end == spans[long][1][1]
+    walk = await filled.store.read(lambda s: s.walk([new], 1, Filters()))
+    assert walk.depths[old] == 1
+    assert (await filled.store.read(lambda s: s.labels([old])))[old].ref.number == old
+    related = await filled.store.read(lambda s: s.relationships([old], Filters()))
+    assert "supersedes" in {each.relation for each in related[old]}
+    earlier, later = await filled.store.read(lambda s: s.around((2 * DAY, 0), 1, 1, Filters()))
+    assert (filled.names(earlier), filled.names(later)) == (set(), {"cookie"})
+
+
+async def test_the_corpus_is_counted(filled: Filled) -> None:
+    corpus = await filled.store.corpus()
+    assert corpus == await filled.store.read(lambda snapshot: snapshot.corpus())
+    assert corpus.passages["user_prompt"] == 2
+    assert (corpus.waiting, corpus.coverage) == (0, 1.0)
+
+
+async def test_a_read_keeps_its_view_while_others_write(filled: Filled) -> None:
+    async def write() -> None:
+        await fill(filled.runtime, draft("later", "login much later"))
+
+    loop = asyncio.get_running_loop()
+
+    def twice(snapshot: Any) -> tuple[set[str], set[str]]:
+        before = set(snapshot.records_with_words(word("login")))
+        asyncio.run_coroutine_threadsafe(write(), loop).result(30)
+        return before, set(snapshot.records_with_words(word("login")))
+
+    before, after = await filled.store.read(twice)
+    assert before == after
+    _, matches = await filled.store.read(
+        lambda snapshot: snapshot.word_matches(word("login"), Filters(project=""), 10)
+    )
+    assert len(matches) == len(before) + 1
+
+
+async def test_the_next_search_sees_what_another_process_wrote(filled: Filled) -> None:
+    """Another runtime of the same home has nothing in memory in common with the first."""
+    everything = await filled.store.matching(Filters())
+    async with open_runtime(small(filled.home), background=False) as other:
+        theirs = draft("theirs", "login of theirs", project="new")
+        await other.ingest.writer.take(THERE, Batch(drafts=(theirs,)))
+        gone = filled.numbers["cookie"]
+        await other.ingest.writer.forget([gone])
+        for filters in (Filters(), Filters(project="new"), Filters(kinds=("note",))):
+            seen = await filled.store.matching(filters)
+            assert seen == await other.search.store.matching(filters)
+        assert len(await filled.store.matching(Filters())) == len(everything)
+        columns = await filled.store.read(lambda snapshot: snapshot.columns(np.array([gone])))
+        assert not columns.exist.any()
+        _, matches = await filled.store.read(
+            lambda snapshot: snapshot.word_matches(word("login"), Filters(project="new"), 10)
+        )
+        assert len(matches) == 1
