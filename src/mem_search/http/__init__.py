@@ -1,5 +1,5 @@
-"""The HTTP surface of the worker: routes, parameters, replies, errors and who may ask.
+"""The HTTP surface of the worker: routes, parameters, replies, errors and access checks.
 
-``app.build_app(settings)`` is the whole of it; ``routes.ROUTES`` is the map. Every answer comes
-from ``wiring.Runtime`` and ``renderers``: nothing is searched or phrased here.
+``core.app.build_app(settings)`` builds the application; ``routes.ROUTES`` lists the routes.
+Handlers call the services of ``wiring.Runtime`` and ``renderers``; they do not search or render.
 """

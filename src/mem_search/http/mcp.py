@@ -1,7 +1,7 @@
 """``POST /mcp``: the MCP server over streamable HTTP, every reply one JSON body.
 
-There is nothing to stream, so ``GET`` and ``DELETE`` are refused by not being routes: a client
-that opens and drops a stream costs nothing. What is said over it is ``mem_search.mcp``.
+There is nothing to stream, so there is no route for ``GET`` and ``DELETE``, and no stream that a
+client could open and drop. ``mem_search.mcp`` implements the protocol.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ async def answer(call: Call) -> web.StreamResponse:
 
 
 async def hold_endpoint(app: web.Application) -> AsyncIterator[None]:
-    """Cleanup context: ends with the app what the first request began."""
+    """Cleanup context: closes with the app what the first request opened."""
     yield
     await app[ENDPOINT].close()

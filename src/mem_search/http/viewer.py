@@ -1,6 +1,6 @@
-"""``GET /v/{ref}``: the address of a record that has none of its own, for people and programs.
+"""``GET /v/{ref}``: the page of a record, which is its URL where it has no web address.
 
-Plain HTML without scripts; nothing in a record is taken for markup or reaches anything outside.
+Plain HTML without scripts. Text of a record is never markup and loads nothing from outside.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ POLICY = style_policy(_STYLE)
 
 
 async def view(call: Call) -> web.StreamResponse:
-    """One record to read; as JSON where that is preferred to HTML."""
+    """The page of one record; JSON where ``Accept`` prefers it to HTML."""
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
     if prefers(call.request.headers.get("Accept", ""), JSON, HTML):
         return json_reply(WholeRecord.of(record, links))
@@ -63,7 +63,7 @@ def render(record: Record, citation: Citation, view: View) -> str:
 
 
 def _fields(record: Record, citation: Citation, view: View) -> Iterator[tuple[str, str]]:
-    """(label, HTML) of what there is to say."""
+    """(label, HTML) of each known detail."""
     kind = installed_kinds().get(record.kind)
     yield kind.label, f'<a href="/api/records/{record.ref}">{record.ref}</a>'
     said = [

@@ -1,12 +1,12 @@
-"""The worker as an MCP server: tools and resources over the runtime, spoken by the official SDK.
+"""The worker as an MCP server: tools and resources over the runtime, through the official SDK.
 
-- ``contract``: what a tool is, and who asks it.
-- ``tools``: one file each; to add one, a file and a line in ``tools.TOOLS``. Six at most.
-- ``calling``: a tool call from its arguments to its outcome, without any protocol.
+- ``tools``: one file for each tool; a new tool is a file and a line in ``TOOLS``. At most six.
+- ``tool``: a tool call from its arguments to its outcome, without any protocol.
+- ``argument_types``: the JSON Schema of arguments.
+- ``documents``, ``token_budget``: records in replies, and their size.
 - ``resources``: records as ``mem://kind/number``.
-- ``server``: all of it as a server of the SDK. The only module that imports the SDK.
-- ``endpoint``: one HTTP request to one reply; loads ``server`` when it is first needed.
+- ``server``: tools and resources as a server of the SDK. The only module that imports the SDK.
+- ``endpoint``: one HTTP request to one reply; loads ``server`` with the first request.
 
-Which HTTP requests come here, and from whom, is ``http/mcp.py``; the program that agents start
-is ``cli/stdio.py``.
+``http/mcp.py`` has the route; ``cli/mcp_relay.py`` is the program that agents start.
 """

@@ -1,4 +1,4 @@
-"""The JSON Schema of a tool's arguments, as short as it can be said: models pay for each word."""
+"""The JSON Schema of a tool's arguments, as short as possible: models pay for each word."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def refused(message: str) -> PydanticCustomError:
-    """What a validator raises to have ``message`` said of its value."""
+    """The error that a validator raises with ``message`` about its value."""
     return PydanticCustomError("value", "{message}", {"message": message})
 
 
 def split(value: Any) -> Any:
-    """A list, also when it was written as one string with commas; null is an empty one."""
+    """A list, also from one string with commas; null is an empty list."""
     if isinstance(value, str):
         value = value.strip().strip("[]").split(",")
         return [word for each in value if (word := each.strip().strip("\"'"))]
@@ -60,7 +60,7 @@ def _given(value: Any) -> Any:
 
 
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
-"""A question: not blank."""
+"""A query that is not blank."""
 Text = Annotated[
     str, BeforeValidator(_given, json_schema_input_type=str), Field(max_length=LONGEST)
 ]
@@ -80,15 +80,15 @@ Moment = Annotated[
 
 
 BUDGET = 8000
-"""Agents begin to complain of an answer at some 10,000 tokens of their own counting."""
+"""Agents start to warn about replies of some 10,000 tokens by their own count."""
 
 Budget = Annotated[int, Field(ge=200, le=100_000, description="Longest answer; the rest is cut")]
 
 
 def input_schema(model: type[Arguments]) -> dict[str, Any]:
-    """The schema of ``model`` without titles, and without saying that what is optional may be null.
+    """The schema of ``model`` without titles, and without null for optional arguments.
 
-    Leaving an argument out is the one way not to give it; null is accepted nevertheless.
+    The schema tells a model to leave an argument out; null is accepted nevertheless.
     """
     schema = model.model_json_schema()
     properties = {name: _short(each) for name, each in schema["properties"].items()}

@@ -1,7 +1,7 @@
-"""One HTTP request to one reply: the SDK's transport, fed without a server of its own.
+"""One HTTP request to one reply: runs the SDK's transport without a server of its own.
 
-The transport is an ASGI application; a request becomes its scope and its reply is collected.
-It is loaded with the first request, in a thread, so that searches go on meanwhile.
+The transport is an ASGI application: a request becomes its scope, and its reply is collected. It
+is loaded with the first request, in a thread, so that searches continue meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a body, as a JSON-RPC error; HTTP says 400."""
+    """The error of a body, as a JSON-RPC error with HTTP status 400."""
 
     code: int
     message: str
@@ -37,7 +37,7 @@ class Fault:
 
 
 def fault_in(body: bytes, headers: Mapping[str, str]) -> Fault | None:
-    """The first fault of a body; None for a message. ``headers`` by their lower-case names."""
+    """The first error of a body; None for a valid message. ``headers`` has lower-case names."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def fault_in(body: bytes, headers: Mapping[str, str]) -> Fault | None:
     if "id" in message and known is None:
         return Fault(INVALID_REQUEST, "Invalid request: id has to be a string or an integer")
     if "result" in message or "error" in message:
-        return None  # a reply to a question that was never asked: taken, and dropped
+        return None  # a reply without a request: accepted and dropped
     if not isinstance(message.get("method"), str):
         return Fault(INVALID_REQUEST, "Invalid request: method has to be a string", known)
     if not isinstance(message.get("params", {}), dict):
@@ -77,7 +77,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``headers`` by their lower-case names, without the length."""
+    """``headers`` with lower-case names, without the length."""
 
     status: int
     body: bytes
@@ -108,7 +108,7 @@ class Endpoint:
         return exchange.reply()
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel running requests."""
         self._leave.set()
         if self._holding is not None:
             await self._holding
@@ -133,18 +133,18 @@ class Endpoint:
         await asyncio.wait((self._holding, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         if self._holding.done():
-            self._holding.result()  # raises why it did not start
+            self._holding.result()  # raises the reason why it did not start
         return manager
 
     async def _hold(self, manager: Any, running: asyncio.Event) -> None:
-        """The transport's task group has to be entered and left by one task."""
+        """Run the transport: one task has to enter and leave its task group."""
         async with manager.run():
             running.set()
             await self._leave.wait()
 
 
 class _Exchange:
-    """The two ends that an ASGI application is given."""
+    """The ``receive`` and ``send`` of an ASGI application."""
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
@@ -153,7 +153,7 @@ class _Exchange:
         self._pieces: list[bytes] = []
 
     async def receive(self) -> dict[str, Any]:
-        """The whole body. Who asks again waits whether the caller goes, and is not told."""
+        """The whole body once; a second call waits for ever, since no disconnect is reported."""
         body, self._body = self._body, None
         if body is None:
             await asyncio.Event().wait()

@@ -1,7 +1,7 @@
 """A tool call without any protocol: from named arguments to an outcome, whatever goes wrong.
 
-What the caller can mend comes back as an outcome that a model can read and act on, naming the
-argument; only what nobody foresaw is logged, without the arguments.
+An error that the caller can correct becomes an outcome that names the argument, so that a model
+can act on it. Only unexpected errors are logged, without the arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks: what it may see, the URL it knows the worker by, and how it sees times."""
+    """The caller of a tool: its runtime, the URL by which it knows the worker, its time zone."""
 
     runtime: Runtime
     base: str
@@ -32,7 +32,7 @@ class Asker:
 
 
 class Arguments(BaseModel):
-    """Base of all arguments: what is not declared is refused."""
+    """Base of all arguments: an undeclared argument is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ Handler = Callable[[Asker, A], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool; every one only reads. ``answers`` is the JSON Schema of what it returns."""
+    """One tool; all tools only read. ``answers`` is the JSON Schema of its result."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``text`` is what a model reads; ``value`` the same as an object, None of a failure."""
+    """``text`` is for the model; ``value`` is the same as an object, None for a failure."""
 
     text: str
     value: Json | None = None
@@ -72,7 +72,7 @@ class Outcome:
 
 
 async def call(tool: Tool, arguments: Mapping[str, Any], asker: Asker) -> Outcome:
-    """Ask ``tool``; never raises for what arguments or the store are like."""
+    """Call ``tool``; never raises because of the arguments or the store."""
     try:
         value = await tool(asker, tool.takes.model_validate(dict(arguments)))
     except ValidationError as error:
@@ -81,7 +81,7 @@ async def call(tool: Tool, arguments: Mapping[str, Any], asker: Asker) -> Outcom
         named = f"{error.field}: " if error.field else ""
         return Outcome(error.message if error.message.startswith(named) else named + error.message)
     except Exception:
-        # Nobody foresaw it: the log has it whole, and the caller hears that it is not its fault.
+        # An unexpected error: the log has all of it, and the caller learns that it is not at fault.
         log.exception("the tool %s failed", tool.name)
         return Outcome("internal error; the worker's log has it: mem-search worker logs")
     return Outcome(dumped(value), value)

@@ -1,7 +1,7 @@
-"""Candidates: their union, what counts as a match, in which order, how many there are. Pure.
+"""Candidates: their union, which of them match, their order and counts. Pure.
 
-A record matches when the keyword leg matched it, or when its cosine is above a floor: every
-text is *somewhere* near every question, so without a floor a nonsense question has results.
+A record matches when the keyword leg matched it, or when its cosine is above a floor: every text is
+*somewhere* near every query, so without a floor a nonsense query would have results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mem_search.search.state import LegScores
 from mem_search.text import wordpieces, words
 
 COSINE_FLOOR = 0.30
-"""Below this a passage is not about the question (docs/retrieval.md has the distributions)."""
+"""Below this a passage is not about the query (docs/retrieval.md has the distributions)."""
 
 NEAR = 0.5
 """With at least this share of a leg's best score a hit represents its kind on the page."""
@@ -32,13 +32,13 @@ UNREADABLE_COSINE_FLOOR = 0.45
 """The floor for words that neither the store nor the model knows: nonsense reaches .43."""
 
 READABLE = 2.2
-"""The least characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
+"""The fewest characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 
 def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
-    """The best ``depth`` candidates of every leg, and a tenth as many of each kind that is rarer.
+    """The best ``depth`` candidates of every leg, and a tenth as many of each rarer kind.
 
-    Each record is in it once, with the passage of the first leg that lists it.
+    Each record appears once, with the passage of the first leg that lists it.
     """
     found = NO_CANDIDATES
     for ranking in rankings:
@@ -56,7 +56,7 @@ def _best(candidates: Candidates, depth: int) -> Candidates:
 
 
 def floor(text: str, rankings: Sequence[Ranking]) -> float:
-    """The least cosine at which meaning alone makes a record a match for the question ``text``."""
+    """The lowest cosine at which meaning alone makes a record a match for the query ``text``."""
     if any(len(ranking.matched) for ranking in rankings) and not words.hashes_alone(text):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
@@ -80,7 +80,7 @@ def matches(
 
 
 def order(records: Numbers, scores: Values) -> NDArray[np.intp]:
-    """The rows best first, ties by record number: equal questions get equal pages."""
+    """The rows best first, ties by record number, so equal queries get equal pages."""
     return np.lexsort((records, -scores))
 
 
@@ -138,7 +138,7 @@ def absent(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> list[Hi
 def represent(
     hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
 ) -> list[Hit]:
-    """``hits`` with the best hit of every kind on the first page, as far as it is good.
+    """``hits`` with the best hit of every kind on the first page, if it is good enough.
 
     A rare kind's best hit moves to the end of the page when it is better than the average
     candidate (a positive score), or one of ``good``: among hundreds of records that say the
@@ -169,7 +169,7 @@ def represent(
 
 
 def tail(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
-    """``hits``, followed by the word matches that were no candidates, in the order of their leg.
+    """``hits``, followed by word matches that are no candidates, in the order of their leg.
 
     ``reach`` is how many hits the page needs; with enough hits nothing is added.
     """

@@ -1,8 +1,8 @@
-"""Who waits for a search is there, who waits for an import is not: searches go first.
+"""Priority of searches over background work: somebody waits for a search.
 
-Making records ready is Python, and Python runs one thread at a time: beside an import a search
-waited for its turn at every step. So whoever works through many small pieces in the background
-gives way between two of them, for a moment only: under searches without end it still gets on.
+Preparing records is Python code, and Python runs one thread at a time, so beside an import a search
+waited at every step. Background work of many small pieces therefore pauses between two pieces. A
+pause is short, so the work also continues under searches without end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final
 
 MOST_WAITED: Final = 0.005
-"""Seconds; a piece of background work takes one to three milliseconds itself."""
+"""Seconds; a piece of background work takes one to three milliseconds."""
 
 
 class SearchPriority:
@@ -41,5 +41,5 @@ class SearchPriority:
             self._free.set()
 
     def give(self) -> None:
-        """Blocking: return when no search is under way, or after ``MOST_WAITED`` seconds."""
+        """Blocking: return when no search is running, or after ``MOST_WAITED`` seconds."""
         self._free.wait(MOST_WAITED)

@@ -1,7 +1,7 @@
-"""The one way to search: every surface, research chain and saved search comes through here.
+"""The search service: every surface, research chain and saved search calls it.
 
-The pipeline is a function of the store and the request. What depends on who searches is here: the
-log, other spellings, and that searches come before imports. Rate limits are counted per route,
+The pipeline is a function of the store and the request. The service adds the search log, spelling
+suggestions, and the priority of searches over imports. Rate limits are counted for each route,
 before a request gets here (``http.access.rate_limits``).
 """
 
@@ -14,11 +14,11 @@ from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
 
 NOBODY = ""
-"""The surface of what runs by itself, such as a replay or a schedule: it is not logged."""
+"""The surface of searches that nobody typed, such as a replay: they are not logged."""
 
 
 class SearchService:
-    """One pipeline as people and programs use it."""
+    """One pipeline with log, suggestions and priority."""
 
     def __init__(
         self,
@@ -33,9 +33,9 @@ class SearchService:
         self.log = log
 
     async def search(self, request: SearchRequest, surface: str) -> SearchPage:
-        """Answer one search for ``surface``, the word for who searches: http, cli, mcp, or NOBODY.
+        """Run one search for ``surface``: http, cli, mcp, or NOBODY.
 
-        Raises MissingField when there is neither a question nor a filter, InputError for an
+        Raises MissingField when there is neither a query nor a filter, InputError for an
         unknown scope, Unavailable when no leg of the search answers.
         """
         with self._priority:
@@ -45,5 +45,5 @@ class SearchService:
         return await self.suggestions.spelled(page)
 
     async def check(self, request: SearchRequest) -> None:
-        """Raises what ``search`` raises for the filters of ``request``, without searching."""
+        """Raise what ``search`` raises for the filters of ``request``, without a search."""
         await self._pipeline.filters_of(request)

@@ -1,7 +1,7 @@
-"""Who asks, by the Authorization header; and whether they may use a route.
+"""The caller, from the Authorization header, and whether the caller may use a route.
 
-A credential that is not valid is refused on every route that reads the store: a wrong token
-must never be answered out of somebody else's records.
+An invalid credential is refused on every route that reads the store: a wrong token must never get
+the records of somebody else.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _BYTES = 32
 def read_or_create(settings: Settings) -> str:
     """The token. A new one is written whole or not at all, readable by its owner only.
 
-    Two processes that start at once end up with the same token. Raises StorageError, or
-    InputError for a user's token: with it in the environment, their worker would be this one.
+    Two processes that start at once get the same token. Raises StorageError, or InputError for
+    a user's token: the worker must not be started with it in the environment.
     """
     check_own(settings.token)
     if settings.token:
@@ -41,12 +41,12 @@ def read_or_create(settings: Settings) -> str:
 
 
 def matches(given: str, token: str) -> bool:
-    """Whether ``given`` is the token, in a time that does not tell how near it came."""
+    """Whether ``given`` is the token, compared in constant time."""
     return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode("utf-8"))
 
 
 def caller_of(request: web.Request) -> Caller:
-    """Raises Unauthorized for a credential that nobody has, or that has expired."""
+    """Raises Unauthorized for an unknown or expired credential."""
     given = request.headers.getall("Authorization", ())
     if not given:
         return NOBODY
@@ -66,7 +66,7 @@ def caller_of(request: web.Request) -> Caller:
 
 
 def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
-    """Raises Unauthorized where a token is needed, Forbidden where this one does not do."""
+    """Raises Unauthorized where a token is missing, Forbidden where it is not sufficient."""
     if not caller.is_known:
         if route.write or remote:
             raise Unauthorized(NEEDED)

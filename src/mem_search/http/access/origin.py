@@ -1,7 +1,7 @@
-"""From where one may ask: Host and Origin on every request; ``callers`` is about who.
+"""Checks of Host and Origin on every request; ``authentication`` checks the caller.
 
-A web page that a person visits can send requests to loopback. It cannot send our Host name
-unless it is ours (DNS rebinding), cannot hide its Origin, and cannot read the token file.
+A web page that somebody visits can send requests to loopback. But it cannot send one of our Host
+names (DNS rebinding), cannot hide its Origin, and cannot read the token file.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def check_place(request: web.Request, settings: Settings) -> None:
 def is_remote(request: web.Request, settings: Settings) -> bool:
     """Whether the request may come from another machine: then reading needs a token, too.
 
-    The worker is bound elsewhere than to loopback, or the request came by way of a proxy or
-    tunnel: it says so, or asks for another name than loopback has.
+    That is so when the worker is not bound to loopback, when a proxy or tunnel marked the request
+    as forwarded, or when its Host is not a loopback name.
     """
     if is_open(settings) or any(header in request.headers for header in _FORWARDED):
         return True
@@ -63,17 +63,17 @@ def allowed(authority: str, port: int, settings: Settings) -> bool:
 
 
 def _is_own(authority: str, port: int, settings: Settings) -> bool:
-    """Whether ``host[:port]``, well formed and in lower case, is a loopback name of ours."""
+    """Whether a valid lower-case ``host[:port]`` is a loopback name of this worker."""
     host, _, named = authority.rpartition(":")
     if not named.isdecimal():
         host, named = authority, "80"
-    # The address that means "all addresses" is nobody's name, yet browsers connect to it.
+    # The address that means "all addresses" is no host name, yet browsers connect to it.
     own = () if settings.host in ("0.0.0.0", "::") else (settings.host.lower(),)  # noqa: S104
     return int(named) == port and host in (*LOOPBACK, *own, *(f"[{name}]" for name in own))
 
 
 def is_open(settings: Settings) -> bool:
-    """Whether machines other than this one can reach the worker: then reads need the token too."""
+    """Whether other machines can reach the worker: then reads need the token too."""
     if settings.host.lower() == "localhost":
         return False
     try:
@@ -83,7 +83,7 @@ def is_open(settings: Settings) -> bool:
 
 
 def _port(request: web.Request) -> int:
-    """The port that the connection really came in on; settings may say 0 for any."""
+    """The port of the connection; the setting may be 0 for any port."""
     transport = request.transport
     name = transport.get_extra_info("sockname") if transport is not None else None
     return int(name[1]) if isinstance(name, tuple) else 0

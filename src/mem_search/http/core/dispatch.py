@@ -1,4 +1,4 @@
-"""From an aiohttp request to a handler: who asks, parameters, body, their store, in that order."""
+"""From an aiohttp request to a handler: caller, parameters, body, store, in that order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bound(route: Route) -> Handler:
             return await route.handler(await called(request))
         opening = request.app[LIFECYCLE]
         if route.waits:
-            await opening.settled()  # before the token, too: those given out lie in the store
+            await opening.settled()  # before the token, too: the tokens are in the store
         caller = caller_of(request)
         remote = is_remote(request, opening.settings)
         check_rights(route, caller, remote=remote)

@@ -1,4 +1,4 @@
-"""What holds for every request: its id, the headers of its reply, and errors as problems."""
+"""Middleware for every request: its id, the headers of its reply, and errors as problems."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mem_search.http.core import problems
 from mem_search.http.core.lifecycle import LIFECYCLE
 
 SUCCESSORS: Final = web.AppKey("successors", Mapping[str, str])
-"""Path of a deprecated route → path of what replaces it."""
+"""Path of a deprecated route → path of its successor."""
 
 SINCE: Final = datetime(2026, 11, 22, tzinfo=UTC)
-"""When the universal search came to replace them."""
+"""The time when the universal search replaced them."""
 
 
 def headers_of(request: web.Request) -> dict[str, str]:
-    """What a reply to ``request`` says; nothing for a route that is not deprecated."""
+    """The headers of a deprecated route; none for other routes."""
     resource = request.match_info.route.resource
     successor = request.app[SUCCESSORS].get(resource.canonical) if resource else None
     if successor is None:
@@ -49,7 +49,7 @@ _HEADERS = {
 
 @web.middleware
 async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse strangers, and turn whatever is raised into problem details."""
+    """Check the access, and turn every error into problem details."""
     given = request.headers.get("X-Request-Id", "")
     problems.REQUEST_ID.set(given if _ID.fullmatch(given) else uuid.uuid4().hex[:16])
     try:
@@ -65,19 +65,19 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return problems.of_http(request, error)
     except web.RequestPayloadError:
         return problems.of_error(request, MalformedBody("the body ended early; send it again"))
-    except ConnectionError:  # the caller is gone; nobody reads a reply
+    except ConnectionError:  # the client has disconnected; nobody reads a reply
         raise
     except Exception:
-        # Nobody foresaw it: it is logged whole, and the caller gets the id to find it by.
+        # An unexpected error: the log has all of it, and the caller gets the id to find it.
         log.exception("%s %s failed, request %s", request.method, request.path,
                       problems.REQUEST_ID.get())  # fmt: skip
         return problems.of_bug(request)
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Signal: every reply, streamed ones too, says its id and that nobody may keep it.
+    """Signal: add the request id and ``no-store`` to every reply, streamed ones too.
 
-    And to whom there is a limit, how much of it is left.
+    Also add the rest of the limit, for callers that have one.
     """
     response.headers.update({**_HEADERS, **headers_of(request), **limit_headers(request)})
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()

@@ -18,12 +18,11 @@ from mem_search.wiring import Runtime
 
 @dataclass(slots=True)
 class RequestContext:
-    """``runtime`` is None where a route answers before there is one.
+    """``runtime`` is None on a route that answers before the runtime is open.
 
-    ``remote``: the request may come from another machine. ``allowances`` are what was counted,
-    by policy; ``flags`` the patterns found in a question (``access/security_levels``).
-    ``message`` is
-    the id of an MCP message that was inspected: errors take the form that its client reads.
+    ``remote``: the request may come from another machine. ``allowances`` are the counted limits,
+    by policy. ``flags`` are the patterns in the query (``access/security_levels``). ``message`` is
+    the id of an inspected MCP message: errors then have the form that its client reads.
     """
 
     caller: Caller

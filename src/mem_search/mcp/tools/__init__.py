@@ -1,4 +1,4 @@
-"""The tools, one file each. Six at most: a model reads all of them before its first question."""
+"""The tools, one file each. At most six: a model reads all of them before its first call."""
 
 from mem_search.mcp.tool import Tool
 from mem_search.mcp.tools.fetch import FETCH

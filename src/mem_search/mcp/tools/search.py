@@ -10,11 +10,11 @@ from mem_search.mcp.tool import Arguments, Asker, Json, Tool
 from mem_search.model import ResultTexts, SearchRequest
 
 MOST = 20
-"""Results: a model reads their titles for some thousand tokens."""
+"""Results in a reply: their titles cost a model some thousand tokens."""
 
 
 class SearchArguments(Arguments):
-    """The one argument that the contract knows; the query language does the rest."""
+    """The only argument of the contract; the query language has the filters."""
 
     query: Words = Field(
         description='Words or a question. May contain "phrases", -not, project:NAME,'
