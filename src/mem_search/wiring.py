@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -48,6 +47,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import CorpusNumbers
 from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
@@ -178,7 +178,7 @@ async def open_runtime(
             search=search,
             ingest=ingest,
             research=research,
-            started_at=int(time.time() * 1000),
+            started_at=now_ms(),
         )
 
 

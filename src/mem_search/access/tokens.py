@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -22,6 +21,7 @@ from mem_search.model.access import Token
 from mem_search.storage.sqlite import tokens
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 
 PREFIX: Final = "mst_"
 """Begins every secret, so that redaction and scanners of secrets know one when they see it."""
@@ -43,7 +43,7 @@ class Tokens:
         self,
         database: Database,
         known: list[Token],
-        now: Callable[[], int] = lambda: int(time.time() * 1000),
+        now: Callable[[], int] = now_ms,
     ) -> None:
         self._database = database
         self._by_digest = {token.digest: token for token in known}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from functools import cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from mem_search.http.core.replies import json_reply, text_reply
 from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
 from mem_search.http.openapi import docs_page, document
 from mem_search.http.schemas.about import Alive, Health, Ready, Version
+from mem_search.text.dates import now_ms
 
 _EXAMPLES = """\
 Examples
@@ -50,7 +50,7 @@ def _parameters() -> list[str]:
 
 async def health(_call: Call) -> web.StreamResponse:
     """Alive; milliseconds since 1970."""
-    return json_reply(Alive(timestamp=int(time.time() * 1000)))
+    return json_reply(Alive(timestamp=now_ms()))
 
 
 async def api_health(call: Call) -> web.StreamResponse:

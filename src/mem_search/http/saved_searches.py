@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -39,6 +38,7 @@ from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
 from mem_search.search.citations import citation
 from mem_search.storage.sqlite import notifications, records, webhook_deliveries
+from mem_search.text.dates import now_ms
 from mem_search.webhooks import signing
 
 
@@ -186,7 +186,7 @@ async def inbox(call: Call) -> web.StreamResponse:
 async def read(call: Call) -> web.StreamResponse:
     """Mark a notification as read."""
     number = number_in_path(call.request)
-    await call.runtime.database.write(notifications.read, number, int(time.time() * 1000))
+    await call.runtime.database.write(notifications.read, number, now_ms())
     found = await call.runtime.database.read(notifications.get, number)
     if found is None:
         raise _nothing(number)

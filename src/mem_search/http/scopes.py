@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from aiohttp import web
 from pydantic import Field
 
@@ -19,6 +17,7 @@ from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.search.scopes import LONGEST_FILTER, demand_of
 from mem_search.storage.sqlite import scopes
+from mem_search.text.dates import now_ms
 
 
 class ScopeBody(Body):
@@ -44,7 +43,7 @@ async def put(call: Call) -> web.StreamResponse:
         faults.append(Fault(error.message, pointer="/filter"))
     if faults:
         raise Invalid(faults)
-    scope = stored.Scope(name, text, int(time.time() * 1000))
+    scope = stored.Scope(name, text, now_ms())
     return json_reply(Scope.of(await call.runtime.database.write(scopes.put, scope)))
 
 

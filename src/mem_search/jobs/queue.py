@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
 from mem_search.model.jobs import ENDED, JobState, JobStatus
 from mem_search.storage.sqlite import jobs
 from mem_search.storage.sqlite.database import Database
+from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class JobQueue:
 
     async def start(self) -> None:
         """Run the jobs that an earlier worker did not finish, then new ones."""
-        await self._database.write(jobs.expire, int(time.time() * 1000) - KEEP_MS)
+        await self._database.write(jobs.expire, now_ms() - KEEP_MS)
         for state in await self._database.read(jobs.unfinished):
             if state.name in self._kinds:
                 self._queue.put_nowait(state.id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -19,6 +18,7 @@ from mem_search.search.citations import citation
 from mem_search.storage.sqlite import operations, records
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 
 _LONGEST = 1_000
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
@@ -165,4 +165,4 @@ async def export(
             url=url_of(record, base) if record is not None else "",
             reference=references.get(ref.number, ""),
         )
-    return Export(session, int(time.time() * 1000), steps, sources)
+    return Export(session, now_ms(), steps, sources)

@@ -6,7 +6,6 @@ it (``replay``) and to cite it (``export``); texts are not stored a second time.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from mem_search.search.legs import ms
 from mem_search.search.service import SearchService
 from mem_search.storage.sqlite import operations
 from mem_search.storage.sqlite.database import Database
+from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
 
@@ -211,7 +211,7 @@ class Research:
             took_ms=took_ms,
             report=report,
             index_state=state,
-            created_at=int(time.time() * 1000),
+            created_at=now_ms(),
         )
         await self._database.write(operations.add, kept)
         return kept

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +39,7 @@ from mem_search.storage.sqlite import (
 )
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 SHORTEST: Final = 60
@@ -117,7 +117,7 @@ class SavedSearches:
         """Raises Conflict when the name is taken, and what ``check`` raises."""
         await self._check(plan)
         if not await self._database.write(
-            saved_searches.create, name, dump(plan.request), **_values(plan), at=_now()
+            saved_searches.create, name, dump(plan.request), **_values(plan), at=now_ms()
         ):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
@@ -127,7 +127,7 @@ class SavedSearches:
         """Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
         await self._database.write(
-            saved_searches.change, name, dump(plan.request), **_values(plan), at=_now()
+            saved_searches.change, name, dump(plan.request), **_values(plan), at=now_ms()
         )
         self.wake()
         return await self.get(name)
@@ -171,7 +171,7 @@ class SavedSearches:
 
     async def _run_due(self) -> int | None:
         """Run all that is due; when the next one is."""
-        for name in await self._database.read(saved_searches.due, _now()):
+        for name in await self._database.read(saved_searches.due, now_ms()):
             try:
                 await self.look(name)
             except NotFound:  # removed a moment ago
@@ -182,7 +182,7 @@ class SavedSearches:
                 log.warning("saved search %s failed: %s", name, error)
                 saved = await self.get(name)
                 await self._database.write(
-                    saved_searches.ran, saved, _now(), since=saved.since, error=error.message
+                    saved_searches.ran, saved, now_ms(), since=saved.since, error=error.message
                 )
         return await self._database.read(saved_searches.next_at)
 
@@ -193,7 +193,7 @@ class SavedSearches:
         await self._service.search(replace(plan.request, limit=1, offset=0), NOBODY)
 
     async def _look(self, saved: SavedSearch) -> Run:
-        started = _now()
+        started = now_ms()
         found, is_whole = await self._found(saved)
         digests = await self._database.read(operations.digests, found)
         # What could not be looked at in full is looked at again by the next run.
@@ -277,7 +277,3 @@ def _data(saved: SavedSearch, count: int, sent: Sequence[tuple[Match, Record]]) 
             for match, record in sent
         ],
     }
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from mem_search.research.requests import dump, load, redacted_text
 from mem_search.storage.sqlite import search_jobs, webhook_deliveries
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class SearchJobs:
             {**dump(request), "base": base, "flags": [*flags]},
             surface=surface,
             webhook_url=webhook_url or "",
-            at=_now(),
+            at=now_ms(),
             most=self._most,
         ):
             raise TooManyJobs(
@@ -122,7 +122,7 @@ class SearchJobs:
 
     async def get(self, job: str) -> Told:
         """Raises NotFound, also for one that has expired."""
-        found = await self._database.read(search_jobs.get, job, _now() - KEEP_MS)
+        found = await self._database.read(search_jobs.get, job, now_ms() - KEEP_MS)
         if found is None:
             raise NotFound(
                 f"no search job {job[:60]!r}; they are kept for a day after they ended, and"
@@ -134,7 +134,7 @@ class SearchJobs:
     async def newest(self, status: str, limit: int, offset: int) -> tuple[list[Told], int]:
         """A page of jobs without their results, the newest first, and how many there are."""
         found, total = await self._database.read(
-            search_jobs.newest, _now() - KEEP_MS, status, limit, offset
+            search_jobs.newest, now_ms() - KEEP_MS, status, limit, offset
         )
         return await self._told(found), total
 
@@ -167,7 +167,7 @@ class SearchJobs:
         try:
             while True:
                 with suppress(StorageError):  # the next sweep tries again; reads see none of it
-                    await self._database.write(search_jobs.expire, _now() - KEEP_MS)
+                    await self._database.write(search_jobs.expire, now_ms() - KEEP_MS)
                 await asyncio.sleep(_SWEEP_SECONDS)
         finally:
             for worker in workers:
@@ -198,7 +198,7 @@ class SearchJobs:
         found = await self._database.read(search_jobs.get, job, 0)
         if found is None or job in self._cancelled:
             return
-        if not await self._database.write(search_jobs.start, job, _now()):
+        if not await self._database.write(search_jobs.start, job, now_ms()):
             return
         try:
             reply = await self._answer(found)
@@ -235,7 +235,7 @@ class SearchJobs:
         result = None
         if reply is not None:
             result = (await asyncio.to_thread(to_json, reply)).decode()
-        at = _now()
+        at = now_ms()
         is_told = bool(job.webhook_url) and status != "cancelled"
         event = f"search_job.{status}"
         message, body = new_message(event, at, _summary(job, status, at, reply, error))
@@ -285,7 +285,3 @@ def _summary(
         "completed_at": dates.iso(at),
         "result_url": f"{job.request['base']}/api/v1/search/jobs/{job.id}",
     }
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from mem_search.model.statistics import LoggedSearch
 from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
+from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class SearchLog:
     ) -> None:
         if not self.on or not request.text.strip() or len(self._waiting) >= MOST_WAITING:
             return
-        now = int(time.time() * 1000)
+        now = now_ms()
         entry = LoggedSearch(now, request.text, digest(request), mode, total, took_ms, surface)
         self._waiting.append(entry)
         self._work.set()

@@ -2,12 +2,13 @@
 
 ``parse_range`` and ``parse_bound`` read a value that must be a date. ``find_dates`` looks for one
 in a query, and misses a date rather than take a word of the query. ``date_words`` has the grammar.
-Nothing here reads the clock: ``now`` is an argument, aware or as wall time in ``tz``.
+Only ``now_ms`` reads the clock; elsewhere ``now`` is an argument, aware or as wall time in ``tz``.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
@@ -100,7 +101,7 @@ def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange
         raise _refusal(text, field)
     if found.start is not None and found.end is not None and found.start > found.end:
         raise InputError(
-            f"{_clip(text)} ends before it begins: give the earlier date first", field=field
+            f"{clipped(text)} ends before it begins: give the earlier date first", field=field
         )
     return found
 
@@ -129,11 +130,12 @@ def parse_bound(
 
 def _refusal(text: str, field: str) -> InputError:
     return InputError(
-        f"{_clip(text)} is not a date; write 2025-10-03 or '3 days ago', for example", field=field
+        f"{clipped(text)} is not a date; write 2025-10-03 or '3 days ago', for example", field=field
     )
 
 
-def _clip(text: str) -> str:
+def clipped(text: str) -> str:
+    """``text`` in quotes for a message, cut after 60 characters."""
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
@@ -181,6 +183,11 @@ def _without(text: str, start: int, end: int) -> str:
     return (before + ("" if after.startswith(_CLOSING) else " ") + after).rstrip()
 
 
+def now_ms() -> int:
+    """The current time in milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
 def iso(ms: int) -> str:
     """RFC 3339 in UTC with milliseconds: ``2025-11-17T17:45:00.000Z``."""
     return _moment(ms).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
@@ -196,7 +203,7 @@ def from_iso(text: str) -> int:
         return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except ValueError:
         raise InputError(
-            f"{_clip(text)} is not an ISO 8601 time; write 2025-10-03 or 2025-10-03T17:45:00Z",
+            f"{clipped(text)} is not an ISO 8601 time; write 2025-10-03 or 2025-10-03T17:45:00Z",
             field="date",
         ) from None
 

@@ -11,7 +11,6 @@ import asyncio
 import json
 import logging
 import random
-import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +21,7 @@ from mem_search.scheduler import Scheduler
 from mem_search.storage.sqlite import webhook_deliveries as stored
 from mem_search.storage.sqlite.database import Database
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 from mem_search.webhooks.sending import Sender
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Deliveries:
 
         Whoever becomes free wakes the agenda, so what has to wait for that is no next one.
         """
-        now, busy = _now(), set(self._busy)  # before reading: who ends meanwhile is read as due
+        now, busy = now_ms(), set(self._busy)  # before reading: who ends meanwhile is read as due
         await self._database.write(stored.expire, now - KEEP_MS)
         heads: dict[str, str] = {}
         for message, url in await self._database.read(stored.due, now):
@@ -120,7 +120,7 @@ class Deliveries:
             log.warning("webhook %s was not delivered: %s", delivery.id, why)
             await self._end(delivery, "failed", attempt.status, why)
         else:
-            again = _now() + int(1000 * pause(count, random.random()))
+            again = now_ms() + int(1000 * pause(count, random.random()))
             await self._database.write(
                 stored.tried,
                 delivery.id,
@@ -133,14 +133,10 @@ class Deliveries:
         self, delivery: Delivery, state: DeliveryState, status: int | None, error: str
     ) -> None:
         await self._database.write(
-            stored.end, delivery.id, state, status=status, error=error, at=_now()
+            stored.end, delivery.id, state, status=status, error=error, at=now_ms()
         )
 
 
 def _receiver(url: str) -> str:
     """Whom a message is for: scheme, host and port of its URL."""
     return "/".join(url.split("/", 3)[:3]).lower()
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,13 +18,14 @@ from mem_search.renderers.schema import to_values
 from mem_search.renderers.schemas import AnalyzedWords, SnippetSpan
 from mem_search.search.weights import Found, WeightedPage, WeightedQuery
 from mem_search.text import dates
+from mem_search.text.dates import now_ms
 
 
 def meta() -> Meta:
     """Which request is answered, when and by which version."""
     return Meta(
         request_id=REQUEST_ID.get(),
-        timestamp=int(time.time() * 1000),
+        timestamp=now_ms(),
         version=mem_search.__version__,
     )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mem_search.model import LedgerEntry, Location
 from mem_search.model.ingest import FollowedLocation
+from mem_search.text.dates import now_ms
 
 
 def cursor(connection: sqlite3.Connection, location: Location) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def save_cursor(
         " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''",
         (
             location.source, location.path, location.label, json.dumps(dict(location.options)),
-            json.dumps(value), int(followed), int(time.time() * 1000),
+            json.dumps(value), int(followed), now_ms(),
         ),
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ def save_quiet(connection: sqlite3.Connection, location: Location, *, followed: 
         " where error != '' or followed < excluded.followed",
         (
             location.source, location.path, location.label, json.dumps(dict(location.options)),
-            int(followed), int(time.time() * 1000),
+            int(followed), now_ms(),
         ),
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def save_error(
     if not followed:
         connection.execute(
             "update cursors set read_at = ?, error = ? where source = ? and location = ?",
-            (int(time.time() * 1000), error, location.source, location.path),
+            (now_ms(), error, location.source, location.path),
         )
         return
     connection.execute(
@@ -70,7 +70,7 @@ def save_error(
         " read_at = excluded.read_at, error = excluded.error",
         (
             location.source, location.path, location.label, json.dumps(dict(location.options)),
-            int(followed), int(time.time() * 1000), error,
+            int(followed), now_ms(), error,
         ),
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def note(
     connection: sqlite3.Connection, location: Location, entries: Iterable[LedgerEntry]
 ) -> None:
     """Write what became of items; the newest word on an item replaces the older one."""
-    now = int(time.time() * 1000)
+    now = now_ms()
     connection.executemany(
         "insert or replace into ledger(source, location, item, outcome, reason, records, at)"
         " values(?, ?, ?, ?, ?, ?, ?)",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from mem_search.model.jobs import JobState, JobStatus
+from mem_search.text.dates import now_ms
 
 _COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
 
@@ -16,14 +16,14 @@ _COLUMNS = "id, name, params, state, done, total, message, result, created_at, s
 def create(connection: sqlite3.Connection, job: str, name: str, params: Mapping[str, Any]) -> None:
     connection.execute(
         "insert into jobs(id, name, params, state, created_at) values(?, ?, ?, 'queued', ?)",
-        (job, name, json.dumps(params), _now()),
+        (job, name, json.dumps(params), now_ms()),
     )
 
 
 def start(connection: sqlite3.Connection, job: str) -> None:
     connection.execute(
         "update jobs set state = 'running', started_at = ?, ended_at = null where id = ?",
-        (_now(), job),
+        (now_ms(), job),
     )
 
 
@@ -43,7 +43,7 @@ def end(
 ) -> None:
     connection.execute(
         "update jobs set state = ?, message = ?, result = ?, ended_at = ? where id = ?",
-        (state, message, json.dumps(result), _now(), job),
+        (state, message, json.dumps(result), now_ms(), job),
     )
 
 
@@ -89,7 +89,3 @@ def _state(row: tuple[Any, ...]) -> JobState:
         started_at=started,
         ended_at=ended,
     )
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.storage.sqlite import edges, sketches, successions
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.successions import Marks
+from mem_search.text.dates import now_ms
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -42,7 +42,7 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
         "select 1 from tombstones where source = ? and source_id = ?", key
     ).fetchone():
         return Stored(0, "forgotten")
-    now = int(time.time() * 1000)
+    now = now_ms()
     known = connection.execute(
         "select id, content_hash, created_at, updated_at, session, project, kind, position"
         " from records where source = ? and source_id = ?",
@@ -216,7 +216,7 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
             connection.execute(
                 "insert or replace into tombstones(source, source_id, forgotten_at)"
                 " values(?, ?, ?)",
-                (*row, int(time.time() * 1000)),
+                (*row, now_ms()),
             )
         tied |= successions.around(connection, [number])
         connection.execute("delete from records where id = ?", (number,))

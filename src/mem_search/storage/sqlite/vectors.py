@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from mem_search.contracts import VectorEntry, Vectors
+from mem_search.text.dates import now_ms
 
 
 def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimensions: int) -> int:
@@ -21,7 +21,7 @@ def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimens
     connection.execute(
         "insert or ignore into embedding_models(fingerprint, name, dimensions, created_at)"
         " values(?, ?, ?, ?)",
-        (fingerprint, name, dimensions, int(time.time() * 1000)),
+        (fingerprint, name, dimensions, now_ms()),
     )
     (number,) = connection.execute(
         "select id from embedding_models where fingerprint = ?", (fingerprint,)

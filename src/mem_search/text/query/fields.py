@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from mem_search.errors import InputError
 from mem_search.model import Condition, Demand, Filters, Kind
 from mem_search.text import dates
+from mem_search.text.dates import clipped
 
 
 class KnownKinds(Protocol):
@@ -118,7 +119,7 @@ class Fields:
             return Filters(kinds=(kind,))
         if name == "kind":
             known = ", ".join(self.kinds.names)
-            return f"no kind is called {_clip(value)}, known are {known}; it is read as text"
+            return f"no kind is called {clipped(value)}, known are {known}; it is read as text"
         if name == "is":
             if word in ("archived", "active"):
                 return Filters(archived=word == "archived")
@@ -126,16 +127,14 @@ class Fields:
                 return Filters(superseded=word == "superseded")
             if word not in TYPES:
                 known = ", ".join((*STATES, *sorted(TYPES)))
-                return (
-                    f"is:{_clip(value)} has no meaning; known are {known} and kinds; read as text"
-                )
+                return f"is:{clipped(value)} has no meaning; known are {known} and kinds"
         return Filters(types=(value,))
 
     def _scope(self, name: str) -> Filters | str:
         demand = self.scopes.get(name.lower())
         if demand is None:
             known = ", ".join(self.scopes) or "none yet"
-            return f"no scope is called {_clip(name)}, known are {known}; it is read as text"
+            return f"no scope is called {clipped(name)}, known are {known}; it is read as text"
         return Filters(demand=demand)
 
     def _date(self, name: str, text: str, at: int, inside: bool) -> tuple[Condition, int] | str:
@@ -153,7 +152,9 @@ class Fields:
             return Condition(f"{name}:{_written(value)}", (Filters(created=found),)), end
         if not tried:
             return f"{name}: has no value right after it; it is read as text"
-        return f'{name}:{_clip(tried)} is no date, such as 2025-10-03 or "last week"; read as text'
+        return (
+            f'{name}:{clipped(tried)} is no date, such as 2025-10-03 or "last week"; read as text'
+        )
 
 
 def _date_words(text: str, at: int) -> Iterator[tuple[str, int]]:
@@ -216,7 +217,3 @@ def _is_near(word: str, known: str) -> bool:
     rest, other = word[same:], known[same:]
     swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
     return swapped or other == rest[1:] or rest == other[1:] or rest[1:] == other[1:]
-
-
-def _clip(value: str) -> str:
-    return repr(value if len(value) <= 40 else value[:40] + "…")
