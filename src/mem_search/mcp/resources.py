@@ -52,9 +52,9 @@ async def read(asker: Asker, uri: str) -> str:
     match = _URI.fullmatch(uri)
     try:
         ref = Ref.parse(f"{match[1]}:{match[2]}" if match else uri)
-    except InputError:
+        record, links = await open_record(asker.runtime.search.store, ref, "uri")
+    except InputError:  # no ref, or of a kind that is not installed
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
-    record, links = await open_record(asker.runtime.search.store, ref, "uri")
     return render_record(record, asker.view, links)
 
 
