@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mem_search.errors import InputError
 from mem_search.model import SearchRequest
-from mem_search.retrievers import keyword
 from mem_search.search import fusion, pipeline
 from mem_search.search.stages import STAGES, stages_without
 from mem_search.search.state import Stage
+from mem_search.storage.sqlite import search_snapshot
 
 CONSTANTS = {
-    "length": (keyword, "corrected", lambda *given: given[1]),
+    "length": (search_snapshot, "_for_chats", lambda *given: given[1]),
     "rank-bonus": (fusion, "RANK_BONUS", 0.0),
     "code-weight": (fusion, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
@@ -40,6 +41,8 @@ def leave_out(names: list[str]) -> tuple[Stage, ...]:
     Constants in ``names`` are switched off for this process. Raises InputError for an unknown
     name, and for a stage that cannot be left out.
     """
+    if unknown := sorted(set(names) - set(PARTS)):
+        raise InputError(f"{unknown[0]!r} cannot be left out; these can: {', '.join(PARTS)}")
     for name in CONSTANTS.keys() & set(names):
         module, constant, value = CONSTANTS[name]
         setattr(module, constant, value)
