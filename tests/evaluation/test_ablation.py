@@ -26,5 +26,5 @@ def test_a_stage_is_left_out_of_the_list_and_the_list_itself_stays() -> None:
 
 @pytest.mark.parametrize("name", ["nonsense", "sort"])
 def test_what_cannot_be_left_out_is_refused_with_what_can(name: str) -> None:
-    with pytest.raises(InputError, match="these can: length, rank-bonus, .*feedback"):
+    with pytest.raises(InputError, match=r"these can: length, rank-bonus, .*feedback"):
         leave_out([name])
