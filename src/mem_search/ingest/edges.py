@@ -1,9 +1,9 @@
-"""The edges of a draft, and the names by which other records can mean it. Pure.
+"""The edges of a draft, and the names by which other records can refer to it. Pure.
 
-A name is a prefixed text that is equal for every way of writing the same thing:
+A name is a prefixed text that is equal for every spelling of the same thing:
 ``ref:note:7``, ``id:SOURCE_ID``, ``url:…``, ``commit:…``, ``issue:REPOSITORY#12``,
-``title:…``, ``path:PROJECT:…``, ``symbol:PROJECT:…``. An edge points at a name; which record
-has it is found out in the store (``storage/sqlite/edges.py``), now or when it comes.
+``title:…``, ``path:PROJECT:…``, ``symbol:PROJECT:…``. An edge points at a name; the store
+resolves it (``storage/sqlite/edges.py``), at once or when the other record comes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from mem_search.text import mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
 
 READ: Final = 100_000
-"""Characters of a record that are searched for mentions: beyond lie dumps and vendored text."""
+"""Characters of a record that are searched for mentions: longer texts are mostly dumps."""
 
 MOST: Final = 100
-"""Mentions kept of one record; a text that mentions more is a list and about none of them."""
+"""Most mentions of one record; a text with more is a list, and about none of them."""
 
 STRENGTH: Final[dict[MentionKind, float]] = {
     "ref": 0.9,
@@ -34,10 +34,10 @@ STRENGTH: Final[dict[MentionKind, float]] = {
     "path": 0.4,
     "symbol": 0.3,
 }
-"""How much a mention ties, by how deliberately it is written. A given link ties with 1."""
+"""The strength of a mention, by how deliberate its form is. A given link has 1."""
 
 STATED: Final = 0.9
-"""Strength when the words before a mention say how the two are related."""
+"""The strength when the words before a mention name the relation."""
 
 _RELATIONS: Final = (
     ("supersedes", r"supersed(?:es?|ing)|replac(?:es?|ing)"),
@@ -68,7 +68,7 @@ def edges_of(
     *,
     source_code: bool = False,
 ) -> tuple[NewEdge, ...]:
-    """Given links first, then mentions in title and text; a name once per relation.
+    """Given links first, then mentions in title and text; each name once per relation.
 
     ``names`` are the record's own (``names_of``): it does not point at itself.
     """
@@ -91,7 +91,7 @@ def edges_of(
 
 
 def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """What other records may call this one, beside its ref."""
+    """The names of this record, beside its ref."""
     names = [f"id:{draft.source_id}"]
     if normal := urls.normal_url(draft.url):
         names += [f"url:{normal}", _key_of_url(normal)]
@@ -114,7 +114,7 @@ def key_of_link(to: str) -> str:
     except InputError:
         normal = urls.normal_url(to)
         return _key_of_url(normal) if normal else f"id:{to}"
-    # A source may call its things ``issue:12``.
+    # A source id may look like ``issue:12``.
     return f"ref:{ref}" if ref.kind in installed_kinds().names else f"id:{to}"
 
 
@@ -157,13 +157,13 @@ def _key(mention: Mention, project: str) -> str:
 
 
 def _key_of_issue(repository: str, number: str) -> str:
-    """A project is called like its repository, whoever owns it; ``#12`` alone says nothing."""
+    """The issue in a project, which has the name of its repository; ``#12`` alone is ambiguous."""
     name = repository.rstrip("/").rpartition("/")[2].lower()
     return f"issue:{name}#{number}" if name else ""
 
 
 def _key_of_url(normal: str) -> str:
-    """Pages of issues and commits are the issues and commits, however they are written."""
+    """Pages of issues and commits stand for the issues and commits, in any spelling."""
     if issue := urls.issue_of(normal):
         return _key_of_issue(*issue)
     if commit := urls.commit_of(normal):

@@ -22,10 +22,10 @@ from mem_search.text.redaction import redact
 from mem_search.text.sketch import sketch
 
 SAMPLE = 4000
-"""Characters looked at: the head of a text tells what it is."""
+"""Characters that are checked: the head of a text shows what it is."""
 
 LEAST_SHARE = 0.2
-"""Share of lines that look like code; prose with a snippet in it stays prose."""
+"""Share of lines that look like code; prose with a code snippet stays prose."""
 
 _CODE_LINE = re.compile(
     r"""^\s*(?:
@@ -54,7 +54,7 @@ def is_code(text: str) -> bool:
 
 
 def prepare(draft: Draft) -> PreparedDraft:
-    """Redact, compose, cut into passages. Raises InputError naming the field at fault."""
+    """Redact, compose, cut into passages. Raises InputError that names the wrong field."""
     kind = installed_kinds().require(draft.kind)
     draft = kind.compose(redacted(draft))
     facets = tuple(kind.facets(draft))
@@ -63,7 +63,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     cut = passages.cut(draft.text, "code" if source_code else "content")
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts = words.parts(draft.title)
-    # Found by its hash, without a text and a vector that are about it.
+    # The hashes go to the full-text index only, so that a commit is found by its hash.
     commits = [value.lower() for name, value in facets if name == "commit"]
     return PreparedDraft(
         draft=draft,
@@ -82,7 +82,7 @@ def prepare(draft: Draft) -> PreparedDraft:
 
 
 def redacted(draft: Draft) -> Draft:
-    """The draft with secrets and private blocks replaced by markers, wherever they stand."""
+    """The draft with all secrets and private blocks replaced by markers."""
     return replace(
         draft,
         title=_clean(draft.title),
@@ -115,7 +115,7 @@ def _digest(title: str, text: str) -> bytes:
 
 
 def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
-    """The identity of everything stored of a draft except its times: 16 bytes of BLAKE2b."""
+    """The hash of everything stored of a draft except its times: 16 bytes of BLAKE2b."""
     parts = (
         draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
         draft.importance, draft.metadata, sorted(draft.tags), sorted(facets),

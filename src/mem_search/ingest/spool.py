@@ -1,8 +1,8 @@
-"""Where an uploaded file lies until its job has read it: ``Settings.spool_dir``.
+"""The spool (``Settings.spool_dir``): uploaded files until their job has read them.
 
-Each upload has a folder of its own: a source sees the name that the file was sent under, and what
-SQLite puts beside a database goes with it. A job may be resumed by a later worker, so a file stays
-until it was read; ``sweep`` removes what is older than a day, at start.
+Each upload has a separate folder, so a source sees the original file name, and the files that
+SQLite adds beside a database are removed with it. A later worker may resume the job, so a file
+stays until it is read. At the start ``sweep`` removes files that are older than a day.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 24 * 3600.0
 _LONGEST_NAME = 200
-"""Bytes; file systems take 255, and SQLite adds an ending."""
+"""Bytes; file systems allow 255, and SQLite adds an ending."""
 
 
 def sweep(folder: Path, now: float | None = None) -> int:
@@ -33,7 +33,7 @@ def sweep(folder: Path, now: float | None = None) -> int:
             if upload.stat().st_mtime < before:
                 _remove(upload)
                 removed += 1
-        except OSError as error:  # an upload that stays for another day harms nobody
+        except OSError as error:  # the next sweep tries again
             log.warning("cannot remove the old upload %s: %s", upload, error)
     return removed
 
@@ -77,7 +77,7 @@ def discard(folder: Path, spooled: str) -> None:
 
 
 def _file_name(name: str, suffixes: Sequence[str]) -> str:
-    """``name`` if a file can be called so; it is one component, without control characters."""
+    """``name`` as a valid file name: one component, without control characters."""
     if name in (".", "..") or len(name.encode()) > _LONGEST_NAME:
         name = "upload"
     return name if name.endswith(tuple(suffixes)) else name + suffixes[0]
@@ -86,5 +86,5 @@ def _file_name(name: str, suffixes: Sequence[str]) -> str:
 def _remove(upload: Path) -> None:
     if upload.is_dir():
         shutil.rmtree(upload)
-    else:  # a part that broke off, and uploads before 2026-11-22
+    else:  # an interrupted part, and uploads before 2026-11-22
         upload.unlink(missing_ok=True)

@@ -1,9 +1,8 @@
-"""Edges between records: written with their record, resolved whenever the other end is there.
+"""Edges between records: written with their record, resolved when the other end exists.
 
-An edge points at a name (``key``); ``to_id`` is the record that has this name, null while
-there is none. The names of a record are in ``names``, its ref is known from its row. Resolution
-goes both ways in the transaction that stores a record: its edges look for their targets, and
-edges that were waiting for one of its names find it.
+An edge points at a name (``key``). ``to_id`` is the record with this name, null while there is
+none. ``names`` has the names of a record; its ref follows from its row. The transaction that stores
+a record resolves both directions: its own edges, and waiting edges that point at its names.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def write(
     names: Iterable[str],
     created_at: int,
 ) -> None:
-    """Write the edges and names of a record that has none yet (``clear`` takes old ones out)."""
+    """Write the edges and names of a record that has none yet (``clear`` removes old ones)."""
     connection.executemany(
         "insert or ignore into edges(from_id, target, relation, key, origin, strength, created_at)"
         " values(?, ?, ?, ?, ?, ?, ?)",
@@ -58,7 +57,7 @@ def write(
 
 
 def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
-    """The links that the record came with, in a fixed order."""
+    """The given links of the record, in a fixed order."""
     return tuple(
         Link(target, relation)
         for target, relation in connection.execute(
@@ -70,14 +69,14 @@ def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
 
 
 def clear(connection: sqlite3.Connection, number: int) -> None:
-    """Take out what a record said before it is written anew; edges to it wait again."""
+    """Remove the edges and names of a record before it is written again; edges to it wait."""
     connection.execute("delete from edges where from_id = ?", (number,))
     connection.execute("delete from names where record_id = ?", (number,))
     connection.execute("update edges set to_id = null where to_id = ?", (number,))
 
 
 def resolve(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
-    """Find the targets of what these records point at, and these for what points at them."""
+    """Resolve the edges from these records, and waiting edges that point at them."""
     if not numbers:
         return
     waiting = json.dumps(_waiting(connection, json.dumps(list(numbers))))

@@ -1,4 +1,4 @@
-"""Filters as SQL: one place that says which records a search may return.
+"""Filters as SQL: the one place that decides which records a search may return.
 
 ``where(filters)`` gives a condition over ``records r`` with its parameters, used unchanged by
 every leg, by browsing, counting and deleting, so that no leg can see a different corpus.
@@ -39,7 +39,7 @@ def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
 
 
 def word_query(term: Term) -> WordQuery:
-    """What a passage must match to have ``term``."""
+    """The query that a passage with ``term`` matches."""
     exact = WordPhrase(term.words)
     if term.form == "exact":
         return exact
@@ -59,7 +59,7 @@ def _joined(operator: str, parts: list[tuple[str, list[Any]]]) -> tuple[str, lis
 
 
 def where(filters: Filters) -> tuple[str, list[Any]]:
-    """A condition over ``records r`` (``"1"`` when anything goes) and its parameters."""
+    """A condition over ``records r`` (``"1"`` without filters) and its parameters."""
     terms: list[str] = []
     values: list[Any] = []
 
@@ -70,7 +70,7 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
     if filters.kinds:
         add(f"r.kind in ({_marks(filters.kinds)})", *filters.kinds)
     if filters.project:
-        # Projects are written by many tools in many cases; nobody has two that differ in case.
+        # Many tools write project names in different cases; no two projects differ in case only.
         add("r.project = ? collate nocase", filters.project)
     if filters.session:
         add("r.session = ?", filters.session)
@@ -140,9 +140,9 @@ def facets(filters: Filters) -> list[tuple[str, list[Any]]]:
 
 
 def _path(file: str) -> tuple[str, list[str]]:
-    """A path matches whole, or from a separator on: ``auth.py`` finds ``src/auth.py``.
+    """A path matches whole or after a separator: ``auth.py`` finds ``src/auth.py``.
 
-    ``src/`` is all that lies below such a folder, ``src/*`` what lies directly in it. LIKE ignores
+    ``src/`` is everything below such a folder, ``src/*`` what lies directly in it. LIKE ignores
     the case of ASCII letters, so the whole match does as well.
     """
     alike = "x.value like ? escape '\\'"

@@ -1,10 +1,10 @@
-"""The full-text index: compiling word queries to FTS5, which passages match, and how well.
+"""The full-text index: word queries compiled to FTS5, the matching passages and their scores.
 
 BM25 is FTS5's own (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function) with the
-title column weighted 3. Scores are returned positive, higher is better. Nothing is joined here:
-which record a passage belongs to, and whether it passes a filter, is known in memory
-(``passage_map``, ``filter_masks``). Every statement returns one row, because Python waits for its
-lock at each row it takes, and there may be tens of thousands.
+title column weighted 3. Returned scores are positive, higher is better. No statement has a join:
+``passage_map`` and ``filter_masks`` know in memory which record a passage belongs to and whether it
+passes a filter. Every statement returns one row, because Python waits for its lock at each of what
+may be tens of thousands of rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mem_search.text.words import CJK, AllWords, AnyWords, WordPhrase, WordQuery
 _BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0)"
 
 _UNIT = 1e12
-"""Scores leave SQLite as integers, which are written and read faster; no two of them tie by it."""
+"""Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
 
 _IS_CJK = re.compile(f"[{CJK}]")
 
@@ -45,7 +45,7 @@ def _operand(query: WordQuery) -> str:
 
 
 def _phrase(phrase: WordPhrase) -> str:
-    """Words of one script stand together; where the script changes, both sides must match."""
+    """Words of one script form a phrase; where the script changes, both sides must match."""
     runs = phrase.words
     if len(runs) == 1 and is_hash(runs[0]):
         return f'"{runs[0]}" *'
@@ -56,7 +56,7 @@ def _phrase(phrase: WordPhrase) -> str:
             if latin:
                 terms.append(f'"{" ".join(latin)}"')
                 latin = []
-            # One character is indexed as the beginning of a pair, or alone at the end of a run.
+            # A character is indexed as the beginning of a pair, or alone at the end of a run.
             terms.append(f'parts : "{" ".join(pairs(run))}"{" *" * (len(run) == 1)}')
         else:
             latin.append(run)
@@ -70,7 +70,7 @@ def _phrase(phrase: WordPhrase) -> str:
 def scores(connection: sqlite3.Connection, query: WordQuery) -> tuple[Passages, Scores]:
     """Every passage that matches ``query``, with its score.
 
-    All are scored: asking for the best thousand costs the same, since BM25 is the cost.
+    All are scored: the best thousand would cost the same, since BM25 is the cost.
     """
     return _scored(connection, "", (expression(query),))
 
@@ -78,9 +78,9 @@ def scores(connection: sqlite3.Connection, query: WordQuery) -> tuple[Passages, 
 def among(
     connection: sqlite3.Connection, query: WordQuery, passages: Passages
 ) -> tuple[Passages, Scores]:
-    """The same for those of ``passages`` that match.
+    """The same for the matching ones of ``passages``.
 
-    The plus keeps SQLite from asking the full-text index anew for each of them.
+    The plus keeps SQLite from querying the full-text index for each of them.
     """
     return _scored(
         connection,
@@ -90,7 +90,7 @@ def among(
 
 
 def having(connection: sqlite3.Connection, query: WordQuery, passages: Passages) -> set[int]:
-    """Those of a few ``passages`` (at least one) that match."""
+    """The matching ones of a few ``passages`` (at least one)."""
     (found,) = connection.execute(
         "select json_group_array(rowid) from passages_fts where passages_fts match ?"
         " and rowid between ? and ? and +rowid in (select value from json_each(?))",
@@ -105,7 +105,7 @@ def having(connection: sqlite3.Connection, query: WordQuery, passages: Passages)
 
 
 def records_having(connection: sqlite3.Connection, query: WordQuery) -> set[int]:
-    """The records with a passage that matches; for queries that few passages match."""
+    """The records with a matching passage; for queries with few matches."""
     rows = connection.execute(
         "select distinct p.record_id from passages_fts f join passages p on p.id = f.rowid"
         " where passages_fts match ?",
@@ -131,7 +131,7 @@ def _scored(
 
 
 def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
-    """Every passage that matches: totals are counted, never guessed."""
+    """Every matching passage, so that totals are counted and not estimated."""
     (passages,) = connection.execute(
         "select json_group_array(rowid) from passages_fts where passages_fts match ?",
         (expression(query),),

@@ -1,9 +1,8 @@
-"""Who a draft is: the source id it is stored under, and what its record was first read as.
+"""The identity of a draft: its source id in the store, and where its record was first read.
 
-The id is its own, unless a record of another kind has it.
-
-Whoever writes an exchange file may number each kind from one. Without this, prompt 5 would take
-the place of observation 5, and nobody would be told. Storing itself is in ``records``.
+The source id is the draft's own, unless a record of another kind has it. An exchange file may
+number each kind from one; without this rule, prompt 5 would silently replace observation 5.
+``records`` stores the drafts.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from mem_search.model.ingest import PreparedDraft
 
 
 def settle(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> list[PreparedDraft]:
-    """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
+    """``items`` with ids that no record of another kind has: ``5``, else ``5#user_prompt``.
 
-    Whoever had the id first keeps it, so reading the same again settles in the same way.
+    The first record keeps the id, so a second reading gives the same ids.
     """
     owners: dict[tuple[str, str], str] = {}
     return [_settled(connection, item, owners) for item in items]
@@ -28,7 +27,7 @@ def settle(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> li
 def first_read(
     connection: sqlite3.Connection, drafts: Sequence[Draft]
 ) -> dict[tuple[str, str], tuple[str, str]]:
-    """(source, source id) → the project and branch that the stored record of a draft has."""
+    """(source, source id) → the project and branch of the stored record of a draft."""
     found: dict[tuple[str, str], tuple[str, str]] = {}
     for draft in drafts:
         key = (draft.source, draft.source_id)

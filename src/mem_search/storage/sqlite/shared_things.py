@@ -1,9 +1,8 @@
-"""Records tied by a third thing: the same file, issue, page or symbol. Derived when asked for.
+"""Edges between records that share a file, issue, page or symbol, derived on request.
 
-Such ties are never stored: n records of one file would be n² edges. A thing passes on the same
-strength in all, however many share it: divided by their number, because a milder damping lets
-common files drown the links that somebody made (docs/graph.md). A thing of more than
-``MOST_MEMBERS`` records ties nobody.
+Such edges are never stored: n records of one file would be n² edges. The strength of a thing is
+divided by the number of records that share it, because with a weaker damping common files drown
+the given links (docs/graph.md). A thing of more than ``MOST_MEMBERS`` records links none of them.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from mem_search.storage.sqlite import passage_spans
 
 MOST_MEMBERS: Final = 50
 MOST_FILES: Final = 30
-"""A record that touched more files than this is about none of them."""
+"""A record that touched more files than this counts as being about none of them."""
 MOST_HUBS: Final = 300
-"""Things looked up in one step; records that come first have theirs looked up first."""
+"""Things that one step looks up; those of earlier records come first."""
 _SCANNED: Final = 2000
-"""Rows of one file in all projects before it counts as one that everybody has."""
+"""Rows of one file in all projects beyond which it counts as a file of every project."""
 
 _FACETS: Final = ("file_modified", "file_read", "path")
 _SHARED: Final = {
@@ -45,13 +44,13 @@ Tie = tuple[int, int, str, float]
 
 
 def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
-    """What ties ``numbers`` to other records within ``filters`` through things that both name.
+    """Edges from ``numbers`` to other records within ``filters`` through things that both name.
 
-    Sharing several things of one sort makes one tie, stronger than each.
+    Several shared things of one sort make one edge, stronger than each.
     """
     hubs: dict[Hub, set[int]] = {}
     named = list(_named(connection, numbers))
-    # Two ends of edges to one record are tied through it already, where it may be seen.
+    # Two records with edges to the same visible record are already linked through it.
     targets = {target for *_, target in named if target is not None}
     seen = passage_spans.passing(connection, targets, filters)
     for number, key, project, target in named:
@@ -76,7 +75,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
                 if number < member:
                     tie = (number, member, relation)
                 elif number == member or member in asked:
-                    continue  # two that were asked about are tied once
+                    continue  # two requested records are linked once
                 else:
                     tie = (member, number, relation)
                 missing[tie] = missing.get(tie, 1.0) * (1.0 - strength)
@@ -86,7 +85,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
 def _named(
     connection: sqlite3.Connection, numbers: Sequence[int]
 ) -> Iterator[tuple[int, str, str, int | None]]:
-    """(record, key, project, the record that is meant) of what records name; and their files."""
+    """(record, key, project, target record) of the names in records; and their files."""
     rows = connection.execute(
         "select r.id, r.project,"
         " (select json_group_array(value) from (select distinct value from facets"
@@ -107,9 +106,9 @@ def _named(
 
 
 def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
-    """Records that name each of ``hubs``, at most one more than may be of each sort.
+    """Records that name each of ``hubs``, at most one more than the limit of each sort.
 
-    One statement, whose inner ones stop at their limits: Python queues for its lock at each row.
+    One statement whose inner ones stop at their limits: Python waits for its lock at each row.
     """
     asked = [
         (key, key.removeprefix(f"path:{scope.lower()}:") if key.startswith("path:") else "", scope)
@@ -137,7 +136,7 @@ def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub,
 
 
 def _key_of_file(path: str, project: str) -> str:
-    """As ``ingest/edges.py`` writes it for a path in a text; "" for one that could be any's."""
+    """The key that ``ingest/edges.py`` writes for a path in a text; "" for an ambiguous one."""
     path = path.removeprefix("./")
     if path.startswith(("/", "~")):
         return f"path::{path}"

@@ -1,6 +1,6 @@
-"""Sketches of records: what near-duplicates are told by, read for a whole ranking at once.
+"""Sketches of records, by which near-duplicates are recognised; read for a whole ranking at once.
 
-They lie in a table of their own: behind the body of a long record they would cost a page each.
+They have a separate table: after the body of a long record each would cost a page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mem_search.text.sketch import Sketches
 
 
 def write(connection: sqlite3.Connection, number: int, made: bytes) -> None:
-    """Keep the sketch of a record, in place of an older one."""
+    """Store the sketch of a record, replacing an older one."""
     connection.execute(
         "insert or replace into sketches(record_id, sketch) values(?, ?)", (number, made)
     )
@@ -23,8 +23,8 @@ def write(connection: sqlite3.Connection, number: int, made: bytes) -> None:
 def of_records(
     connection: sqlite3.Connection, numbers: Collection[int]
 ) -> tuple[list[int], Sketches]:
-    """The records that there are, and a row of sketches for each."""
-    # One row: each that Python takes costs a turn at its lock.
+    """The existing records, and a row of sketches for each."""
+    # One row, because Python waits for its lock at each row.
     found, rows = connection.execute(
         "select json_group_array(record_id), group_concat(hex(sketch), '') from sketches"
         " where record_id in (select value from json_each(?))",

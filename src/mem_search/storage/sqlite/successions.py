@@ -1,9 +1,8 @@
-"""Which record stands in for which: ``records.superseded_by``, kept right as edges come and go.
+"""Which record supersedes which: ``records.superseded_by``, updated with every change of edges.
 
-An edge ``supersedes`` or ``superseded_by`` is a claim. A link that somebody gave always counts,
-what a text says only within its project: what is written elsewhere does not bind. Of several
-claims on a record, given ones come first, then the newest successor. Claims in a circle make
-the newest of them current.
+An edge ``supersedes`` or ``superseded_by`` is a claim. A given link always counts; a statement in a
+text counts only within its project. Of several claims on a record, given ones come first, then the
+newest successor. In a circle of claims the newest record is current.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from mem_search.model import Filters, Ref
 from mem_search.storage.sqlite import passage_spans
 
 FARTHEST: Final = 32
-"""Steps followed from a record to its successors at the time of asking."""
+"""Steps that a search follows from a record to its successors."""
 
 _FORWARD: Final = ("supersedes", "replaces")
 _BACKWARD: Final = ("superseded_by", "replaced_by")
@@ -27,14 +26,14 @@ _RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
 
 @dataclass(slots=True)
 class Marks:
-    """The successor of a record, and what it stands in for itself."""
+    """The successor of a record, and the records that it supersedes itself."""
 
     superseded_by: Ref | None = None
     supersedes: list[Ref] = field(default_factory=list)
 
 
 class _Claim(NamedTuple):
-    """``new`` stands in for ``old``; the best claim on a record is the greatest."""
+    """``new`` supersedes ``old``; the best claim on a record is the greatest."""
 
     old: int
     given: bool
@@ -43,12 +42,12 @@ class _Claim(NamedTuple):
 
 
 def around(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
-    """Records that claims tie to one of ``numbers``: to be settled when those change or go."""
+    """Records with claims to one of ``numbers``: decide them again when those change or go."""
     return {end for claim in _claims(connection, numbers) for end in (claim.old, claim.new)}
 
 
 def settle(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Decide anew who supersedes ``numbers`` and whatever claims tie to them, however far."""
+    """Decide again who supersedes ``numbers`` and every record that claims connect to them."""
     waiting = set(numbers)
     known = set(waiting)
     claims: set[_Claim] = set()
@@ -73,9 +72,9 @@ def settle(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
 def chains(
     connection: sqlite3.Connection, numbers: Collection[int], filters: Filters
 ) -> dict[int, tuple[int, ...]]:
-    """Of ``numbers`` the superseded ones, each with its successors, the nearest first.
+    """The superseded ones of ``numbers``, each with its successors, the nearest first.
 
-    Only through records within ``filters``: a filtered search knows nothing of others.
+    Only through records within ``filters``: a filtered search ignores all others.
     """
     if not numbers:
         return {}
@@ -99,7 +98,7 @@ def chains(
 
 
 def marks(connection: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Marks]:
-    """What to say of those of ``numbers`` that are superseded or supersede others."""
+    """The successions of those of ``numbers`` that are superseded or supersede others."""
     found: dict[int, Marks] = {}
     for number, is_newer, kind, other in connection.execute(
         "select r.id, 1, s.kind, s.id from records r join records s on s.id = r.superseded_by"
@@ -117,7 +116,7 @@ def marks(connection: sqlite3.Connection, numbers: Collection[int]) -> dict[int,
 
 
 def _claims(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[_Claim]:
-    """Every claim that binds and has one of ``numbers`` at either end."""
+    """Every valid claim with one of ``numbers`` at either end."""
     wanted = json.dumps(list(numbers))
     said = (
         f"select e.from_id, e.to_id, {_RELATION} in {_FORWARD}, e.origin = 'given',"
@@ -156,7 +155,7 @@ def _newest_of_circles(successor: Mapping[int, int], dates: Mapping[int, int]) -
 
 
 def _up_to(old: int, later: Iterable[int], within: set[int]) -> tuple[int, ...]:
-    """``later`` up to the first that is not ``within``, or where it comes round again."""
+    """``later`` up to the first that is not ``within``, or until it repeats."""
     found: list[int] = []
     for number in later:
         if number == old or number in found or number not in within:

@@ -1,10 +1,10 @@
-"""Stored vectors laid out to be scored: rows of one scratch file beside the store.
+"""Stored vectors as rows of one scratch file beside the store, for scoring.
 
-SQLite finds a few hundred vectors in the time in which it scores one, and scanning those of a
-filter was the slowest search there was. The rows of a passage never change (``vectors``; a changed
-text is a new passage), so this is a cache without a doubt about being fresh: what it lacks is
-read from the store and kept, what was deleted is never asked for. The file has no name and is
-gone with the process; how much of it stays in memory is the system's to decide.
+Reading vectors one by one from SQLite costs ten times as much as scoring them, and a scan of the
+passages of a filter was the slowest search. The rows of a passage never change (a changed text is a
+new passage), so this cache cannot be stale: missing rows are read from the store, deleted ones are
+never requested. The file has no name and ends with the process; the system decides how much of it
+stays in memory.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from mem_search.storage.sqlite.vectors import unpack
 log = logging.getLogger(__name__)
 
 _CHUNK = 4096
-"""Passages scored, or read from the store, at a time: memory does not grow with the store."""
+"""Passages that are scored, or read from the store, at once: this bounds the memory."""
 
 _FILL = 1000
-"""Passages read ahead at a time, some milliseconds' work, with a pause of the same order."""
+"""Passages that are read ahead at once: some milliseconds of work, then a similar pause."""
 
 _PAUSE = 0.02
 _LEAST_ROWS = 1 << 14
 
 _BYTES = 4
-"""Bytes of a number. Half of them hold it, but to widen them costs three times the scoring."""
+"""Bytes of a number. Half would hold it, but widening costs three times the scoring."""
 
 _MOST_BYTES = 4 << 30
-"""Of the file, which also takes no more than a quarter of the disk that is free."""
+"""The largest file; it also takes at most a quarter of the free disk."""
 
 _GATHERED = 512
-"""Rows picked at a time, so that they stay in the processor's cache."""
+"""Rows that are gathered at once, so that they stay in the processor's cache."""
 
 _SPREAD = 4
-"""Rows in a range for each one wanted, up to which it is faster to score the range."""
+"""Rows of a range for each requested row, up to which scoring the whole range is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """``first`` has the row of each passage, 0 where none is known; ``two`` of them have a next."""
+    """``first``: the row of each passage, 0 for unknown. Where ``two`` is set a second follows."""
 
     first: NDArray[np.int32]
     two: NDArray[np.bool_]
@@ -68,7 +68,7 @@ class _Rows:
 
 @dataclass(slots=True)
 class VectorRows:
-    """The vectors of one model; ``folder`` is where the scratch file lies. ``close`` it."""
+    """The vectors of one model, in a scratch file in ``folder``. Call ``close``."""
 
     folder: Path
     model: int
@@ -84,7 +84,7 @@ class VectorRows:
     _adding: threading.Lock = field(default_factory=threading.Lock)
 
     def cosines(self, connection: sqlite3.Connection, query: Vectors, passages: Numbers) -> Values:
-        """For each of ``passages`` the cosine of its nearer half; NaN where it has no vector yet.
+        """For each of ``passages`` the cosine of its nearer half; NaN without a vector.
 
         ``query`` has shape (1, dimensions).
         """
@@ -106,9 +106,9 @@ class VectorRows:
     def of_passages(
         self, connection: sqlite3.Connection, passages: Numbers
     ) -> tuple[NDArray[np.intp], Vectors]:
-        """The vectors of ``passages``, shape (n, dimensions), and for each its place there.
+        """The position in ``passages`` of each vector, and the vectors, shape (n, dimensions).
 
-        A passage with two halves has two, one that waits for its vector none.
+        A passage with two halves has two rows, a passage without a vector has none.
         """
         rows = self._rows
         first = rows.first_of(passages)
@@ -125,7 +125,7 @@ class VectorRows:
         return np.concatenate([places, lacking[of]]), np.concatenate([vectors, more])
 
     async def fill(self, database: Database) -> None:
-        """Read all vectors that are stored, little by little, so that few are missing later."""
+        """Read all stored vectors little by little, so that few are missing later."""
         after = 0
         while True:
             last = await database.read(self._read_ahead, after)
@@ -135,14 +135,14 @@ class VectorRows:
             await asyncio.sleep(_PAUSE)
 
     def close(self) -> None:
-        """Give the disk back. Whoever still scores has the rows that it began with."""
+        """Free the disk. A running scoring keeps the rows with which it began."""
         with self._adding:
             if self._file is not None:
                 self._file.close()
             self._file, self._full = None, True
 
     def _read_ahead(self, connection: sqlite3.Connection, after: int) -> int | None:
-        """The last passage of the next lot behind the passage ``after``; None behind the last."""
+        """Read the next batch after the passage ``after``; its last passage, None at the end."""
         (last,) = connection.execute(
             "select max(id) from (select id from passages where id > ? order by id limit ?)",
             (after, _FILL),
@@ -160,8 +160,8 @@ class VectorRows:
     def _read(
         self, connection: sqlite3.Connection, passages: Numbers
     ) -> tuple[NDArray[np.intp], Vectors]:
-        """The same as ``of_passages`` from the store, which are then kept."""
-        # The cross join keeps this order: SQLite would read every vector and then drop most.
+        """The same as ``of_passages``, read from the store and added to the file."""
+        # The cross join fixes the order: SQLite would read every vector and then drop most.
         found = connection.execute(
             "select v.entry_id, v.vector from json_each(?) j cross join vectors v"
             " on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
@@ -175,7 +175,7 @@ class VectorRows:
         return places, unpack([blob for _, blob in found], self.dimensions)
 
     def _keep(self, found: list[tuple[int, bytes]]) -> None:
-        """Add rows, in order of their entry; both halves of a passage come together."""
+        """Add rows in the order of their entries; both halves of a passage come together."""
         if not found:
             return
         entries = np.array([entry for entry, _ in found], dtype=np.int64)
@@ -191,7 +191,7 @@ class VectorRows:
                 log.warning("vectors are read from the store from now on: %s", error)
                 return
             rows.two[passages] = halves > 1
-            rows.first[passages] = self._count + first  # last: from here on they are known
+            rows.first[passages] = self._count + first  # last, because this makes them known
             self._count += len(found)
 
     def _write(self, content: bytes) -> None:
@@ -202,7 +202,7 @@ class VectorRows:
             content, at = content[written:], at + written
 
     def _room(self, passages: int, rows: int) -> _Rows:
-        """The rows, with room for so many; readers keep what they have."""
+        """The rows with room for ``count``; readers keep the mapping that they have."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="vectors-")  # noqa: SIM115
         known = self._rows

@@ -1,7 +1,7 @@
-"""Stored vectors: the truth that the vector index and the rows for scoring are derived from.
+"""Stored vectors: the source of the vector index and of the rows for scoring.
 
-Vectors are kept as little-endian float16 of unit length; the index gets the same rounded
-values, so a rebuilt index equals the one it replaces.
+Vectors are stored as little-endian float16 of unit length. The index gets the same rounded values,
+so a rebuilt index equals the one that it replaces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mem_search.text.dates import now_ms
 
 
 def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimensions: int) -> int:
-    """The number of an embedding space, made on first sight."""
+    """The number of an embedding space; the first call creates it."""
     connection.execute(
         "insert or ignore into embedding_models(fingerprint, name, dimensions, created_at)"
         " values(?, ?, ?, ?)",
@@ -30,7 +30,7 @@ def model_id(connection: sqlite3.Connection, fingerprint: str, name: str, dimens
 
 
 def pack(vectors: Vectors) -> list[bytes]:
-    """One blob a row."""
+    """One blob for each row."""
     return [row.tobytes() for row in vectors.astype("<f2")]
 
 
@@ -45,7 +45,7 @@ def unpack(blobs: Sequence[bytes], dimensions: int) -> Vectors:
 def save(
     connection: sqlite3.Connection, model: int, entries: Sequence[int], vectors: Vectors
 ) -> None:
-    """Keep the vectors of passages that are still there."""
+    """Store the vectors of passages that still exist."""
     connection.executemany(
         "insert or replace into vectors(entry_id, model_id, vector)"
         " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
@@ -54,13 +54,13 @@ def save(
 
 
 def entries(connection: sqlite3.Connection, model: int) -> set[int]:
-    """Every entry that has a vector of this model."""
+    """Every entry with a vector of this model."""
     rows = connection.execute("select entry_id from vectors where model_id = ?", (model,))
     return {entry for (entry,) in rows}
 
 
 def settled_entries(connection: sqlite3.Connection, model: int) -> set[int]:
-    """Entries that the index should hold by now: those that wait for nothing."""
+    """Entries that the index should hold: those with nothing waiting in the outbox."""
     rows = connection.execute(
         "select v.entry_id from vectors v where v.model_id = ?"
         " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)",
@@ -72,7 +72,7 @@ def settled_entries(connection: sqlite3.Connection, model: int) -> set[int]:
 def read(
     connection: sqlite3.Connection, model: int, dimensions: int, passages: Sequence[int]
 ) -> tuple[list[VectorEntry], Vectors]:
-    """What the vector index needs for ``passages``: its entries and their vectors."""
+    """The entries of ``passages`` for the vector index, and their vectors."""
     rows = connection.execute(
         "select v.entry_id, p.record_id, p.kind, r.project, r.created_at, v.vector"
         " from passages p join records r on r.id = p.record_id"

@@ -1,7 +1,7 @@
-"""Names in the store that begin with what was typed: titles, projects, tags, files.
+"""Words and names of the store that complete a prefix: titles, projects, tags, files.
 
-Distinct values are found by jumping from one to the next in an index, so that a project with a
-million records costs as much as one with a single record. Letters of either case are equal.
+A query jumps from one distinct value to the next in an index, so a project with a million records
+costs as much as one with a single record. Case does not matter.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from mem_search.text import spelling
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
 LAST = "\U0010ffff"
-"""Sorts behind everything that can follow a prefix."""
+"""Sorts after everything that can follow a prefix."""
 
 LONGEST = 40
-"""Characters; longer words are hashes and runs of text without spaces."""
+"""Characters; longer words are hashes or text without spaces."""
 
 Counted = tuple[str, int]
-"""A word, and how many records have it."""
+"""A word and the number of records with it."""
 
 
 def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
@@ -35,7 +35,7 @@ def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> l
 
 
 def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-    """Those ``words`` that no search can find, in any form that the search takes for the same."""
+    """The ``words`` that no search can find in any form that it treats as equal."""
     return [
         word
         for word in words
@@ -47,9 +47,9 @@ def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
 
 
 def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
-    """Words that ``word`` may have been meant to be, to be compared letter by letter.
+    """Candidates for the correction of ``word``, to be compared letter by letter.
 
-    They begin with its first or second letter; those one edit away may begin with any.
+    They begin with its first or second letter; words one edit away may begin with any letter.
     """
     edits = edits_allowed(word)
     found: dict[str, int] = {}
@@ -71,14 +71,14 @@ def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
 
 
 MOST_NEIGHBOURS: Final = 8
-"""Spellings that a misspelt word is taken for: more of them are other words."""
+"""Words that a misspelling can stand for: with more, unrelated words would come in."""
 
 MOST_BEGINNINGS: Final = 64
-"""Words that a prefix is taken for one by one, the frequent ones first."""
+"""Words that a prefix stands for one by one, the frequent ones first."""
 
 
 def expand(connection: sqlite3.Connection, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """For each word the words it stands for; ``auth*`` among them is all that begin so."""
+    """For each word the words it stands for; ``auth*`` means all words with that prefix."""
     return {
         word: beginnings(connection, word[:-1])
         if word.endswith("*")
@@ -90,8 +90,8 @@ def expand(connection: sqlite3.Connection, wild: Sequence[str]) -> dict[str, tup
 def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
     """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
 
-    The index holds stems: ``authenti*`` is no beginning of ``authent``, and ``running*`` would
-    be looked up as ``run*``. So words are named one by one, as far as they are few.
+    The index holds stems: ``authent`` does not begin with ``authenti``, and ``running*`` would be
+    looked up as ``run*``. So words are listed one by one, as long as they are few.
     """
     rows = beginning_with(connection, prefix, MOST_BEGINNINGS)
     found = tuple(word for word, _ in rows if word.isalnum())
@@ -101,7 +101,7 @@ def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
 
 
 def neighbours(connection: sqlite3.Connection, word: str) -> tuple[str, ...]:
-    """Words of the store that ``word`` may be misspelt from, the likeliest first."""
+    """Words of the store that ``word`` may be a misspelling of, the likeliest first."""
     if not (word.isascii() and word.isalnum() and spelling.edits_allowed(word)):
         return ()
     near = spelling.nearest(word, like(connection, word), MOST_NEIGHBOURS)
@@ -131,17 +131,17 @@ def stem(word: str) -> str:
 
 
 Named = Callable[[sqlite3.Connection, str, int], list[Counted]]
-"""One sort of names: those that begin with a prefix, at most so many."""
+"""A function for one sort of names: prefix, limit → names with their counts."""
 
 MOST_VALUES = 1_000
-"""Distinct values looked at; behind them a completion may be missed, but nothing is slow."""
+"""Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
 _FILE_NAME = "lower(replace(value, rtrim(value, replace(value, '/', '')), ''))"
 _FILE_FACETS = "name in ('file_read', 'file_modified', 'path')"
 
 
 def titles(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
-    """Titles and how many records have them, in the order of the alphabet."""
+    """Titles with their number of records, in alphabetical order."""
     return connection.execute(
         "select title, count(*) from records where title != ''"
         " and title >= ? collate nocase and title < ? collate nocase"
@@ -175,9 +175,9 @@ def tags(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counte
 def files(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
     """Paths whose last part begins with ``prefix``, and how many records touched them.
 
-    With a slash in it the whole path begins so, in this case of its letters.
+    A prefix with a slash is compared with the whole path; then case matters.
     """
-    # The index is named, because the planner knows nothing of the values and would read all files.
+    # The statement names the index, because the planner would read all files.
     table, told, begun = (
         ("facets", "value", prefix)
         if "/" in prefix
