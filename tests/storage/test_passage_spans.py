@@ -6,7 +6,6 @@ from pathlib import Path
 
 from mem_search.model import Draft
 from mem_search.model.passages import PassageContext
-from mem_search.storage.sqlite.passage_spans import passage_context
 from mem_search.wiring import open_runtime
 from runtimes import fill, small
 
@@ -27,12 +26,17 @@ async def test_neighbours_are_counted_on_both_sides_and_stop_at_the_ends(tmp_pat
         passage = rows[2][0]
 
         async def spans(passage: int | None, reach: int) -> PassageContext:
-            return (await runtime.database.read(passage_context, {1: passage}, reach))[1]
+            contexts = await runtime.search.store.read(
+                lambda snapshot: snapshot.passage_contexts({1: passage}, reach)
+            )
+            return contexts[1]
 
         assert await spans(passage, 0) == PassageContext(2, len(rows), *rows[2][1:])
         assert await spans(passage, 1) == PassageContext(2, len(rows), rows[1][1], rows[3][2])
         assert await spans(passage, 20) == PassageContext(2, len(rows), 0, len(TEXT))
         assert await spans(None, 0) == PassageContext(0, len(rows), *rows[0][1:])
         assert await spans(999_999, 1) == PassageContext(0, len(rows), 0, rows[1][2])
-        short = await runtime.database.read(passage_context, {2: None, 99: None}, 3)
+        short = await runtime.search.store.read(
+            lambda snapshot: snapshot.passage_contexts({2: None, 99: None}, 3)
+        )
         assert short == {2: PassageContext(0, 1, 0, 5)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
@@ -155,6 +155,19 @@ def _path(file: str) -> tuple[str, list[str]]:
         values = [f"{start}%", f"{start}%/%", f"%/{end}%", f"%/{end}%/%"]
         return f"{directly} or {directly}", values
     return f"x.value = ? collate nocase or {alike}", [file, f"%/{end}"]
+
+
+def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:
+    """Those of ``records`` that are within ``filters``."""
+    condition, values = where(filters)
+    if condition == "1":
+        return set(records)
+    rows = connection.execute(
+        "select r.id from records r where r.id in (select value from json_each(?))"
+        f" and {condition}",
+        (json.dumps(list(records)), *values),
+    )
+    return {number for (number,) in rows}
 
 
 def is_met(connection: sqlite3.Connection, filters: Filters) -> bool:

@@ -16,7 +16,8 @@ from typing import Final
 
 from mem_search.model import Filters, Ref
 from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
-from mem_search.storage.sqlite import passage_spans, shared_things
+from mem_search.storage.sqlite import shared_things
+from mem_search.storage.sqlite.filters import passing
 
 DEEPEST: Final = 5
 MOST_NODES: Final = 300
@@ -48,7 +49,7 @@ def neighbours(
     wanted = json.dumps(list(numbers))
     plain = [*_stored(connection, wanted), *_sessions(connection, wanted)]
     ends = {end for edge in plain for end in (edge.start, edge.end)}
-    within = passage_spans.passing(connection, ends, filters) | set(numbers)
+    within = passing(connection, ends, filters) | set(numbers)
     shared = shared_things.ties(connection, list(numbers), filters)
     edges = [edge for edge in plain if edge.start in within and edge.end in within]
     edges += [Edge(*tie, "derived") for tie in shared]

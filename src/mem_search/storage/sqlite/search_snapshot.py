@@ -6,6 +6,7 @@ of records, passages and vectors belongs to the store and is brought up to date 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -36,7 +37,6 @@ from mem_search.storage.sqlite import (
     fulltext,
     graph,
     outbox,
-    passage_spans,
     records,
     scopes,
     search_log,
@@ -190,7 +190,13 @@ class SqliteSnapshot:
     # Vectors
 
     def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
-        owners, passages = passage_spans.of_records(self._connection, records)
+        # One row: each that Python takes costs a turn at its lock.
+        row = self._connection.execute(
+            "select json_group_array(record_id), json_group_array(id) from passages"
+            " where record_id in (select value from json_each(?))",
+            (json.dumps(records.tolist()),),
+        ).fetchone()
+        owners, passages = (np.array(json.loads(column), dtype=np.int64) for column in row)
         cosines = self.passage_cosines(vector, passages)
         order = np.argsort(records)
         rows = order[np.searchsorted(records, owners, sorter=order)]
@@ -281,15 +287,37 @@ class SqliteSnapshot:
     # Passages
 
     def spans(self, passages: Sequence[int]) -> dict[int, PassageSpan]:
-        return passage_spans.spans(self._connection, passages)
+        rows = self._connection.execute(
+            "select id, start, end, page from passages"
+            " where id in (select value from json_each(?))",
+            (json.dumps(list(passages)),),
+        )
+        return {passage: (start, end, page) for passage, start, end, page in rows}
 
     def spans_of_records(self, numbers: Sequence[int]) -> dict[int, list[PassageSpan]]:
-        return passage_spans.passages_of(self._connection, numbers)
+        found: dict[int, list[PassageSpan]] = {}
+        for record, start, end, page in self._connection.execute(
+            "select record_id, start, end, page from passages"
+            " where record_id in (select value from json_each(?)) order by record_id, ordinal",
+            (json.dumps(list(numbers)),),
+        ):
+            found.setdefault(record, []).append((start, end, page))
+        return found
 
     def passage_contexts(
         self, passages: Mapping[int, int | None], reach: int
     ) -> dict[int, PassageContext]:
-        return passage_spans.passage_context(self._connection, passages, reach)
+        spans: dict[int, list[tuple[int, int, int]]] = {}
+        for record, passage, start, end in self._connection.execute(
+            "select record_id, id, start, end from passages"
+            " where record_id in (select value from json_each(?)) order by record_id, ordinal",
+            (json.dumps(list(passages)),),
+        ):
+            spans.setdefault(record, []).append((passage, start, end))
+        return {
+            record: _with_neighbours(rows, passages[record], reach)
+            for record, rows in spans.items()
+        }
 
     # Graph
 
@@ -303,7 +331,12 @@ class SqliteSnapshot:
         return graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
-        return passage_spans.first_passages(self._connection, records)
+        rows = self._connection.execute(
+            "select record_id, id, kind, field from passages"
+            " where ordinal = 0 and record_id in (select value from json_each(?))",
+            (json.dumps(list(records)),),
+        )
+        return {record: (passage, kind, field) for record, passage, kind, field in rows}
 
     def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
         return graph.labels(self._connection, numbers)
@@ -317,6 +350,20 @@ class SqliteSnapshot:
         if self._columns is None:
             self._columns = self._store.records.current(self._connection)
         return self._columns
+
+
+def _with_neighbours(
+    rows: list[tuple[int, int, int]], passage: int | None, reach: int
+) -> PassageContext:
+    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
+    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
+    near = rows[max(0, place - reach) : place + reach + 1]
+    return PassageContext(
+        ordinal=place,
+        count=len(rows),
+        start=min(start for _, start, _ in near),
+        end=max(end for _, _, end in near),
+    )
 
 
 def _for_chats(

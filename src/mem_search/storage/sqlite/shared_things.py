@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from mem_search.model import Filters
-from mem_search.storage.sqlite import passage_spans
+from mem_search.storage.sqlite.filters import passing
 
 MOST_MEMBERS: Final = 50
 MOST_FILES: Final = 30
@@ -52,7 +52,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
     named = list(_named(connection, numbers))
     # Two records with edges to the same visible record are already linked through it.
     targets = {target for *_, target in named if target is not None}
-    seen = passage_spans.passing(connection, targets, filters)
+    seen = passing(connection, targets, filters)
     for number, key, project, target in named:
         if target in seen:
             continue
@@ -61,7 +61,7 @@ def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filter
             hubs.setdefault((key, scope), set()).add(number)
     found = _members(connection, hubs)
     small = {hub: members for hub, members in found.items() if len(members) <= MOST_MEMBERS}
-    within = passage_spans.passing(connection, set().union(*small.values()), filters)
+    within = passing(connection, set().union(*small.values()), filters)
     missing: dict[tuple[int, int, str], float] = {}
     for hub, everybody in small.items():
         members = everybody & within

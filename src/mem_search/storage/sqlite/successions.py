@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from mem_search.model import Filters, Ref
-from mem_search.storage.sqlite import passage_spans
+from mem_search.storage.sqlite.filters import passing
 
 FARTHEST: Final = 32
 """Steps that a search follows from a record to its successors."""
@@ -91,9 +91,7 @@ def chains(
         found.setdefault(old, []).append(new)
     if not found:
         return {}
-    within = passage_spans.passing(
-        connection, {new for later in found.values() for new in later}, filters
-    )
+    within = passing(connection, {new for later in found.values() for new in later}, filters)
     return {old: later for old, each in found.items() if (later := _up_to(old, each, within))}
 
 
