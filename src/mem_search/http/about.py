@@ -55,15 +55,15 @@ async def health(_call: Call) -> web.StreamResponse:
 
 async def api_health(call: Call) -> web.StreamResponse:
     """Who answers here. Without a version: hooks of claude-mem end workers of another one."""
-    opening = call.opening
+    lifecycle = call.lifecycle
     return json_reply(
         Health(
-            status=opening.state,
-            uptime=opening.uptime,
+            status=lifecycle.state,
+            uptime=lifecycle.uptime,
             pid=os.getpid(),
-            initialized=opening.state == "ok",
-            instance_id=opening.instance,
-            store_id=opening.store_id,
+            initialized=lifecycle.state == "ok",
+            instance_id=lifecycle.instance,
+            store_id=lifecycle.store_id,
         )
     )
 

@@ -86,7 +86,7 @@ async def totals(call: Call) -> web.StreamResponse:
                 version=mem_search.__version__,
                 pid=os.getpid(),
                 port=call.request.url.port,
-                uptime_s=call.opening.uptime,
+                uptime_s=call.lifecycle.uptime,
                 started_at=runtime.started_at,
             ),
             first=found.first_at,

@@ -104,10 +104,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a record comes from: seed 000's ``CitationMetadata``. ``source_id`` is the ref.
+    """Where a record comes from: ``CitationMetadata`` of the universal search contract.
 
-    Only what the record itself says: what it does not know is empty or None. Times are
-    milliseconds; ``accessed_at`` is when somebody last looked at it.
+    ``source_id`` is the ref. What the record does not state is empty or None. Times are
+    milliseconds since 1970; ``accessed_at`` is when a person last read it.
     """
 
     source_id: str

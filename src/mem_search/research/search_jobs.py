@@ -31,7 +31,7 @@ from mem_search.webhooks.deliveries import Deliveries, new_message
 log = logging.getLogger(__name__)
 
 POLICY = "background_jobs"
-"""Seed 000's name for that limit."""
+"""The name of this limit in the universal search contract (docs/contracts)."""
 
 KEEP_MS = 24 * 3600 * 1000
 """Ended jobs are kept for a day, with their results."""

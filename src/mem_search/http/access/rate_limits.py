@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 METERS: Final = web.AppKey("meters", RateLimiters)
 FLAGS: Final = "X-Mem-Search-Flags"
 RESEARCH: Final = "deep_research"
-"""The mode of a universal search that is a step of a chain (seed 000)."""
+"""The mode of a universal search that is a step of a chain (docs/contracts)."""
 
 
 def searches(*models: type[BaseModel] | None) -> bool:
@@ -53,21 +53,21 @@ def admit(
     ``research``: a step of deep research, or ``count`` of them. ``agent``: asked over MCP, where
     one request may search or not. Raises LimitReached.
     """
-    standing = request[REQUEST_CONTEXT]
-    caller = standing.caller
-    level = level_of(Circumstances(caller, standing.remote, research, agent))
+    context = request[REQUEST_CONTEXT]
+    caller = context.caller
+    level = level_of(Circumstances(caller, context.remote, research, agent))
     if level is Level.TRUSTED:
         return
-    standing.level = level
+    context.level = level
     policy = policy_of(request.app[LIFECYCLE].settings, level, research=research)
     allowance = request.app[METERS].count(caller.user, policy, count)
     if allowance is not None:
-        standing.allowances[policy.name] = allowance
+        context.allowances[policy.name] = allowance
         if not allowance.granted:
             log.info("%s reached the limit %s", caller.name, policy.name)
             raise refused(allowance)
     if level is Level.STRICT and (found := flags(text)):
-        standing.flags = found
+        context.flags = found
         # Never the question itself: the log holds nothing that people search for.
         log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(found),
                     REQUEST_ID.get())  # fmt: skip
@@ -78,8 +78,8 @@ async def admit_message(request: web.Request) -> None:
 
     What is wrong with a message is for its reader to say. Raises LimitReached.
     """
-    standing = request[REQUEST_CONTEXT]
-    if level_of(Circumstances(standing.caller, standing.remote, agent=True)) is Level.TRUSTED:
+    context = request[REQUEST_CONTEXT]
+    if level_of(Circumstances(context.caller, context.remote, agent=True)) is Level.TRUSTED:
         return
     try:
         message = json.loads(await request.read())
@@ -88,7 +88,7 @@ async def admit_message(request: web.Request) -> None:
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return
     if isinstance(question, str):
-        standing.message = number if isinstance(number, str | int) else None
+        context.message = number if isinstance(number, str | int) else None
         admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
 
 
@@ -103,9 +103,9 @@ def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
 
 async def check_jobs(request: web.Request, runtime: Runtime) -> None:
     """Raises LimitReached where whoever asks has as many unfinished jobs as they may."""
-    standing = request[REQUEST_CONTEXT]
+    context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_jobs
-    if level_of(Circumstances(standing.caller, standing.remote)) is Level.TRUSTED or not most:
+    if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
         return
     if len(await runtime.database.read(jobs.unfinished)) >= most:
         raise LimitReached(
@@ -123,9 +123,9 @@ async def check_schedule(
     Asked once, so that no run is refused later and none takes from what its user may ask
     themselves. Raises InputError where all would run more often than searches are allowed.
     """
-    standing = request[REQUEST_CONTEXT]
+    context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_searches
-    if level_of(Circumstances(standing.caller, standing.remote)) is Level.TRUSTED or not most:
+    if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
         return
     others = [
         each.every_seconds
@@ -143,19 +143,20 @@ async def check_schedule(
 
 def limit_headers(request: web.Request) -> dict[str, str]:
     """What was counted, and what a question was flagged; nothing for whom nothing was."""
-    standing = request.get(REQUEST_CONTEXT)
-    if standing is None:
+    context = request.get(REQUEST_CONTEXT)
+    if context is None:
         return {}
-    told = standing.allowances.values()
-    flagged = {FLAGS: ", ".join(standing.flags)} if standing.flags else {}
-    if not told:
+    counted = context.allowances.values()
+    flagged = {FLAGS: ", ".join(context.flags)} if context.flags else {}
+    if not counted:
         return flagged
     return {
         **flagged,
         "RateLimit-Policy": ", ".join(
-            f'"{each.policy.name}";q={each.policy.quota};w={each.policy.seconds}' for each in told
+            f'"{each.policy.name}";q={each.policy.quota};w={each.policy.seconds}'
+            for each in counted
         ),
         "RateLimit": ", ".join(
-            f'"{each.policy.name}";r={each.remaining};t={each.reset}' for each in told
+            f'"{each.policy.name}";r={each.remaining};t={each.reset}' for each in counted
         ),
     }

@@ -76,7 +76,7 @@ class TokenBody(BaseModel):
 async def create_token(call: Call) -> web.StreamResponse:
     """Make a token; its secret is in this reply and nowhere else."""
     asked = call.sent(TokenBody)
-    token, secret = await call.opening.tokens.create(
+    token, secret = await call.lifecycle.tokens.create(
         asked.name, user=asked.user, read_only=asked.read_only, expires=asked.expires
     )
     return json_reply(NewToken.of(token, token=secret), status=201)
@@ -85,31 +85,31 @@ async def create_token(call: Call) -> web.StreamResponse:
 async def tokens(call: Call) -> web.StreamResponse:
     """Every token, without its secret."""
     return json_reply(
-        GivenTokens(tokens=[GivenToken.of(token) for token in call.opening.tokens.listed()])
+        GivenTokens(tokens=[GivenToken.of(token) for token in call.lifecycle.tokens.listed()])
     )
 
 
 async def revoke_token(call: Call) -> web.StreamResponse:
     """Nobody gets in with it any more."""
-    token = await call.opening.tokens.revoke(call.request.match_info["name"])
+    token = await call.lifecycle.tokens.revoke(call.request.match_info["name"])
     return json_reply(RevokedToken(revoked=token.name))
 
 
 async def users(call: Call) -> web.StreamResponse:
     """Everybody who has a token or a home."""
-    home, known = call.opening.settings.home, call.opening.tokens.listed()
+    home, known = call.lifecycle.settings.home, call.lifecycle.tokens.listed()
     return json_reply(KnownUsers(users=await asyncio.to_thread(_users, home, known)))
 
 
 async def remove_user(call: Call) -> web.StreamResponse:
     """Revoke every token of a user and delete all that they stored, for good."""
     user = check_user(call.request.match_info["name"], "name")
-    revoked = await call.opening.tokens.revoke_all(user)
-    had_home = home_of(call.opening.settings.home, user).is_dir()
+    revoked = await call.lifecycle.tokens.revoke_all(user)
+    had_home = home_of(call.lifecycle.settings.home, user).is_dir()
     if not (revoked or had_home):
         raise NotFound(f"there is no user {user}; see: mem-search user list", field="name")
     if had_home:
-        await call.opening.users.remove(user)
+        await call.lifecycle.users.remove(user)
     return json_reply(RemovedUser(removed=user, revoked=[token.name for token in revoked]))
 
 

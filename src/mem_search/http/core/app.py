@@ -31,7 +31,7 @@ each, and a request several such; aiohttp by itself takes 8 KB and refuses more 
 def build_app(settings: Settings) -> web.Application:
     """An app that opens its runtime in the background once it runs.
 
-    ``app[OPENING].ready()`` waits for that, or raises why it failed. Raises StorageError when
+    ``app[LIFECYCLE].ready()`` waits for that, or raises why it failed. Raises StorageError when
     the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)

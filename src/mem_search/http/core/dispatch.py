@@ -34,15 +34,15 @@ def bound(route: Route) -> Handler:
         if route.early:
             request[REQUEST_CONTEXT] = RequestContext(NOBODY)
             return await route.handler(await called(request))
-        opening = request.app[LIFECYCLE]
+        lifecycle = request.app[LIFECYCLE]
         if route.waits:
-            await opening.settled()  # before the token, too: the tokens are in the store
+            await lifecycle.settled()  # before the token, too: the tokens are in the store
         caller = caller_of(request)
-        remote = is_remote(request, opening.settings)
+        remote = is_remote(request, lifecycle.settings)
         check_rights(route, caller, remote=remote)
-        own = opening.runtime  # raises while there is none
+        own = lifecycle.runtime  # raises while there is none
         call = await called(request)
-        standing = request[REQUEST_CONTEXT] = RequestContext(caller, own, remote)
+        context = request[REQUEST_CONTEXT] = RequestContext(caller, own, remote)
         if is_search or route.research:
             research = route.research or getattr(call.body, "mode", "") == RESEARCH
             admit(request, call.question, research=research, agent=route.is_for_agents)
@@ -50,8 +50,8 @@ def bound(route: Route) -> Handler:
             await admit_message(request)
         if not caller.user:
             return await route.handler(call)
-        async with opening.users.lent(caller.user) as theirs:
-            standing.runtime = theirs
+        async with lifecycle.users.lent(caller.user) as theirs:
+            context.runtime = theirs
             return await route.handler(call)
 
     return handle

@@ -1,7 +1,7 @@
 """The runtime of one app: opened in the background, so that the port answers at once.
 
 Until it is open every route that needs it answers 503; when it cannot be opened the reason
-stays here and is said on every request. Whoever runs the worker awaits ``Opening.ready``.
+stays here and is the answer to every request. The worker awaits ``Lifecycle.ready``.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ LIFECYCLE: Final = web.AppKey("lifecycle", Lifecycle)
 
 async def run_lifecycle(app: web.Application) -> AsyncIterator[None]:
     """Cleanup context: starts opening when the app starts, has closed when it ends."""
-    opening = app[LIFECYCLE]
-    task = asyncio.create_task(opening.hold(), name="runtime")
+    lifecycle = app[LIFECYCLE]
+    task = asyncio.create_task(lifecycle.hold(), name="runtime")
     yield
-    opening.close()
+    lifecycle.close()
     await task

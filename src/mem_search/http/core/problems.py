@@ -178,10 +178,10 @@ def _reply(
         or None,
     )
     body = to_json(problem)
-    content_type, standing = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
-    if standing is not None and standing.message is not None:
+    content_type, context = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
+    if context is not None and context.message is not None:
         # Clients of MCP tell their agent why only when it stands in a reply to their message.
         error = {"code": _INTERNAL_ERROR, "message": detail, "data": to_values(problem)}
-        body = to_json({"jsonrpc": "2.0", "id": standing.message, "error": error})
+        body = to_json({"jsonrpc": "2.0", "id": context.message, "error": error})
         content_type = JSON
     return web.Response(status=status, body=body, content_type=content_type, headers=headers or {})

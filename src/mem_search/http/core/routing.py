@@ -36,7 +36,7 @@ class Call:
     body: BaseModel | None = None
 
     @property
-    def opening(self) -> Lifecycle:
+    def lifecycle(self) -> Lifecycle:
         return self.request.app[LIFECYCLE]
 
     @property
@@ -45,7 +45,7 @@ class Call:
 
         Raises Unavailable while the worker's is being opened.
         """
-        return self.request[REQUEST_CONTEXT].runtime or self.opening.runtime
+        return self.request[REQUEST_CONTEXT].runtime or self.lifecycle.runtime
 
     @property
     def caller(self) -> Caller:
@@ -93,7 +93,7 @@ class Call:
     @property
     def now(self) -> datetime:
         """The moment of asking, in the worker's own time zone."""
-        return datetime.now(zone(self.opening.settings.timezone))
+        return datetime.now(zone(self.lifecycle.settings.timezone))
 
     @property
     def base(self) -> str:
@@ -103,7 +103,7 @@ class Call:
 
     def view(self, tz: Zone | None = None) -> View:
         """How the caller sees times; the worker's own time zone where none is asked for."""
-        seen_from = tz or zone(self.opening.settings.timezone)
+        seen_from = tz or zone(self.lifecycle.settings.timezone)
         now, command_line = datetime.now(seen_from), self.surface == "cli"
         return View(installed_kinds().get, seen_from, now, command_line=command_line)
 
