@@ -50,6 +50,9 @@ class RecordKind(Protocol):
     session: bool
     """Whether several matches in one session raise each other, as they do for chat turns."""
 
+    coding: bool
+    """Whether claude-mem has the kind, too. Its clients rely on the route of such a kind; the
+    others have the universal search as their successor."""
     source_type: str
     """Where such records come from, in the words of ``/api/v2``: ``direct_input``,
     ``document_upload``, ``web_scrape``, ``api_import``, ``conversation``, ``reflection`` or

@@ -95,7 +95,7 @@ def test_a_kind_of_a_package_is_known_by_its_words(named: str, tmp_path: Path) -
         (KIND, "Rival", "the kind observation has the name or the plural already"),
         (KIND, "Copy", "the kind note has the name or the plural already"),
         (KIND, "Spaced", "'my sketch' is not lower-case letters, digits and _"),
-        (KIND, "Bare", "sketch has no label, about, "),
+        (KIND, "Bare", "has no label, about, "),
     ],
 )
 def test_a_kind_that_cannot_be_used_is_left_out_and_named(

@@ -60,7 +60,6 @@ from mem_search.http.schemas.universal_requests import (
 )
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
-from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schemas import RecordExcerpt, SearchReply, WholeRecord
 from mem_search.renderers.universal import (
@@ -72,9 +71,6 @@ from mem_search.renderers.universal import (
 GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-CODING: tuple[Kind, ...] = ("observation", "session_summary", "user_prompt")
-"""Their routes are claude-mem's and take what the universal search does not (type, file, …)."""
-
 FOUND: Any = SearchReply | search_schemas.SearchListing
 TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
 OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
@@ -83,7 +79,7 @@ OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
 SEARCH = (
     GET("/api/search/unified", search.unified, "Search all records, newest first", "search", SearchParameters, response=FOUND),
     GET("/api/search", search.everything, "Search all records, best first", "search", SearchParameters, response=FOUND),
-    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.name in CODING else UNIVERSAL_PATH) for kind in installed_kinds()),
+    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
     GET("/api/search/by-concept", search.filtered, "Search the records with a concept", "search", ByConcept, response=FOUND),
     GET("/api/search/by-file", search.filtered, "Search the records about a file", "search", ByFile, response=FOUND),
     GET("/api/search/by-type", search.filtered, "Search observations of a type", "search", ByType, response=FOUND),

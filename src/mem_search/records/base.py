@@ -66,6 +66,7 @@ class BaseKind(Generic[M]):
     aliases: tuple[str, ...] = ()
     chat = False
     session = False
+    coding = False
     source_type = "api_import"
     agent_source_type = ""
     csl_type = "document"

@@ -37,6 +37,7 @@ class Observation(BaseKind[ObservationMetadata]):
     name: Kind = "observation"
     plural = "observations"
     label = "Observation"
+    coding = True
     about = "what agents did and learned"
     session = True
     sign = "🟣"

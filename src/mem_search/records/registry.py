@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 ENTRY_POINTS = "mem_search.records"
 _PLURAL = re.compile("[a-z][a-z0-9-]{0,39}")
 _MEMBERS = (
-    "label", "about", "aliases", "chat", "session", "source_type", "agent_source_type",
-    "csl_type", "genre", "compose", "facets", "icon", "title", "detail", "citation",
-)  # fmt: skip
-"""What a kind has beside ``name`` and ``plural`` (``contracts.RecordKind``)."""
+    *RecordKind.__annotations__,
+    *(name for name in vars(RecordKind) if callable(getattr(RecordKind, name)) and name[0] != "_"),
+)
+"""Every attribute and method of the contract."""
 
 
 class UnknownKind(BaseKind[Metadata]):
@@ -130,12 +130,12 @@ def load(entry: EntryPoint) -> RecordKind:
 
 def _check(kind: RecordKind, others: Iterable[RecordKind]) -> None:
     """Raise ValueError when ``kind`` lacks something, or has a name that is taken."""
+    if missing := [member for member in _MEMBERS if not hasattr(kind, member)]:
+        raise ValueError(f"{kind!r:.60} has no {', '.join(missing)}; derive it from BaseKind")
     if not re.fullmatch(KIND_PATTERN, kind.name):
         raise ValueError(f"name {kind.name!r} is not lower-case letters, digits and _")
     if not _PLURAL.fullmatch(kind.plural):
         raise ValueError(f"plural {kind.plural!r} is not lower-case letters, digits and -")
-    if missing := [member for member in _MEMBERS if not hasattr(kind, member)]:
-        raise ValueError(f"{kind.name} has no {', '.join(missing)}; derive it from BaseKind")
     for other in others:
         if kind.name == other.name or kind.plural == other.plural:
             raise ValueError(f"the kind {other.name} has the name or the plural already")

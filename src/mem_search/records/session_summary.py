@@ -26,6 +26,7 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
     name: Kind = "session_summary"
     plural = "sessions"
     label = "Session"
+    coding = True
     about = "summaries of coding sessions"
     aliases = ("session", "summary", "summaries")
     sign = "🎯"

@@ -15,6 +15,7 @@ class UserPrompt(BaseKind[Metadata]):
     name: Kind = "user_prompt"
     plural = "prompts"
     label = "User Prompt"
+    coding = True
     about = "what people asked agents to do"
     aliases = ("prompt",)
     chat = True
