@@ -1,4 +1,4 @@
-"""The source that docs/extending.md shows, as a module that can be imported."""
+"""The source and the kind that docs/extending.md shows, as modules that can be imported."""
 
 import re
 import sys
@@ -8,19 +8,21 @@ from pathlib import Path
 from mem_search.contracts import Source
 
 _DOCUMENT = Path(__file__).parents[1] / "docs" / "extending.md"
-_BLOCK = re.compile(r"^```python\n(\"\"\"The source ``mbox``.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def documented_code() -> str:
-    found = _BLOCK.search(_DOCUMENT.read_text("utf-8"))
-    assert found is not None, "docs/extending.md shows no source"
-    return found[1]
+def documented_code(title: str) -> str:
+    """The example whose docstring begins with ``title``."""
+    blocks = _BLOCK.findall(_DOCUMENT.read_text("utf-8"))
+    found = [block for block in blocks if block.startswith(f'"""{title}')]
+    assert len(found) == 1, f"docs/extending.md shows no example {title!r}"
+    return str(found[0])
 
 
 def documented_source() -> Source:
     spec = spec_from_loader("documented_mbox", loader=None)
     assert spec is not None
     module = sys.modules[spec.name] = module_from_spec(spec)
-    exec(compile(documented_code(), str(_DOCUMENT), "exec"), vars(module))
+    exec(compile(documented_code("The source ``mbox``"), str(_DOCUMENT), "exec"), vars(module))
     source: Source = module.Mbox()
     return source

@@ -9,24 +9,10 @@ from typing import Any
 
 import pytest
 
+from documented_source import documented_code
 from homes import SOURCE
 
 REPOSITORY = Path(SOURCE).parent
-MODULE = """
-from mem_search.records.base import BaseKind, Metadata
-
-class RecipeMetadata(Metadata):
-    servings: str | None = None
-
-class Recipe(BaseKind[RecipeMetadata]):
-    name = "recipe"
-    plural = "recipes"
-    label = "Recipe"
-    about = "recipes for the kitchen"
-    aliases = ("dish",)
-    sign = "R"
-    model = RecipeMetadata
-"""
 REPORT = """
 import json, sys
 from mem_search.records import BUILT_IN
@@ -68,7 +54,7 @@ def report(folder: Path, lines: dict[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("door", ["a line in the tree", "an entry point"])
 def test_one_file_and_one_line_give_a_kind_its_place_everywhere(door: str, tmp_path: Path) -> None:
-    (tmp_path / "recipes.py").write_text(MODULE)
+    (tmp_path / "recipes.py").write_text(documented_code("The kind ``recipe``"))
     lines = {}
     if door == "an entry point":
         info = tmp_path / "recipes-1.0.dist-info"
@@ -83,7 +69,7 @@ def test_one_file_and_one_line_give_a_kind_its_place_everywhere(door: str, tmp_p
     assert "/api/search/recipes" in found["openapi"]["paths"]
     assert found["meant"] == "recipe"
     kinds, commands = found["documents"]
-    assert "| `recipe` | `recipes` | R Recipe | `servings` |" in kinds
+    assert "| `recipe` | `recipes` | 🍲 Recipe | `servings`, `ingredients` |" in kinds
     assert "| `mem-search recipes` |" in commands
     assert "Search recipes for the kitchen." in commands
     searched = found["openapi"]["components"]["schemas"]["UniversalSearchRequest"]["properties"]

@@ -21,7 +21,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mail-source\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[mem_search.sources]\nmbox = mail_source:Mbox\n")
-    (tmp_path / "mail_source.py").write_text(documented_code(), "utf-8")
+    (tmp_path / "mail_source.py").write_text(documented_code("The source ``mbox``"), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     sources.installed.cache_clear()
     yield
