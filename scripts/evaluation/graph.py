@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from metrics import ndcg, recall
 
 from mem_search.model import Location, SearchRequest
-from mem_search.retrievers.graph import GraphExpansion
+from mem_search.retrievers.graph import expand
 from mem_search.settings import Settings
 from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime, open_runtime
@@ -144,7 +144,7 @@ async def judge(
     for start, end, _ in hidden:
         wanted.setdefault(start, {})[end] = 1.0
         wanted.setdefault(end, {})[start] = 1.0
-    expansion = GraphExpansion(runtime.search.store)
+    store = runtime.search.store
     for name, relevant in wanted.items():
         # A neighbour by another edge that is known is no answer to find.
         relevant = {end: 1.0 for end in relevant if end not in known.get(name, set())}
@@ -155,7 +155,8 @@ async def judge(
         excluded = known.get(name, set()) | {name}
         rankings = {"text": text[name]}
         for label, relations in (("all edges", ()), ("links", sorted({e[2] for e in left}))):
-            found = await expansion.expand({ids[name]: 1.0}, depth=depth, relations=relations)
+            seeds = {ids[name]: 1.0}
+            found = await store.read(expand, seeds, depth=depth, relations=relations)
             shares = {names[number]: share for number, share in found.scores.items()}
             rankings[label] = shares
             for weight in weights:

@@ -28,7 +28,6 @@ from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
 from mem_search.research.saved_searches import SavedSearches
 from mem_search.research.search_jobs import SearchJobs
-from mem_search.retrievers.graph import GraphExpansion
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import SearchPipeline
@@ -38,7 +37,6 @@ from mem_search.search.service import SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
-from mem_search.search.weighted import WeightedSearch
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports.search import SearchStore
@@ -75,7 +73,6 @@ class SearchRuntime:
     store: SearchStore
     service: SearchService
     pipeline: SearchPipeline
-    weighted: WeightedSearch
     corpus: CorpusNumbers
 
 
@@ -208,7 +205,6 @@ def _search_runtime(
         store=store,
         service=service,
         pipeline=pipeline,
-        weighted=WeightedSearch(store, legs, GraphExpansion(store), kinds, priority),
         corpus=corpus,
     )
 

@@ -11,11 +11,18 @@ import pytest
 from test_query_in_legs import NOW, Restricted
 
 from drafts import draft
-from mem_search.model import DateRange, Draft, Filters, Link
+from mem_search.model import (
+    DateRange,
+    Draft,
+    Filters,
+    GraphOptions,
+    Link,
+    RrfOptions,
+    SearchPage,
+    SearchRequest,
+)
 from mem_search.records.registry import installed_kinds
-from mem_search.retrievers.graph import GraphExpansion
-from mem_search.search.weighted import WeightedSearch
-from mem_search.search.weights import Walk, WeightedPage, WeightedQuery
+from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sqlite import records
 from mem_search.text.query import read
 from mem_search.wiring import Runtime, open_runtime
@@ -62,7 +69,7 @@ async def filled(runtime: Runtime) -> Runtime:
     return runtime
 
 
-async def passing(runtime: Runtime, query: WeightedQuery) -> tuple[set[str], str]:
+async def passing(runtime: Runtime, query: SearchRequest) -> tuple[set[str], str]:
     """Source ids within the query's filters, and what of its text is left to look for."""
     reading = read(query.text, now=NOW, kinds=installed_kinds())
     filters = replace(query.filters, demand=reading.demand)
@@ -71,8 +78,8 @@ async def passing(runtime: Runtime, query: WeightedQuery) -> tuple[set[str], str
     return {record.source_id for record in stored.values()}, reading.text
 
 
-def ranked(page: WeightedPage) -> dict[str, float]:
-    return {found.result.record.source_id: found.result.score for found in page.found}
+def ranked(page: SearchPage) -> dict[str, float]:
+    return {result.record.source_id: result.score for result in page.results}
 
 
 @pytest.mark.parametrize(
@@ -82,28 +89,26 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
     filled: Runtime, tmp_path: Path, weights: Mapping[str, float]
 ) -> None:
     """Words are left out: how rare one is, is a matter of the whole store."""
-    walk = Walk(depth=3) if weights.get("graph") else None
+    graph = GraphOptions(depth=3) if weights.get("graph") else None
+    fusion = RrfOptions(weights, graph=graph)
     for place, (text, filters) in enumerate(itertools.product(TEXTS, FILTERS)):
-        query = WeightedQuery(text, filters, weights, limit=100, walk=walk)
+        query = SearchRequest(text, filters, fusion=fusion, limit=100)
         names, left = await passing(filled, query)
         async with open_runtime(small(tmp_path / f"{place}")) as other:
             await fill(other, *(each for each in made(90) if each.source_id in names))
-            alone = await other.search.weighted.search(replace(query, text=left, filters=Filters()))
-        assert ranked(await filled.search.weighted.search(query)) == pytest.approx(ranked(alone)), (
+            alone = await other.search.pipeline.search(replace(query, text=left, filters=Filters()))
+        assert ranked(await filled.search.pipeline.search(query)) == pytest.approx(ranked(alone)), (
             text
         )
 
 
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
     legs = tuple(Restricted(leg, filled.database) for leg in filled.search.pipeline._legs)
-    restricted = WeightedSearch(
-        filled.search.store, legs, GraphExpansion(filled.search.store), installed_kinds()
-    )
+    restricted = SearchPipeline(filled.search.store, legs, installed_kinds())
+    fusion = RrfOptions({"keyword": 0.4, "vector": 0.4, "graph": 0.2}, graph=GraphOptions())
     for text in TEXTS:
-        query = WeightedQuery(
-            text, Filters(), {"keyword": 0.4, "vector": 0.4, "graph": 0.2}, limit=100, walk=Walk()
-        )
-        page, after = await filled.search.weighted.search(query), await restricted.search(query)
+        query = SearchRequest(text, fusion=fusion, limit=100)
+        page, after = await filled.search.pipeline.search(query), await restricted.search(query)
         # Two of one similarity may change places: the last digits of a sum depend on its order.
         assert ranked(page) == pytest.approx(ranked(after), abs=0.01), text
-        assert page.found, text
+        assert page.results, text

@@ -9,17 +9,24 @@ import pytest
 
 from mem_search.contracts import Question, Ranking, Retriever
 from mem_search.errors import IndexUnavailable, StorageError, Unavailable
-from mem_search.model import Draft, Filters, Link
+from mem_search.model import (
+    Draft,
+    Filters,
+    GraphOptions,
+    Link,
+    RrfOptions,
+    SearchRequest,
+)
 from mem_search.records.registry import installed_kinds
-from mem_search.retrievers.graph import Expansion, GraphExpansion
-from mem_search.retrievers.keyword import KeywordRetriever
-from mem_search.search.weighted import WeightedSearch
-from mem_search.search.weights import Walk, WeightedQuery
+from mem_search.retrievers import graph
+from mem_search.retrievers.graph import Expansion
+from mem_search.search.pipeline import SearchPipeline
+from mem_search.search.state import Expand
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
 WEIGHTS = {"keyword": 0.4, "vector": 0.4, "graph": 0.2}
-QUERY = WeightedQuery("apples", Filters(), WEIGHTS, walk=Walk())
+REQUEST = SearchRequest("apples", fusion=RrfOptions(WEIGHTS, graph=GraphOptions()))
 
 DRAFTS = (
     Draft("note", "test", "a", "Apples and pears.", tags=("fruit",)),
@@ -46,11 +53,9 @@ class Away:
         return {}
 
 
-class GraphAway(GraphExpansion):
+def graph_away(*args: object, **kwargs: object) -> Expansion:
     """A graph that cannot be read."""
-
-    async def expand(self, *args: object, **kwargs: object) -> Expansion:
-        raise StorageError("the disk is gone")
+    raise StorageError("the disk is gone")
 
 
 @pytest.fixture
@@ -60,54 +65,52 @@ async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-def search(
-    runtime: Runtime, *legs: Retriever, graph: GraphExpansion | None = None
-) -> WeightedSearch:
-    graph = graph or GraphExpansion(runtime.search.store)
-    return WeightedSearch(runtime.search.store, legs, graph, installed_kinds())
+def search(runtime: Runtime, *legs: Retriever, expand: Expand = graph.expand) -> SearchPipeline:
+    return SearchPipeline(runtime.search.store, legs, installed_kinds(), expand=expand)
 
 
 async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
-    words = KeywordRetriever(runtime.search.store)
-    page = await search(runtime, words, Away("vector")).search(QUERY)
-    assert [(leg.name, leg.state) for leg in page.legs] == [
+    words = runtime.search.pipeline._legs[0]
+    page = await search(runtime, words, Away("vector")).search(REQUEST)
+    assert [(leg.name, leg.state) for leg in page.report.legs] == [
         ("keyword", "ok"),
         ("vector", "failed"),
         ("graph", "ok"),
     ]
-    assert "the index is away" in page.notices[0]
-    assert page.found[0].result.score > 0.6
-    assert all(0 < found.result.score <= 1 for found in page.found)
+    assert "the index is away" in page.report.notices[0]
+    assert page.results[0].score > 0.6
+    assert all(0 < result.score <= 1 for result in page.results)
 
 
 async def test_a_graph_that_is_away_leaves_the_other_legs(runtime: Runtime) -> None:
-    words = KeywordRetriever(runtime.search.store)
-    page = await search(runtime, words, graph=GraphAway(runtime.search.store)).search(QUERY)
-    assert {found.result.record.source_id for found in page.found} == {"a", "b"}
+    words = runtime.search.pipeline._legs[0]
+    page = await search(runtime, words, expand=graph_away).search(REQUEST)
+    assert {result.record.source_id for result in page.results} == {"a", "b"}
     assert page.graph is None
-    assert any("the disk is gone" in notice for notice in page.notices)
+    assert any("the disk is gone" in notice for notice in page.report.notices)
 
 
 async def test_without_any_leg_there_is_no_answer(runtime: Runtime) -> None:
     with pytest.raises(Unavailable, match="the index is away"):
-        await search(runtime, Away("keyword"), Away("vector")).search(QUERY)
+        await search(runtime, Away("keyword"), Away("vector")).search(REQUEST)
 
 
 async def test_a_filtered_walk_does_not_pass_through_what_is_filtered_out(
     runtime: Runtime,
 ) -> None:
     async def found(filters: Filters) -> set[str]:
-        query = WeightedQuery("trees", filters, WEIGHTS, walk=Walk(depth=3))
-        page = await runtime.search.weighted.search(query)
-        return {item.result.record.source_id for item in page.found}
+        fusion = RrfOptions(WEIGHTS, graph=GraphOptions(depth=3))
+        request = SearchRequest("trees", filters, fusion=fusion)
+        page = await runtime.search.service.search(request, "test")
+        return {result.record.source_id for result in page.results}
 
     assert await found(Filters()) >= {"b", "c", "d"}
     assert await found(Filters(tags=("fruit",))) == set()
 
 
 async def test_a_page_of_filters_alone_respects_the_least_score(runtime: Runtime) -> None:
-    query = WeightedQuery("tag:fruit", Filters(), WEIGHTS, least=0.1)
-    assert (await runtime.search.weighted.search(query)).found == ()
+    request = SearchRequest("tag:fruit", fusion=RrfOptions(WEIGHTS, min_score=0.1))
+    assert (await runtime.search.service.search(request, "test")).results == ()
 
 
 @pytest.mark.parametrize("legs", [{"keyword": 1.0}, {"vector": 1.0}, WEIGHTS])
@@ -115,6 +118,6 @@ async def test_the_other_side_of_an_or_needs_no_words(
     runtime: Runtime, legs: Mapping[str, float]
 ) -> None:
     await fill(runtime, *DRAFTS)
-    query = WeightedQuery("tag:other OR pears", Filters(), legs)
-    page = await runtime.search.weighted.search(query)
-    assert {found.result.record.source_id for found in page.found} == {"a", "c"}
+    request = SearchRequest("tag:other OR pears", fusion=RrfOptions(legs))
+    page = await runtime.search.service.search(request, "test")
+    assert {result.record.source_id for result in page.results} == {"a", "c"}

@@ -15,8 +15,9 @@ from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
 from mem_search.model import Record, Ref
+from mem_search.model.graph import KnowledgeCloud
 from mem_search.renderers import View, render_related
-from mem_search.retrievers.graph import GraphExpansion, KnowledgeCloud
+from mem_search.retrievers import graph
 
 
 class GraphParameters(Seen):
@@ -37,8 +38,12 @@ async def related(call: Call) -> web.StreamResponse:
     asked = call.asked(GraphParameters)
     record, _ = await find(call, Ref.parse(call.request.match_info["ref"]))
     store = call.runtime.search.store
-    cloud = await GraphExpansion(store).related(
-        record.number, depth=asked.depth, limit=asked.limit, relations=asked.relation
+    cloud = await store.read(
+        graph.related,
+        record.number,
+        depth=asked.depth,
+        limit=asked.limit,
+        relations=asked.relation,
     )
     if asked.format == "json" and not prefers_text(call.request.headers.get("Accept", "")):
         return json_reply(RelatedRecords.of(record.ref, cloud))

@@ -47,3 +47,49 @@ class GraphLabel:
     ref: Ref
     title: str
     created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CloudNode:
+    """A record in the picture of the graph; ``depth`` is its distance from the seeds."""
+
+    ref: Ref
+    title: str
+    created_at: int
+    depth: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class CloudEdge:
+    """``start`` says ``relation`` of ``end``."""
+
+    start: Ref
+    end: Ref
+    relation: str
+    strength: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCloud:
+    """Nodes best first, seeds before all; edges among them, strongest first.
+
+    ``reached`` is how many records the walk saw, shown or not.
+    """
+
+    nodes: tuple[CloudNode, ...]
+    edges: tuple[CloudEdge, ...]
+    seed_count: int
+    reached: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeGraph:
+    """What surrounds the results of a search: the picture, and what each result is related to.
+
+    ``relationships`` is record → its related records, strongest first.
+    """
+
+    cloud: KnowledgeCloud
+    relationships: Mapping[int, tuple[Relationship, ...]]

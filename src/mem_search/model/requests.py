@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -134,6 +135,30 @@ class ResearchPlacement:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """How far links are followed: ``depth`` (1 to 5) steps from the best ``seeds`` results."""
+
+    depth: int = 2
+    seeds: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RrfOptions:
+    """Weighted reciprocal rank fusion with weights of the caller.
+
+    ``weights`` is leg (keyword, vector, graph) → weight; a leg with 0 or without one is left out.
+    ``k`` is the constant of the fusion: 60 is the authors' choice, smaller favours the first
+    places, larger evens the legs out. Results below ``min_score`` (0 to 1) are dropped. Without
+    ``graph`` no links are followed.
+    """
+
+    weights: Mapping[str, float]
+    k: int = 60
+    min_score: float = 0.0
+    graph: GraphOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchRequest:
     """One search: every surface (HTTP, CLI, MCP, research) makes one and gets a ``SearchPage``.
 
@@ -144,6 +169,9 @@ class SearchRequest:
     from there. ``explain`` adds each leg's share to every score (``fusion.explain``). ``fold`` puts
     near-duplicates under the best of them. After ``per_session`` results of one session those of
     others come; None is no bound. ``boosts`` add a little to the score beside the question.
+    ``fusion`` None is the measured default; ``mode``, ``boosts``, ``fold`` and ``per_session``
+    belong to that default alone. With ``neighbours`` a result tells where its passage stands, and
+    the span of that many passages on either side.
 
     A field is declared here and in the wire models that expose it; ``search.request_codec`` maps
     it by name, and research stores it without further code.
@@ -152,6 +180,7 @@ class SearchRequest:
     text: str = ""
     filters: Filters = Filters()
     mode: Mode = "hybrid"
+    fusion: RrfOptions | None = None
     order: Order = "relevance"
     limit: int = 20
     offset: int = 0
@@ -164,6 +193,7 @@ class SearchRequest:
     folder: str = ""
     domain: str = ""
     hide_scratchpad: bool = False
+    neighbours: int | None = None
     texts: ResultTexts = ResultTexts()
     research: ResearchPlacement = ResearchPlacement()
 

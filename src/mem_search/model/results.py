@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
 from mem_search.model.requests import DateRange, Mode, SearchRequest
+
+if TYPE_CHECKING:  # numpy is behind it, which the command line does without
+    from mem_search.model.passages import PassageContext, PassageSpan
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 
@@ -41,7 +45,8 @@ class Hit(NamedTuple):
 class Result:
     """A hit with its record. ``similar`` are the near-duplicates that are folded under it.
 
-    ``passages`` are (start, end, page) of all its passages in order, for what is annotated.
+    ``passages`` are all its passages in order, where the request has annotations; ``context`` is
+    where the passage that matched stands, where the request has ``neighbours``.
     """
 
     record: Record
@@ -49,7 +54,8 @@ class Result:
     snippet: Snippet
     scores: Mapping[str, float] = field(default_factory=dict)
     similar: tuple[Ref, ...] = ()
-    passages: tuple[tuple[int, int, int | None], ...] = ()
+    passages: tuple[PassageSpan, ...] = ()
+    context: PassageContext | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,8 @@ class SearchReport:
 
     ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
     seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
-    whole questions that were perhaps meant, where little was found.
+    whole questions that were perhaps meant, where little was found. ``stage_ms`` is stage of the
+    ranking → milliseconds.
     """
 
     requested: Mode
@@ -106,6 +113,7 @@ class SearchReport:
     coverage: float = 1.0
     index_age_s: float = 0.0
     took_ms: float = 0.0
+    stage_ms: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     analyzed: Analyzed = Analyzed()
     suggestions: tuple[str, ...] = ()
@@ -116,7 +124,7 @@ class SearchPage:
     """The results in the requested order, the true total, and how the search was done.
 
     ``counts`` is kind → how many records match. ``folded`` of all matches have no place on any
-    page: a near-duplicate names them.
+    page: a near-duplicate names them. ``graph`` is there where the request follows links.
     """
 
     request: SearchRequest
@@ -125,3 +133,4 @@ class SearchPage:
     counts: Mapping[str, int]
     report: SearchReport
     folded: int = 0
+    graph: KnowledgeGraph | None = None

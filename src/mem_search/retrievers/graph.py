@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Filters, Ref
-from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
+from mem_search.model import Filters
+from mem_search.model.graph import CloudEdge, CloudNode, Edge, GraphLabel, GraphWalk, KnowledgeCloud
 from mem_search.model.rankings import Candidate, Candidates, Ranking, Scores
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.ports.search import SearchSnapshot
 
 RESTART: Final = 0.5
 STEPS: Final = 12
@@ -76,94 +76,22 @@ class Expansion:
     ranking: Ranking = field(default=Ranking(NAME))
 
 
-@dataclass(frozen=True, slots=True)
-class CloudNode:
-    """A record in the picture of the graph; ``depth`` is its distance from the seeds."""
-
-    ref: Ref
-    title: str
-    created_at: int
-    depth: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class CloudEdge:
-    """``start`` says ``relation`` of ``end``."""
-
-    start: Ref
-    end: Ref
-    relation: str
-    strength: float
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeCloud:
-    """Nodes best first, seeds before all; edges among them, strongest first.
-
-    ``reached`` is how many records the walk saw, shown or not.
-    """
-
-    nodes: tuple[CloudNode, ...]
-    edges: tuple[CloudEdge, ...]
-    seed_count: int
-    reached: int
-
-
-class GraphExpansion:
-    """Expansion over one store."""
-
-    name = NAME
-
-    def __init__(self, store: SearchStore) -> None:
-        self._store = store
-
-    async def expand(
-        self,
-        seeds: Mapping[int, float],
-        *,
-        depth: int = 2,
-        limit: int = 200,
-        filters: Filters | None = None,
-        relations: Collection[str] = (),
-    ) -> Expansion:
-        """Rank what lies within ``depth`` (1 to 5) steps of ``seeds`` (record → weight above 0).
-
-        Seeds are taken to pass the filters. The ranking has at most ``limit`` candidates,
-        seeds among them where something leads to them, each with its first passage.
-        """
-        if not seeds:
-            return Expansion({}, GraphWalk({}, ()), {})
-        return await self._store.read(_expand, seeds, depth, limit, filters or Filters(), relations)
-
-    async def related(
-        self, number: int, *, depth: int = 2, limit: int = 20, relations: Collection[str] = ()
-    ) -> KnowledgeCloud:
-        """The record ``number`` and the ``limit`` records most related to it."""
-        found = await self.expand({number: 1.0}, depth=depth, relations=relations)
-        return await self.cloud(found, limit)
-
-    async def cloud(self, expansion: Expansion, limit: int) -> KnowledgeCloud:
-        """The seeds, the best ``limit`` other records, and the edges among all these."""
-        return await self._store.read(_cloud, expansion, limit)
-
-    async def relationships(
-        self, numbers: list[int], filters: Filters | None = None
-    ) -> dict[int, tuple[Relationship, ...]]:
-        """For each record what it is related to, strongest first."""
-        within = filters or Filters()
-        return await self._store.read(lambda snapshot: snapshot.relationships(numbers, within))
-
-
-def _expand(
+def expand(
     snapshot: SearchSnapshot,
     seeds: Mapping[int, float],
-    depth: int,
-    limit: int,
-    filters: Filters,
-    relations: Collection[str],
+    *,
+    depth: int = 2,
+    limit: int = 200,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+    relations: Collection[str] = (),
 ) -> Expansion:
+    """Rank what lies within ``depth`` (1 to 5) steps of ``seeds`` (record → weight above 0).
+
+    Seeds are taken to pass the filters. The ranking has at most ``limit`` candidates, seeds among
+    them where something leads to them, each with its first passage.
+    """
+    if not seeds:
+        return Expansion({}, GraphWalk({}, ()), {})
     walk = snapshot.walk(list(seeds), depth, filters, relations)
     shares = arrivals(combined(walk.edges), seeds)
     # A step more than the walk is deep cannot be told from noise: leave out what got nothing.
@@ -180,7 +108,21 @@ def _expand(
     return Expansion(seeds, walk, scores, Ranking(NAME, candidates, Scores.by_record(scores)))
 
 
-def _cloud(snapshot: SearchSnapshot, expansion: Expansion, limit: int) -> KnowledgeCloud:
+def related(
+    snapshot: SearchSnapshot,
+    number: int,
+    *,
+    depth: int = 2,
+    limit: int = 20,
+    relations: Collection[str] = (),
+) -> KnowledgeCloud:
+    """The record ``number`` and the ``limit`` records most related to it."""
+    found = expand(snapshot, {number: 1.0}, depth=depth, relations=relations)
+    return cloud(snapshot, found, limit)
+
+
+def cloud(snapshot: SearchSnapshot, expansion: Expansion, limit: int) -> KnowledgeCloud:
+    """The seeds, the best ``limit`` other records, and the edges among all these."""
     depths, scores = expansion.walk.depths, expansion.scores
 
     def order(number: int) -> tuple[float, int, int]:

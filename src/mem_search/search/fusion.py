@@ -44,9 +44,16 @@ class ZScoreSum:
         """The fused score of every record of the union."""
         return fuse(state.union.code, state.legs, foreign=state.question.foreign)
 
-    def explain(self, state: RankingState, row: int) -> dict[str, float]:
-        """As the function ``explain``."""
-        return explain(state.union.code, state.legs, row, foreign=state.question.foreign)
+    def scores(self, state: RankingState, row: int) -> dict[str, float]:
+        """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
+        raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
+        found = {name: score for name, score in raw.items() if score == score}  # not NaN
+        for name, part in state.parts.items():
+            if name == "fused" or part[row]:
+                found[name] = float(part[row])
+        if state.request.explain:
+            found |= explain(state.union.code, state.legs, row, foreign=state.question.foreign)
+        return found
 
 
 Z_SCORE_SUM: Final = ZScoreSum()

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mem_search.model import Hit, Ref, Result, Snippet
+from mem_search.model import Hit, Ref, Result, SearchRequest, Snippet
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import snippets
 
 
 def hydrate(
-    snapshot: SearchSnapshot,
-    hits: Sequence[Hit],
-    words: Sequence[str],
-    *,
-    length: int | None = None,
+    snapshot: SearchSnapshot, request: SearchRequest, hits: Sequence[Hit], words: Sequence[str]
 ) -> tuple[Result, ...]:
     """The results of ``hits``; a record deleted since it was ranked is left out.
 
-    Snippets are at most ``length`` characters around ``words``, out of the passage that matched.
+    Snippets are cut around ``words`` out of the passage that matched.
     """
+    length = request.texts.snippet_length or snippets.LENGTH
     found = snapshot.records([hit.number for hit in hits])
     spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
+    numbers = [hit.number for hit in hits]
+    passages = snapshot.spans_of_records(numbers) if request.is_research else {}
+    contexts = (
+        snapshot.passage_contexts({hit.number: hit.passage for hit in hits}, request.neighbours)
+        if request.neighbours is not None
+        else {}
+    )
     results = []
     for hit in hits:
         record = found.get(hit.number)
@@ -31,7 +35,7 @@ def hydrate(
         # The passage may have been deleted since it was ranked, and another may have its number.
         end = min(end, len(record.text))
         start = min(start, end)
-        cut = snippets.snippet(record.text, start, end, words, length=length or snippets.LENGTH)
+        cut = snippets.snippet(record.text, start, end, words, length=length)
         results.append(
             Result(
                 record,
@@ -39,6 +43,8 @@ def hydrate(
                 Snippet(cut.text, cut.start, cut.end, page),
                 hit.scores,
                 tuple(Ref(record.kind, number) for number in hit.similar),
+                tuple(passages.get(hit.number, ())),
+                contexts.get(hit.number),
             )
         )
     return tuple(results)

@@ -1,7 +1,7 @@
-"""The search, on one screen: question → rankings → union → fusion → context → page.
+"""The search, on one screen: request → filters → question → legs → rank → hydrate → page.
 
-It knows the legs only by their contract. The page's report says what went wrong on the way; only
-a search that no leg can answer raises.
+It knows the legs only by their contract and the store only by its port. The page's report says
+what went wrong on the way; only a search that no leg can answer raises.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import Unavailable
@@ -22,15 +22,19 @@ from mem_search.model import (
     SearchReport,
     SearchRequest,
 )
+from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import Ranking
 from mem_search.records.registry import KindRegistry
+from mem_search.retrievers import graph
+from mem_search.search.fusion import Z_SCORE_SUM
+from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import understand_query
 from mem_search.search.ranking import Answered, rank
 from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
-from mem_search.search.state import Stage
+from mem_search.search.state import Expand, Fusion, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 DEPTH = 200
@@ -39,21 +43,28 @@ DEPTH = 200
 VECTOR_DEPTH = 500
 """How far a search by meaning alone can be paged: its total counts what lies within."""
 
+CLOUD = 40
+"""Records beside the seeds in the picture of the graph: more is no picture."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The results of the page, best first, and how many records match, by kind."""
 
-    results: tuple[Result, ...]
-    counts: Mapping[str, int]
+    results: tuple[Result, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
     folded: int = 0
     legs: tuple[LegReport, ...] = ()
-    notices: tuple[str, ...] = ()
     realised: str = "filter"
+    stage_ms: Mapping[str, float] = field(default_factory=dict)
+    graph: KnowledgeGraph | None = None
 
 
 class SearchPipeline:
-    """Search over one store with a fixed set of legs."""
+    """Search over one store with a fixed set of legs.
+
+    ``stages`` are those of the default fusion; ``expand`` is the walk of the graph leg.
+    """
 
     def __init__(
         self,
@@ -61,11 +72,13 @@ class SearchPipeline:
         legs: Sequence[Retriever],
         kinds: KindRegistry,
         stages: Sequence[Stage] = STAGES,
+        expand: Expand = graph.expand,
     ) -> None:
         self._store = store
         self._legs = legs
         self._kinds = kinds
         self._stages = stages
+        self._expand = expand
 
     async def search(self, request: SearchRequest) -> SearchPage:
         """Answer one search.
@@ -76,30 +89,27 @@ class SearchPipeline:
         started = time.perf_counter()
         query = replace(request, filters=await self.filters_of(request))
         question, analyzed = await understand_query(self._store, query, self._kinds)
-        is_asked = bool(question.text.strip())
-        found = await (self._rank if is_asked else self._browse)(query, question)
+        if question.text.strip():
+            found = await self._rank(query, question)
+        else:
+            found = await self._store.read(_browse, query, question)
         corpus = await self._store.corpus()
-        coverage = corpus.coverage
-        notices = list(found.notices)
-        if coverage < 1 and is_asked and query.mode != "keyword":
-            notices.append(
-                f"the vector index covers {coverage:.1%} of the store so far;"
-                " keyword search covers all of it"
-            )
         return SearchPage(
             request=request,
             results=_in_order(found.results, query),
             total=sum(found.counts.values()),
             counts=found.counts,
             folded=found.folded,
+            graph=found.graph,
             report=SearchReport(
                 requested=query.mode,
                 realised=found.realised,  # type: ignore[arg-type]
                 legs=found.legs,
-                coverage=coverage,
+                coverage=corpus.coverage,
                 index_age_s=corpus.index_age(time.time()),
                 took_ms=ms(started),
-                notices=tuple(notices),
+                stage_ms=found.stage_ms,
+                notices=tuple(_notices(query, found, corpus.coverage)),
                 analyzed=analyzed,
             ),
         )
@@ -108,90 +118,107 @@ class SearchPipeline:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
         return await filters_of(self._store, request, self._kinds)
 
-    async def _browse(self, query: SearchRequest, question: Question) -> _Found:
-        """Nothing to look for: everything that passes the filters, by date."""
-        return await self._store.read(_browsed, query, question)
-
     async def _rank(self, query: SearchRequest, question: Question) -> _Found:
-        legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
+        legs = self._legs_of(query)
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
-        answered = Answered(query, question, answers, depth, self._kinds.ranking)
-        found = await self._store.read(_ranked, answered, rankings, self._stages)
+        traits = self._kinds.ranking
+        answered = Answered(query, question, answers, depth, traits, self._expand)
+        fusion, stages = self._fusion_of(query)
+        found = await self._store.read(_ranked, answered, rankings, fusion, stages)
         reach = query.offset + query.limit + found.folded
-        if reach > depth:
-            further = await self._further(question, answers, reach)
-            found = await self._store.read(_ranked, answered, further, self._stages)
+        if reach > depth and query.fusion is None:
+            further = await _further(question, answers, reach)
+            found = await self._store.read(_ranked, answered, further, fusion, stages)
         return replace(
             found,
-            legs=tuple(answer.report for answer in answers),
-            notices=tuple(
-                f"{answer.leg.name} search did not answer ({answer.error});"
-                " results come from the other leg"
-                for answer in answers
-                if answer.ranking is None
-            ),
+            legs=(*(answer.report for answer in answers), *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
         )
 
-    async def _further(
-        self, question: Question, answers: Sequence[LegAnswer], reach: int
-    ) -> list[Ranking]:
-        """The rankings as far as a page at ``reach`` needs them.
+    def _legs_of(self, query: SearchRequest) -> Sequence[Retriever]:
+        """The legs that take part; all, where only the graph counts: it must start somewhere."""
+        if query.fusion is None:
+            return [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
+        return [leg for leg in self._legs if query.fusion.weights.get(leg.name)] or self._legs
 
-        Only what follows the fused hits comes from deeper down: the union, and with it every
-        score, is the same for all pages of a search, so that they fit together.
-        """
-        given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
-        return await asyncio.gather(
-            *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
-        )
+    def _fusion_of(self, query: SearchRequest) -> tuple[Fusion, Sequence[Stage]]:
+        """The strategy of the request, and its stages."""
+        if query.fusion is None:
+            return Z_SCORE_SUM, self._stages
+        return WeightedRrf(query.fusion), RRF_STAGES
 
 
-def _browsed(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Found:
+async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
+    """The rankings as far as a page at ``reach`` needs them.
+
+    Only what follows the fused hits comes from deeper down: the union, and with it every score,
+    is the same for all pages of a search, so that they fit together.
+    """
+    given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
+    return await asyncio.gather(
+        *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
+    )
+
+
+def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Found:
+    """Nothing to look for: everything that passes the filters, by date, with score 0."""
+    if query.fusion is not None and query.fusion.min_score > 0:
+        return _Found()
     numbers = snapshot.browse(question.filters, query.order, query.limit, query.offset)
     hits = [Hit(number, 0.0) for number in numbers]
-    return _Found(
-        _hydrated(snapshot, query, hits, ()),
-        snapshot.counts(question.filters),
-    )
+    return _Found(hydrate(snapshot, query, hits, ()), snapshot.counts(question.filters))
 
 
 def _ranked(
     snapshot: SearchSnapshot,
     answered: Answered,
     further: Sequence[Ranking],
+    fusion: Fusion,
     stages: Sequence[Stage],
 ) -> _Found:
     """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
-    ranked = rank(snapshot, answered, further, stages=stages)
+    ranked = rank(snapshot, answered, further, fusion, stages)
+    picture = None
+    if ranked.expansion is not None:
+        numbers = [hit.number for hit in ranked.page]
+        picture = KnowledgeGraph(
+            graph.cloud(snapshot, ranked.expansion, CLOUD),
+            snapshot.relationships(numbers, answered.question.filters),
+        )
     return _Found(
-        _hydrated(snapshot, answered.request, ranked.page, answered.question.words.all),
-        ranked.counts,
-        ranked.folded,
+        results=hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        counts=ranked.counts,
+        folded=ranked.folded,
+        legs=ranked.reports,
+        stage_ms=ranked.stage_ms,
+        graph=picture,
     )
 
 
-def _hydrated(
-    snapshot: SearchSnapshot,
-    request: SearchRequest,
-    hits: Sequence[Hit],
-    words: Sequence[str],
-) -> tuple[Result, ...]:
-    results = hydrate(snapshot, hits, words, length=request.texts.snippet_length)
-    if not request.is_research:
-        return results
-    passages = snapshot.spans_of_records([each.record.number for each in results])
-    return tuple(
-        replace(each, passages=tuple(passages.get(each.record.number, ()))) for each in results
-    )
+def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
+    """What the reply has to say beside its results."""
+    others = "legs" if len(found.legs) > 2 else "leg"
+    notices = [
+        f"{leg.name} search did not answer ({leg.detail}); results come from the other {others}"
+        for leg in found.legs
+        if leg.state == "failed"
+    ]
+    if query.fusion is not None and not found.legs:
+        notices.append("nothing to look for, only filters: the newest come first, without a score")
+    if coverage < 1 and any(leg.name == "vector" for leg in found.legs):
+        notices.append(
+            f"the vector index covers {coverage:.1%} of the store so far;"
+            " keyword search covers all of it"
+        )
+    return notices
 
 
 def _in_order(results: tuple[Result, ...], query: SearchRequest) -> tuple[Result, ...]:
-    """Relevance has decided which results make the page; then, and only then, the asked order."""
+    """Relevance decides which results make the page; only then comes the requested order."""
     if query.order == "relevance":
         return results
     return tuple(

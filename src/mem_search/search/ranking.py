@@ -6,21 +6,24 @@ runs the stages (``stages.STAGES``), which are pure. How the legs are asked is i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
-from mem_search.model import Filters, Hit, SearchRequest
+from mem_search.model import Filters, Hit, LegReport, SearchRequest
 from mem_search.model.rankings import Candidates, Numbers, Ranking
+from mem_search.retrievers import graph
+from mem_search.retrievers.graph import Expansion
 from mem_search.search import candidates
 from mem_search.search.fusion import Z_SCORE_SUM
-from mem_search.search.legs import LegAnswer, exact_scores
+from mem_search.search.legs import LegAnswer, exact_scores, ms
 from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import ANSWERS, agreed
-from mem_search.search.state import Fusion, LegScores, RankingState, Stage, StoredData
+from mem_search.search.state import Expand, Fusion, LegScores, RankingState, Stage, StoredData
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import sketch
 from mem_search.text.words import all_of, hashes_of
@@ -38,15 +41,23 @@ class Answered:
     answers: Sequence[LegAnswer]
     depth: int
     traits: RankingTraits
+    expand: Expand = graph.expand
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The hits of the page, best first; how many records match, by kind, and how many folded."""
+    """The hits of the page, best first; how many records match, by kind, and how many folded.
+
+    ``expansion`` and ``reports`` are those of the graph, where links were followed; ``stage_ms``
+    is the milliseconds of each stage.
+    """
 
     page: Sequence[Hit]
     counts: Mapping[str, int]
     folded: int
+    expansion: Expansion | None = None
+    reports: tuple[LegReport, ...] = ()
+    stage_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def rank(
@@ -58,9 +69,12 @@ def rank(
 ) -> Ranked:
     """Rank what the legs answered; ``further`` are rankings as far as the page reaches."""
     state = prefetch(snapshot, answered, further, fusion)
+    stage_ms = {}
     for stage in stages:
+        started = time.perf_counter()
         state = stage.apply(state)
-    return page(state)
+        stage_ms[stage.name] = ms(started)
+    return page(state, stage_ms)
 
 
 def prefetch(
@@ -105,11 +119,12 @@ def prefetch(
             feedback=_feedback(snapshot, question, answered.answers, union, legs),
             counts=snapshot.counts(filters) if decided else None,
             newest=_newest(snapshot, filters, union, further, reach) if decided else (),
+            expand=_expansion(snapshot, answered),
         ),
     )
 
 
-def page(state: RankingState) -> Ranked:
+def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     """The page of ``state`` after the last stage, each hit with the parts of its score."""
     request, union = state.request, state.union
     counts = state.stored.counts
@@ -120,20 +135,9 @@ def page(state: RankingState) -> Ranked:
     row_of = {number: row for row, number in enumerate(union.records.tolist())}
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
-            hits[place] = hit._replace(scores={**_scores(state, row), **hit.scores})
-    return Ranked(hits, counts, sum(len(hit.similar) for hit in state.hits))
-
-
-def _scores(state: RankingState, row: int) -> dict[str, float]:
-    """What made the score of the record at ``row``: raw scores of the legs, parts by stage."""
-    raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
-    scores = {name: score for name, score in raw.items() if score == score}  # not NaN
-    for name, part in state.parts.items():
-        if name == "fused" or part[row]:
-            scores[name] = float(part[row])
-    if state.request.explain:
-        scores |= state.fusion.explain(state, row)
-    return scores
+            hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
+    folded = sum(len(hit.similar) for hit in state.hits)
+    return Ranked(hits, counts, folded, state.expansion, state.reports, stage_ms)
 
 
 def _complete(
@@ -170,6 +174,22 @@ def _feedback(
             if scorer is not None:
                 found[answer.leg.name] = scorer
     return found
+
+
+def _expansion(
+    snapshot: SearchSnapshot, answered: Answered
+) -> Callable[[Mapping[int, float], int], Expansion] | None:
+    """The walk of the graph, where the request follows links."""
+    options = answered.request.fusion
+    if options is None or options.graph is None:
+        return None
+
+    def expand(seeds: Mapping[int, float], depth: int) -> Expansion:
+        return answered.expand(
+            snapshot, seeds, depth=depth, limit=answered.depth, filters=answered.question.filters
+        )
+
+    return expand
 
 
 def _newest(

@@ -79,7 +79,9 @@ def _places(model: type[BaseModel]) -> dict[str, At]:
 
 
 def _changed(target: T, changes: Mapping[str, Any]) -> T:
-    """The frozen value with other fields, also in its parts."""
+    """The frozen value with other fields, also in its parts; a mapping with other values."""
+    if isinstance(target, Mapping):
+        return {**target, **changes}  # type: ignore[return-value]
     values = {
         name: _changed(getattr(target, name), change) if isinstance(change, dict) else change
         for name, change in changes.items()

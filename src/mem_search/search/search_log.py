@@ -16,7 +16,6 @@ from dataclasses import replace
 from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
-from mem_search.search.weights import WeightedPage, WeightedQuery
 from mem_search.storage.sqlite import search_log
 from mem_search.storage.sqlite.database import Database
 from mem_search.text.dates import now_ms
@@ -46,24 +45,22 @@ class SearchLog:
 
     def note(self, page: SearchPage, surface: str) -> None:
         """Remember a search by its reply. Not for later pages, nor without a question."""
-        if not page.request.offset:
-            self._note(page.request, page.request.mode, page.total, page.report.took_ms, surface)
-
-    def note_weighted(self, query: WeightedQuery, page: WeightedPage, surface: str) -> None:
-        """As ``note``; such a search has no total, so it is what was returned."""
-        legs = [name for name, weight in query.weights.items() if weight]
-        mode = legs[0] if len(legs) == 1 else "weighted"
-        request = SearchRequest(query.text, query.filters)
-        self._note(request, mode, len(page.found), page.took_ms, surface)
-
-    def _note(
-        self, request: SearchRequest, mode: str, total: int, took_ms: float, surface: str
-    ) -> None:
-        if not self.on or not request.text.strip() or len(self._waiting) >= MOST_WAITING:
+        request = page.request
+        if not self.on or request.offset or not request.text.strip():
             return
-        now = now_ms()
-        entry = LoggedSearch(now, request.text, digest(request), mode, total, took_ms, surface)
-        self._waiting.append(entry)
+        if len(self._waiting) >= MOST_WAITING:
+            return
+        self._waiting.append(
+            LoggedSearch(
+                now_ms(),
+                request.text,
+                digest(request),
+                _mode(request),
+                page.total,
+                page.report.took_ms,
+                surface,
+            )
+        )
         self._work.set()
 
     async def run(self) -> None:
@@ -91,6 +88,14 @@ class SearchLog:
         """Empty the log; returns how many searches are forgotten."""
         await self.flush()
         return await self._database.write(search_log.forget)
+
+
+def _mode(request: SearchRequest) -> str:
+    """The leg that answers alone, or how several are combined."""
+    if request.fusion is None:
+        return request.mode
+    legs = [name for name, weight in request.fusion.weights.items() if weight]
+    return legs[0] if len(legs) == 1 else "weighted"
 
 
 def digest(request: SearchRequest) -> str:

@@ -14,13 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
-from mem_search.model import Hit, SearchRequest
+from mem_search.model import Filters, Hit, LegReport, SearchRequest
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidates, Numbers, Ranking, RecordColumns, Values
+from mem_search.retrievers.graph import Expansion
+from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
 
 Mask = NDArray[np.bool_]
+
+
+class Expand(Protocol):
+    """The walk of the graph leg: ``retrievers.graph.expand``."""
+
+    def __call__(
+        self,
+        snapshot: SearchSnapshot,
+        seeds: Mapping[int, float],
+        *,
+        depth: int,
+        limit: int,
+        filters: Filters,
+    ) -> Expansion: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +74,8 @@ class StoredData:
     counts: Mapping[str, int] | None = None
     """Kind → records that pass the filters, where the filters alone decide what matches."""
     newest: Sequence[int] = ()
+    expand: Callable[[Mapping[int, float], int], Expansion] | None = None
+    """Walks the links from seeds (record → weight) so many steps; None where no link counts."""
     """The newest records that pass the filters, where the filters alone decide."""
 
 
@@ -73,8 +91,8 @@ class Fusion(Protocol):
         """One score for each record of ``state.union``; the higher the better."""
         ...
 
-    def explain(self, state: RankingState, row: int) -> dict[str, float]:
-        """What each leg contributed for the record at ``row``, by name (``vector.z``)."""
+    def scores(self, state: RankingState, row: int) -> dict[str, float]:
+        """The scores that the result at ``row`` carries, by leg and by stage."""
         ...
 
 
@@ -103,6 +121,10 @@ class RankingState:
     parts: Mapping[str, Values] = field(default_factory=dict)
     """Name of a stage → what it adds to the score of each record."""
     hits: Sequence[Hit] = ()
+    expansion: Expansion | None = None
+    """What the walk of the graph reached, where links were followed."""
+    reports: tuple[LegReport, ...] = ()
+    """What legs report that run as a stage."""
 
     @property
     def total(self) -> Values:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mem_search.model import AllOf, AnyOf, Condition, DateRange, Demand, Filters, Kind, Not
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not
 from mem_search.records.registry import installed_kinds
 
 SourceType = Literal[
@@ -63,30 +63,26 @@ def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if rule.word in wanted)
 
 
-def read(
-    *,
-    memory_types: Sequence[str] = (),
-    source_types: Sequence[SourceType] = (),
-    tags: Sequence[str] = (),
-    tags_all: Sequence[str] = (),
-    tags_not: Sequence[str] = (),
-    importance: float | None = None,
-    created: DateRange = DateRange(),  # noqa: B008 - frozen
-    user: str = "",
-) -> Filters:
-    """All of these hold; the values of one are alternatives, but for ``tags_all``."""
+def demand(
+    memory_types: Sequence[str] | None,
+    source_types: Sequence[SourceType] | None,
+    tags_not: Sequence[str],
+) -> Demand | None:
+    """What a record must be, beside the plain filters; None for anything.
+
+    The values of one list are alternatives; without a list there is no such filter.
+    """
     demands = [
         *([_types(memory_types)] if memory_types else []),
         *([_any(_met(rule) for rule in rules_for(source_types))] if source_types else []),
         *(Not(_tagged(tag)) for tag in tags_not),
     ]
-    return Filters(
-        tags=tuple(tags),
-        facets=(*(("tag", tag) for tag in tags_all), *([("user_id", user)] if user else [])),
-        importance=importance,
-        created=created,
-        demand=AllOf(tuple(demands)) if demands else None,
-    )
+    return AllOf(tuple(demands)) if demands else None
+
+
+def tagged(tags_all: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The facets of a record that has all of these tags."""
+    return tuple(("tag", tag) for tag in tags_all)
 
 
 def _types(words: Sequence[str]) -> Demand:

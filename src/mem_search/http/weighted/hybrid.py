@@ -8,11 +8,8 @@ from aiohttp import web
 
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.graph import created_at, edge_time
-from mem_search.http.weighted import filters
 from mem_search.http.weighted.replies import (
     LEGS,
-    SNIPPET,
-    ask,
     item,
     memory_type,
     mode,
@@ -20,10 +17,9 @@ from mem_search.http.weighted.replies import (
     success,
 )
 from mem_search.http.weighted.requests import HybridBody
-from mem_search.model import DateRange
-from mem_search.model.graph import Relationship
-from mem_search.retrievers.graph import KnowledgeCloud
-from mem_search.search.weights import Found, Share, Walk, WeightedPage, WeightedQuery
+from mem_search.model import Result, SearchPage
+from mem_search.model.graph import KnowledgeCloud, Relationship
+from mem_search.search.citations import words_of
 from mem_search.text import dates
 from mem_search.text.highlight import highlight
 
@@ -34,16 +30,14 @@ TIES = 10
 EDGES = 120
 """Edges drawn in the knowledge cloud, the strongest; ``edge_total`` counts all among its nodes."""
 
-_NOTHING = Share()
-
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
     asked = call.sent(HybridBody)
-    page = await ask(call, _query(asked))
+    page = await call.search(asked.request(call.now))
     return success(
         {
-            "items": [_item(found, page) for found in page.found],
+            "items": [_item(result, page) for result in page.results],
             "query": asked.query,
             "analyzed_query": {
                 "original": asked.query,
@@ -58,7 +52,7 @@ async def search(call: Call) -> web.StreamResponse:
             },
             "search_metadata": {
                 "search_method": METHOD,
-                "results_count": len(page.found),
+                "results_count": len(page.results),
                 "stats": _stats(page),
                 **_drawn(asked, page),
                 "mode": mode(page),
@@ -67,54 +61,21 @@ async def search(call: Call) -> web.StreamResponse:
     )
 
 
-def _query(asked: HybridBody) -> WeightedQuery:
-    weights = {
-        "keyword": asked.bm25_weight,
-        "vector": asked.vector_weight,
-        "graph": asked.graph_weight,
-    }
-    walk = Walk(asked.graph_max_depth, asked.graph_seed_limit)
-    return WeightedQuery(
-        text=asked.query,
-        filters=filters.read(
-            memory_types=asked.memory_types or (),
-            source_types=asked.source_types or (),
-            tags=asked.tags,
-            tags_all=asked.tags_all,
-            tags_not=asked.tags_not,
-            importance=asked.importance_threshold,
-            created=DateRange(asked.start_date, asked.end_date),
-        ),
-        weights=weights,
-        limit=asked.limit,
-        k=asked.rrf_k,
-        least=asked.min_score_threshold or 0.0,
-        walk=walk if asked.enable_graph_expansion else None,
-        reach=asked.include_neighbors,
-        snippet=SNIPPET,
-    )
-
-
-def _item(found: Found, page: WeightedPage) -> Any:
-    record, score = found.result.record, found.result.score
-    shares = {said: found.shares.get(leg, _NOTHING) for leg, said in LEGS.items()}
+def _item(result: Result, page: SearchPage) -> Any:
+    record, scores = result.record, result.scores
     breakdown = {
-        "final_score": score,
-        **{f"{said}_score": share.score for said, share in shares.items()},
-        **{f"rank_{said}": _rank(share) for said, share in shares.items()},
+        "final_score": result.score,
+        **{f"{name}_score": scores.get(leg) for leg, name in LEGS.items()},
+        **{f"rank_{name}": scores.get(f"{leg}.rank") for leg, name in LEGS.items()},
     }
-    ties = page.graph.ties.get(record.number, ()) if page.graph else None
+    ties = page.graph.relationships.get(record.number, ()) if page.graph else None
     metadata = {
         "memory_type": memory_type(record),
         "importance": record.importance,
-        "highlight": highlight(found.result.snippet.text, page.words),
+        "highlight": highlight(result.snippet.text, words_of(page.report.analyzed)),
         "graph_context": None if ties is None else _context(ties),
     }
-    return item(found, score, breakdown, metadata)
-
-
-def _rank(share: Share) -> float | None:
-    return None if share.rank is None else float(share.rank)
+    return item(result, result.score, breakdown, metadata)
 
 
 def _context(ties: tuple[Relationship, ...]) -> dict[str, Any]:
@@ -127,24 +88,24 @@ def _context(ties: tuple[Relationship, ...]) -> dict[str, Any]:
     }
 
 
-def _stats(page: WeightedPage) -> dict[str, int]:
+def _stats(page: SearchPage) -> dict[str, int]:
     """Milliseconds, rounded, and how many candidates each leg brought."""
-    legs = {LEGS[leg.name]: leg for leg in page.legs}
+    legs = {LEGS[leg.name]: leg for leg in page.report.legs}
     times = {f"{name}_time_ms": round(legs[name].ms) if name in legs else 0 for name in _NAMES}
     counts = {f"{name}_count": legs[name].count if name in legs else 0 for name in _NAMES}
     return {
-        "search_time_ms": round(page.took_ms),
+        "search_time_ms": round(page.report.took_ms),
         **times,
-        "fusion_time_ms": round(page.fusion_ms),
+        "fusion_time_ms": round(page.report.stage_ms.get("fused", 0.0)),
         **counts,
-        "final_count": len(page.found),
+        "final_count": len(page.results),
     }
 
 
 _NAMES = tuple(LEGS.values())
 
 
-def _drawn(asked: HybridBody, page: WeightedPage) -> dict[str, Any]:
+def _drawn(asked: HybridBody, page: SearchPage) -> dict[str, Any]:
     """The picture, whenever links were to be followed: empty where there was nothing to follow."""
     if not asked.enable_graph_expansion:
         return {}

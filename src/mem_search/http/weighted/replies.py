@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
@@ -10,13 +9,11 @@ from aiohttp import web
 import mem_search
 from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.core.replies import json_reply
-from mem_search.http.core.routing import Call
 from mem_search.http.schemas.weighted import Meta
 from mem_search.http.weighted.filters import word_for
-from mem_search.model import Record
+from mem_search.model import Record, Result, SearchPage
 from mem_search.renderers.schema import to_values
 from mem_search.renderers.schemas import AnalyzedWords, SnippetSpan
-from mem_search.search.weights import Found, WeightedPage, WeightedQuery
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -35,23 +32,14 @@ def success(data: dict[str, Any]) -> web.Response:
     return json_reply({"status": "success", "data": data, "meta": to_values(meta())})
 
 
-async def ask(call: Call, query: WeightedQuery) -> WeightedPage:
-    """As ``WeightedSearch.search``; the log of searches has it afterwards."""
-    page = await call.runtime.search.weighted.search(replace(query, asked_at=call.now))
-    call.runtime.search.service.log.note_weighted(query, page, call.surface)
-    return page
-
-
-SNIPPET = 200
-"""About so many characters."""
-
 LEGS = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
 """What the contract calls each leg."""
 
 
-def item(found: Found, score: float, breakdown: dict[str, Any], metadata: dict[str, Any]) -> Any:
+def item(result: Result, score: float, breakdown: dict[str, Any], metadata: dict[str, Any]) -> Any:
     """An item: the record whole, where it matched, and with what stands around that."""
-    record, snippet, place = found.result.record, found.result.snippet, found.place
+    record, snippet, place = result.record, result.snippet, result.context
+    assert place is not None  # the bodies always ask for neighbours
     return {
         "id": str(record.ref),
         "number": record.number,
@@ -90,11 +78,12 @@ def source_type(record: Record) -> str:
     return word_for(record.kind, record.source)
 
 
-def mode(page: WeightedPage) -> dict[str, Any]:
-    """Which legs were asked and which answered, and what the answer lacks."""
+def mode(page: SearchPage) -> dict[str, Any]:
+    """Which legs took part, which of them answered, and what the reply lacks."""
+    report = page.report
     return {
-        "requested": [LEGS[leg.name] for leg in page.legs],
-        "realised": [LEGS[leg.name] for leg in page.legs if leg.state != "failed"],
+        "requested": [LEGS[leg.name] for leg in report.legs],
+        "realised": [LEGS[leg.name] for leg in report.legs if leg.state != "failed"],
         "legs": [
             {
                 "name": LEGS[leg.name],
@@ -103,15 +92,15 @@ def mode(page: WeightedPage) -> dict[str, Any]:
                 "ms": leg.ms,
                 "detail": leg.detail,
             }
-            for leg in page.legs
+            for leg in report.legs
         ],
-        "coverage": page.coverage,
-        "index_age_s": round(page.index_age_s, 3),
-        "notices": list(page.notices),
+        "coverage": report.coverage,
+        "index_age_s": round(report.index_age_s, 3),
+        "notices": list(report.notices),
     }
 
 
-def reading(page: WeightedPage) -> dict[str, Any]:
+def reading(page: SearchPage) -> dict[str, Any]:
     """How the text of the question was read, and what in it was not taken as it is written."""
-    read_as = to_values(AnalyzedWords.of(page.analyzed))
-    return {"warnings": list(page.analyzed.warnings), "read_as": read_as}
+    analyzed = page.report.analyzed
+    return {"warnings": list(analyzed.warnings), "read_as": to_values(AnalyzedWords.of(analyzed))}

@@ -1,8 +1,12 @@
-"""The bodies of ``/api/v2/search``: every field with its range, every fault at its place."""
+"""The bodies of ``/api/v2/search``: every field with its range and its place in a request.
+
+Every fault is named at its field.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
@@ -28,8 +32,14 @@ from mem_search.http.core.parameter_types import (
     refused,
     split,
 )
+from mem_search.http.weighted import filters
 from mem_search.http.weighted.filters import SourceType
+from mem_search.model import GraphOptions, ResultTexts, RrfOptions, SearchRequest
+from mem_search.search.request_codec import At, to_request
 from mem_search.text import dates
+
+BASE = SearchRequest(texts=ResultTexts(snippet_length=200))
+"""What the bodies of ``/api/v2`` leave out, as this API means it."""
 
 WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
 ROUNDING = 1e-6
@@ -77,9 +87,9 @@ def _user(text: str) -> str:
         raise refused("is no UUID") from None
 
 
-Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(_asked)]
+Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(_asked), At("text")]
 Share = Annotated[float, Field(ge=0, le=1)]
-Neighbours = Annotated[int, Field(ge=0, le=20)]
+Neighbours = Annotated[int, Field(ge=0, le=20), At("neighbours")]
 Names = Annotated[list[Text], BeforeValidator(_names, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_first, json_schema_input_type=str | None)]
 End = Annotated[int | None, BeforeValidator(_last, json_schema_input_type=str | None)]
@@ -95,7 +105,9 @@ class Body(BaseModel):
 class Tagged(Body):
     """By tags; the first are alternatives."""
 
-    tags: Names = Field(default=[], description="Any of these tags, comma-separated")
+    tags: Annotated[Names, At("filters.tags")] = Field(
+        default=[], description="Any of these tags, comma-separated"
+    )
     tags_all: Names = Field(default=[], description="All of these tags, comma-separated")
     tags_not: Names = Field(default=[], description="None of these tags, comma-separated")
 
@@ -105,26 +117,60 @@ class HybridBody(Tagged):
 
     query: Query = Field(description="The question, 1 to 4000 characters")
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
-    bm25_weight: Share = Field(default=0.4, description="Weight of the words")
-    vector_weight: Share = Field(default=0.4, description="Weight of the meaning")
-    graph_weight: Share = Field(default=0.2, description="Weight of the links")
+    bm25_weight: Annotated[Share, At("fusion.weights.keyword")] = Field(
+        default=0.4, description="Weight of the words"
+    )
+    vector_weight: Annotated[Share, At("fusion.weights.vector")] = Field(
+        default=0.4, description="Weight of the meaning"
+    )
+    graph_weight: Annotated[Share, At("fusion.weights.graph")] = Field(
+        default=0.2, description="Weight of the links"
+    )
     memory_types: list[Text] | None = Field(
         default=None, description="Types (fact, insight, …) or kinds of record; any of them"
     )
     source_types: list[SourceType] | None = Field(
         default=None, description="How it came to be stored; any of them"
     )
-    importance_threshold: Share | None = Field(default=None, description="Lowest importance")
+    importance_threshold: Annotated[Share | None, At("filters.importance")] = Field(
+        default=None, description="Lowest importance"
+    )
     enable_graph_expansion: bool = Field(default=True, description="Whether links are followed")
-    graph_max_depth: int = Field(default=2, ge=1, le=5, description="Links to follow in a row")
-    graph_seed_limit: int = Field(default=10, ge=1, le=50, description="Results to start from")
-    rrf_k: int = Field(default=60, ge=1, le=100, description="Constant of the rank fusion")
-    min_score_threshold: Share | None = Field(default=None, description="Lowest final score")
+    graph_max_depth: Annotated[int, At("fusion.graph.depth")] = Field(
+        default=2, ge=1, le=5, description="Links to follow in a row"
+    )
+    graph_seed_limit: Annotated[int, At("fusion.graph.seeds")] = Field(
+        default=10, ge=1, le=50, description="Results to start from"
+    )
+    rrf_k: Annotated[int, At("fusion.k")] = Field(
+        default=60, ge=1, le=100, description="Constant of the rank fusion"
+    )
+    min_score_threshold: Annotated[Share | None, At("fusion.min_score")] = Field(
+        default=None, description="Lowest final score"
+    )
     include_neighbors: Neighbours = Field(
         default=2, description="Passages on either side given as context"
     )
-    start_date: Start = Field(default=None, description="Created at or after; UTC without offset")
-    end_date: End = Field(default=None, description="Created at or before; a day with all of it")
+    start_date: Annotated[Start, At("filters.created.start")] = Field(
+        default=None, description="Created at or after; UTC without offset"
+    )
+    end_date: Annotated[End, At("filters.created.end")] = Field(
+        default=None, description="Created at or before; a day with all of it"
+    )
+
+    def request(self, asked_at: datetime | None = None) -> SearchRequest:
+        """The search, fused by the weights of the body."""
+        base = replace(BASE, fusion=RrfOptions({}, graph=GraphOptions()), asked_at=asked_at)
+        request = to_request(self, base)
+        if not self.enable_graph_expansion:
+            assert request.fusion is not None
+            request = replace(request, fusion=replace(request.fusion, graph=None))
+        narrowed = replace(
+            request.filters,
+            facets=filters.tagged(self.tags_all),
+            demand=filters.demand(self.memory_types, self.source_types, self.tags_not),
+        )
+        return replace(request, filters=narrowed)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -148,7 +194,9 @@ class VectorFilters(Body):
     memory_types: list[Text] | None = Field(
         default=None, description="Types (fact, insight, …) or kinds of record; any of them"
     )
-    min_importance: Share | None = Field(default=None, description="Lowest importance")
+    min_importance: Annotated[Share | None, At("filters.importance")] = Field(
+        default=None, description="Lowest importance"
+    )
     user_id: User | None = Field(default=None, description="Memories kept for this user (UUID)")
 
 
@@ -157,10 +205,25 @@ class VectorBody(Tagged):
 
     query: Query = Field(description="The question, 1 to 4000 characters")
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
-    filters: VectorFilters | None = Field(default=None, description="What a record must be")
+    filters: Annotated[VectorFilters | None, At("")] = Field(
+        default=None, description="What a record must be"
+    )
     include_neighbors: Neighbours = Field(
         default=2, description="Passages on either side given as context"
     )
+
+    def request(self, asked_at: datetime | None = None) -> SearchRequest:
+        """The search by meaning alone."""
+        within = self.filters or VectorFilters()
+        base = replace(BASE, fusion=RrfOptions({"vector": 1.0}), asked_at=asked_at)
+        request = to_request(self, to_request(within, base))
+        user = (("user_id", within.user_id),) if within.user_id else ()
+        narrowed = replace(
+            request.filters,
+            facets=(*filters.tagged(self.tags_all), *user),
+            demand=filters.demand(within.memory_types, None, self.tags_not),
+        )
+        return replace(request, filters=narrowed)
 
 
 def _sum_of_weights(value: Any) -> Iterator[InitErrorDetails]:

@@ -75,11 +75,15 @@ def further_matches(state: RankingState) -> RankingState:
 
 def filter_matches(state: RankingState) -> RankingState:
     """Adds the newest other records, where the filters alone decide what matches."""
+    return with_newest(state, state.hits[-1].score if state.hits else 0.0)
+
+
+def with_newest(state: RankingState, score: float) -> RankingState:
+    """``filter_matches`` with the score that the added records get."""
     hits, missing = state.hits, _reach(state) - len(state.hits)
     if not state.filters_decide or missing <= 0:
         return state
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
-    score = hits[-1].score if hits else 0.0
     others = [number for number in state.stored.newest if number not in seen]
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
 
