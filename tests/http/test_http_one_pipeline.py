@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, Get, opening_of
 
-from mem_search import records
 from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
 from mem_search.mcp.tool import Asker, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import SearchPage, SearchRequest
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
@@ -93,9 +93,8 @@ async def test_what_runs_later_searches_through_the_service(
 
 
 async def test_a_tool_searches_through_the_service(client: Client, counter: Counter) -> None:
-    asker = Asker(
-        opening_of(client).runtime, "http://x", View(records.by_name, UTC, datetime.now(UTC))
-    )
+    view = View(installed_kinds().get, UTC, datetime.now(UTC))
+    asker = Asker(opening_of(client).runtime, "http://x", view)
     ran = 0
     for tool in TOOLS:
         if "query" in tool.takes.model_fields:

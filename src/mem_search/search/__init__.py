@@ -1,1 +1,1 @@
-"""The pipeline: question → rankings → fusion → context → page. ``pipeline`` shows it whole."""
+"""One search: request → filters → legs → fusion → stages → page. ``pipeline`` shows it whole."""

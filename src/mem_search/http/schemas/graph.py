@@ -9,8 +9,8 @@ from pydantic import Field
 
 from mem_search.http.schemas.common import TextReply
 from mem_search.model import Ref
+from mem_search.model.graph import CloudEdge, KnowledgeCloud
 from mem_search.renderers.schema import Count, Time, schema
-from mem_search.retrievers.graph import CloudEdge, KnowledgeCloud
 
 
 @schema
