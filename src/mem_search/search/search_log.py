@@ -56,7 +56,8 @@ class SearchLog:
                 request.text,
                 digest(request),
                 _mode(request),
-                page.total,
+                # A fusion of ranks has no total: it fuses the best of each leg.
+                page.total if request.fusion is None else len(page.results),
                 page.report.took_ms,
                 surface,
             )
