@@ -1,7 +1,7 @@
 """The graph of records: neighbours of some, and what lies within a few steps of them.
 
-Stored edges count in both directions. Session neighbours and shared things (``hubs``) are
-derived here at the time of asking. Every step is bounded: in edges read, in nodes kept.
+Stored edges count in both directions. Edges to session neighbours, and through shared things
+(``shared_things``), are derived on request. Every step is bounded: in edges read, in nodes kept.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ DEEPEST: Final = 5
 MOST_NODES: Final = 300
 """Records kept of a walk: beyond, each adds time and hardly any mass."""
 MOST_EXPANDED: Final = 60
-"""Records of one distance from which the walk goes on, the most strongly tied ones."""
+"""Records of one distance from which the walk goes on, those with the strongest edges."""
 MOST_EDGES: Final = 5000
 """Stored edges read in one step."""
 
 FOLLOWS: Final = 0.5
 SAME_SESSION: Final = 0.4
 SUMMARISED: Final = 50
-"""Members of a session that its summary is tied to, the nearest first stored."""
+"""Members of a session that have an edge to its summary, at most."""
 
 
 def neighbours(
@@ -42,8 +42,8 @@ def neighbours(
 ) -> list[Edge]:
     """Every edge between ``numbers`` and records within ``filters``.
 
-    Only those of ``relations`` where there are any. Which things are too common to tie anybody
-    is a matter of the whole store, as the statistics of words are.
+    Only edges of ``relations`` where any are given. Whether a shared thing is too common to make
+    edges is decided over the whole store, as the statistics of words are.
     """
     filters = filters or Filters()
     wanted = json.dumps(list(numbers))
@@ -69,8 +69,8 @@ def walk(
 ) -> GraphWalk:
     """What lies within ``depth`` (1 to 5) steps of ``seeds``, through records within ``filters``.
 
-    A record outside of the filters is no way to others: a filtered search knows nothing of it.
-    Where more than ``most`` records are in reach, the more strongly tied ones are kept.
+    A record outside the filters leads to no others: a filtered search does not know it.
+    Where more than ``most`` records are in reach, those with the strongest edges are kept.
     """
     depths = dict.fromkeys(seeds, 0)
     edges: list[Edge] = []
