@@ -15,7 +15,8 @@ import pytest
 import mem_search
 from mem_search.settings import Settings
 
-ROOT = Path(__file__).parents[1]
+SELF = Path(__file__)
+ROOT = SELF.parents[1]
 DOCUMENTATION = ROOT / "scripts" / "documentation"
 sys.path.insert(0, str(DOCUMENTATION))
 
@@ -126,6 +127,15 @@ def test_every_decision_has_its_number_a_title_and_a_place_in_the_architecture()
 def test_a_contract_names_tests_that_exist(file: Path) -> None:
     for pattern in re.findall(r"`(tests/[\w/*.]+)`", file.read_text("utf-8")):
         assert list(ROOT.glob(pattern)), f"there is no {pattern}"
+
+
+def test_contracts_are_cited_by_their_document() -> None:
+    private = re.compile(r"\bseed 0{1,2}[0-9]\b|field-notes|design\.md", re.IGNORECASE)
+    for place in ("src", "docs", "tests", "scripts", "plugin"):
+        for file in sorted((ROOT / place).rglob("*")):
+            if file.suffix in (".py", ".md", ".sh", "") and file.is_file() and file != SELF:
+                found = private.search(file.read_text("utf-8", "replace"))
+                assert found is None, f"{file}: cite docs/contracts instead of {found[0]}"
 
 
 def test_the_changelog_knows_this_version_or_what_is_unreleased() -> None:

@@ -49,7 +49,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
         "info": {
             "title": "mem-search",
             "version": mem_search.__version__,
-            "description": "One local worker that finds anything a coding agent has seen.",
+            "description": "Searches everything that a coding agent, or its user, has seen.",
         },
         "servers": [{"url": "/"}],
         "paths": paths,

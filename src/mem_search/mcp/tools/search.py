@@ -39,7 +39,7 @@ async def search(asker: Asker, given: SearchArguments) -> Json:
 SEARCH = Tool(
     name="search",
     title="Search memory",
-    description="Search everything that agents and their person have seen on this machine: past"
+    description="Search everything that agents and their user have seen on this machine: past"
     " coding sessions, decisions, commits, prompts, notes, web pages, files, mail. Returns ids and"
     " titles, best first. Start here.",
     takes=SearchArguments,

@@ -125,7 +125,7 @@ SEARCH_LOCAL_KNOWLEDGE = Tool(
     name="search_local_knowledge",
     title="Search with filters",
     description="Search with filters (kinds, dates, folder, domain), by words, meaning or both."
-    " Returns texts with citations: dearer than search.",
+    " Returns texts with citations; costs more than search.",
     takes=KnowledgeArguments,
     answers=described(
         results=listed(
