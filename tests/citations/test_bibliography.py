@@ -130,7 +130,7 @@ The state of auth. 2025. Research report. report:20. mem-search.
     )
 
 
-def test_html_marks_what_the_style_sets_off_and_escapes_the_rest() -> None:
+def test_html_has_the_markup_of_the_style_and_escapes_the_rest() -> None:
     hostile = record("note", 21, "<script>alert(1)</script> & co", metadata={"author": "<b>Me</b>"})
     assert (
         as_html([item(KNOWN[4]), item(hostile)], "apa")
@@ -180,7 +180,7 @@ def test_many_authors_are_shortened_as_each_style_does() -> None:
 @pytest.mark.parametrize("style", STYLES)
 @settings(max_examples=40, deadline=None)
 @given(title=WORDS, author=WORDS)
-def test_html_says_what_the_text_says_and_nothing_acts_in_it(
+def test_html_has_the_words_of_the_text_and_no_active_content(
     style: str, title: str, author: str
 ) -> None:
     cited = item(record("note", 1, title, "Words.", metadata={"author": author}))

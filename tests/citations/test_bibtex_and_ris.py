@@ -102,7 +102,7 @@ def test_keys_are_unique_and_do_not_depend_on_the_list() -> None:
 @given(
     st.lists(st.tuples(SPECIALS, SPECIALS, st.lists(SPECIALS, max_size=3)), min_size=1, max_size=4)
 )
-def test_bibtex_is_read_back_whatever_stands_in_it(
+def test_bibtex_is_parsed_back_with_any_content(
     said: list[tuple[str, str, list[str]]],
 ) -> None:
     items = [
@@ -122,7 +122,7 @@ def test_bibtex_is_read_back_whatever_stands_in_it(
 
 
 @given(st.text(st.sampled_from("\\$&#%_^~aB 9é")))  # all that pylatexenc knows
-def test_what_tex_would_act_on_is_printed(text: str) -> None:
+def test_signs_of_tex_are_printed(text: str) -> None:
     shown = LatexNodes2Text(keep_comments=True).latex_to_text(escaped(text))
     # The signs alone have characters of their own in Unicode.
     assert shown.replace("ˆ", "^").replace("˜", "~") == one_line(text)
@@ -135,7 +135,7 @@ def test_braces_do_not_unbalance_a_field() -> None:
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
-def test_ris_is_read_back_whatever_stands_in_it(title: str, author: str, tags: list[str]) -> None:
+def test_ris_is_parsed_back_with_any_content(title: str, author: str, tags: list[str]) -> None:
     known = item(record("note", 1, title, "Words.", metadata={"author": author}, tags=tuple(tags)))
     (entry,) = rispy.loads(as_ris([known]))
     assert entry["type_of_reference"] == "GEN"

@@ -32,7 +32,7 @@ def test_a_person_is_taken_apart(line: str) -> None:
         "Ada Lovelace; Alan Turing; Ada Lovelace",
     ],
 )
-def test_several_are_told_apart_however_they_are_listed(line: str) -> None:
+def test_several_authors_are_separated_however_they_are_listed(line: str) -> None:
     assert names(line) == [ADA, ALAN]
 
 
@@ -77,12 +77,12 @@ def test_particles_suffixes_and_initials_stay_where_they_belong(
         "Ada @ Example",
     ],
 )
-def test_what_is_not_surely_a_person_stays_whole(line: str) -> None:
+def test_a_name_that_may_be_no_person_is_kept_whole(line: str) -> None:
     assert names(line) == [{"literal": line}]
 
 
 @pytest.mark.parametrize("line", ["", "  ", ";", " , ;\n"])
-def test_nobody_is_made_up(line: str) -> None:
+def test_no_author_is_invented(line: str) -> None:
     assert names(line) == []
 
 

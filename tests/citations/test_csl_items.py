@@ -63,7 +63,7 @@ def test_every_kind_has_a_type_of_its_own_sense() -> None:
     assert {cited.kind for cited in BARE} == {kind.name for kind in installed_kinds()}
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_variables_are_omitted() -> None:
     assert item(BARE[4]) == {
         "id": "website:15",
         "type": "webpage",

@@ -46,7 +46,7 @@ def test_a_user_works_with_their_token_and_sees_their_own_records_only(
     assert mem.ok("user", "list").startswith("ada  ")
 
 
-def test_a_revoked_token_and_a_removed_user_are_gone(mem: Home) -> None:
+def test_a_revoked_token_and_a_removed_user_are_refused(mem: Home) -> None:
     token = mem.ok("token", "create", "ada-laptop", "--user", "ada").strip()
     ada = as_user(mem, token)
     ada.ok("import", "jsonl", "-", given=json.dumps(NOTE))
@@ -66,7 +66,7 @@ def test_a_revoked_token_and_a_removed_user_are_gone(mem: Home) -> None:
     assert mem.ok("user", "list") == "no users\n"
 
 
-def test_what_is_wrong_is_named_by_its_option(mem: Home) -> None:
+def test_an_error_names_the_option(mem: Home) -> None:
     for argv, named in (
         (("a b",), "name"),
         (("a", "--user", "../x"), "user"),

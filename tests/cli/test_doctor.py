@@ -89,7 +89,7 @@ def test_a_store_that_another_program_holds_is_not_to_be_moved(mem: Home) -> Non
     assert "mv " not in found["fix"]
 
 
-def test_a_place_that_is_gone_is_no_longer_followed_when_told_so(
+def test_unfollow_stops_reading_a_location_that_no_longer_exists(
     filled: Home, tmp_path: Path
 ) -> None:
     file = tmp_path / "my notes.jsonl"
@@ -126,7 +126,9 @@ def test_a_slip_in_a_path_leaves_nothing_for_the_doctor(filled: Home) -> None:
         (("get", "poem:1"), "no kind of record is called 'poem'; known are observation"),
     ],
 )
-def test_an_error_speaks_of_what_was_typed(filled: Home, argv: tuple[str, ...], said: str) -> None:
+def test_an_error_uses_the_words_of_the_command_line(
+    filled: Home, argv: tuple[str, ...], said: str
+) -> None:
     done = filled.run(*argv)
     assert done.returncode == 2
     assert said in done.stderr
@@ -157,7 +159,7 @@ def test_a_home_one_may_not_look_into_gets_one_clear_line(mem: Home, argv: tuple
     assert "MEM_SEARCH_HOME" in done.stderr
 
 
-def test_a_model_that_is_missing_is_named_with_what_mends_it(mem: Home) -> None:
+def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home) -> None:
     """The endpoint is this machine's port 9, where nobody listens."""
     mem.environ["MEM_SEARCH_EMBEDDER"] = "openai:any@http://127.0.0.1:9"
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
@@ -201,9 +203,7 @@ def test_a_time_zone_that_does_not_exist_is_refused_before_anything_starts(mem: 
 @pytest.mark.parametrize(
     "argv", [("unified", "tabs"), ("export",), ("stats",), ("doctor",), ("--version",)]
 )
-def test_output_that_has_no_room_is_one_line_and_no_traceback(
-    filled: Home, argv: tuple[str, ...]
-) -> None:
+def test_a_full_disk_is_one_line_and_no_traceback(filled: Home, argv: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "mem_search", *argv],

@@ -114,7 +114,7 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     assert len(file.read_text("utf-8").splitlines()) >= len(NOTES)
 
 
-def test_the_error_of_the_api_document_is_the_one_that_is_told(filled: Home) -> None:
+def test_the_api_document_shows_the_real_error(filled: Home) -> None:
     written: dict[str, Any] = json.loads(blocks("api.md", "json")[1])
     url = f"http://127.0.0.1:{filled.worker()['port']}/api/search/unified?query=a&limt=3"
     with pytest.raises(HTTPError) as refused:

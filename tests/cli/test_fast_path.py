@@ -77,7 +77,7 @@ def test_the_quick_path_reads_arguments_as_the_framework_does(parts: list[list[s
     "argv",
     [["auth", "--help"], ["--unknown", "x"], ["--limit"], ["--", "-x"], ["--json=1"], ["-n5"]],
 )
-def test_what_is_not_plain_is_left_to_the_framework(argv: list[str]) -> None:
+def test_unusual_arguments_are_left_to_the_framework(argv: list[str]) -> None:
     assert read_arguments(UNIFIED, argv) is None
 
 
@@ -93,7 +93,7 @@ def test_every_option_is_found_again_by_its_parameter() -> None:
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
-def test_a_target_is_read_back_as_it_was_meant(pairs: list[tuple[str, str]]) -> None:
+def test_a_target_is_parsed_back_unchanged(pairs: list[tuple[str, str]]) -> None:
     target = target_of("/api/search", pairs)
     assert target.isascii()
     assert parse_qsl(urlsplit(target).query, keep_blank_values=True) == pairs
@@ -208,7 +208,7 @@ def test_the_command_line_imports_nothing_heavy(home: Path, argv: list[str]) -> 
     assert not imported(*argv) & HEAVY
 
 
-def test_the_version_is_told_without_the_framework() -> None:
+def test_the_version_is_printed_without_the_framework() -> None:
     assert not imported("--version") & (HEAVY | {"typer", "pydantic"})
 
 

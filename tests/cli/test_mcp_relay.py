@@ -38,7 +38,7 @@ def relayed(post: Callable[[bytes, Mapping[str, str]], Answer], *lines: bytes) -
     return [json.loads(each) for each in out.getvalue().splitlines()]
 
 
-def test_every_request_is_answered_on_one_line_of_its_own() -> None:
+def test_every_request_is_answered_on_one_line() -> None:
     answers = relayed(echo, line("ping", 1), b"\n", b"  \r\n", line("ping", 2))
     assert sorted(answer["id"] for answer in answers) == [1, 2]
 
@@ -84,7 +84,7 @@ def test_a_cancelled_request_is_not_answered() -> None:
     assert [json.loads(each)["id"] for each in out.getvalue().splitlines()] == [2]
 
 
-def test_the_version_agreed_on_is_said_from_then_on() -> None:
+def test_later_requests_carry_the_version_agreed_on() -> None:
     posted: Posted = []
 
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -98,7 +98,7 @@ def test_the_version_agreed_on_is_said_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("bad", [b"{\n", b"\xff\n", b"[" * 100_000 + b"\n"])
-def test_what_is_no_message_is_the_workers_to_refuse(bad: bytes) -> None:
+def test_the_worker_refuses_what_is_no_message(bad: bytes) -> None:
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
         assert body == bad.strip()
         assert headers == {}
@@ -107,7 +107,7 @@ def test_what_is_no_message_is_the_workers_to_refuse(bad: bytes) -> None:
     assert relayed(post, bad) == [{"jsonrpc": "2.0", "id": None, "error": {"code": -32700}}]
 
 
-def test_a_worker_that_is_away_is_an_error_of_the_request() -> None:
+def test_a_missing_worker_is_an_error_of_the_request() -> None:
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
         raise WorkerAway("there is no worker: see mem-search doctor")
 
@@ -131,12 +131,12 @@ def test_a_problem_of_the_worker_is_an_error_with_its_words() -> None:
     }
 
 
-def test_whatever_else_answers_is_told_by_its_status() -> None:
+def test_an_unexpected_answer_is_reported_by_its_status() -> None:
     answers = relayed(lambda _body, _headers: Answer(502, b"<html>", False), line("ping"))
     assert answers[0]["error"]["message"] == "the worker answered 502"
 
 
-def test_a_reader_that_is_gone_is_no_reason_to_fail() -> None:
+def test_a_closed_output_is_no_error() -> None:
     class Gone(io.RawIOBase):
         def write(self, _data: Any) -> int:
             raise BrokenPipeError

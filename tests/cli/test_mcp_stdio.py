@@ -81,7 +81,7 @@ def test_the_first_message_starts_the_worker_and_it_outlives_the_relay(mem: Home
     assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)
 
 
-def test_what_was_asked_before_the_end_of_the_input_is_answered(filled: Home) -> None:
+def test_requests_before_the_end_of_the_input_are_answered(filled: Home) -> None:
     lines = [HELLO, *(call("search", number, query="cheese") for number in range(1, 20))]
     done = filled.run("mcp", given="".join(json.dumps(each) + "\n" for each in lines))
     answers = [json.loads(each) for each in done.stdout.splitlines()]
@@ -90,7 +90,7 @@ def test_what_was_asked_before_the_end_of_the_input_is_answered(filled: Home) ->
     assert done.returncode == 0
 
 
-def test_a_worker_that_goes_away_in_between_is_found_again(filled: Home) -> None:
+def test_a_restarted_worker_is_found_again(filled: Home) -> None:
     with filled.popen("mcp") as process:
         assert "result" in said(process, HELLO)
         assert "result" in said(process, call("search", query="cheese"))
@@ -103,7 +103,7 @@ def test_a_worker_that_goes_away_in_between_is_found_again(filled: Home) -> None
         assert process.wait(20) == 0
 
 
-def test_a_worker_that_cannot_start_is_an_error_and_the_relay_goes_on(mem: Home) -> None:
+def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Home) -> None:
     with mem.popen("mcp", MEM_SEARCH_EMBEDDER="no-such-thing") as process:
         for _ in range(2):
             error = said(process, HELLO)["error"]
@@ -136,7 +136,7 @@ def test_a_malformed_line_is_answered_and_the_next_one_too(filled: Home) -> None
         process.stdin.close()
 
 
-def test_lines_are_whole_however_they_come(filled: Home) -> None:
+def test_lines_are_complete_in_whatever_pieces_they_arrive(filled: Home) -> None:
     with filled.popen("mcp") as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -188,7 +188,7 @@ def fake(mem: Home) -> Iterator[Home]:
     (mem.path / "worker.json").unlink()
 
 
-def test_the_token_of_the_environment_goes_before_that_of_the_home(fake: Home) -> None:
+def test_the_token_of_the_environment_overrides_that_of_the_home(fake: Home) -> None:
     def sent(**environ: str) -> Any:
         done = fake.run("mcp", given=json.dumps(HELLO) + "\n", **environ)
         return json.loads(done.stdout)["result"].get("authorization")

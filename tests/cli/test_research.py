@@ -74,7 +74,7 @@ def test_a_session_is_listed_shown_replayed_and_exported(filled: Home) -> None:
     assert filled.run("research", "list").returncode == 1
 
 
-def test_a_saved_search_says_what_is_new(filled: Home) -> None:
+def test_a_saved_search_prints_new_results(filled: Home) -> None:
     assert filled.run("saved", "list").returncode == 1
     filled.ok("scope", "add", "mine", "kind:note -tag:draft")
     assert filled.ok("scope", "list") == "scope:mine  kind:note -tag:draft\n"

@@ -48,7 +48,7 @@ def results(mem: Home, *argv: str) -> list[str]:
     return [each["title"] for each in json.loads(mem.ok(*argv, "--json"))["results"]]
 
 
-def test_what_was_imported_is_found(filled: Home) -> None:
+def test_imported_records_are_found(filled: Home) -> None:
     listing = filled.ok("unified", "auth")
     assert listing.startswith('Found 2 result(s) matching "auth":\n')
     assert "Note #1 - Token lifetime (" in listing
@@ -73,7 +73,7 @@ def test_the_quick_path_and_the_framework_print_the_same(filled: Home) -> None:
     assert filled.ok("unified", "--", "auth") == quick
 
 
-def test_why_a_record_stands_where_it_does_is_printed_on_request(filled: Home) -> None:
+def test_explain_prints_why_a_record_has_its_rank(filled: Home) -> None:
     assert "why:" not in filled.ok("search", "auth")
     assert "    why: keyword " in filled.ok("search", "auth", "--explain")
     found = json.loads(filled.ok("search", "auth", "--explain", "--json"))["results"]
@@ -95,14 +95,14 @@ def test_records_are_opened_by_ref_and_by_number(filled: Home) -> None:
     assert [json.loads(line)["ref"] for line in lines] == ["note:1", "email:2"]
 
 
-def test_what_is_there_is_printed_beside_what_is_missing(filled: Home) -> None:
+def test_existing_records_are_printed_beside_missing_ones(filled: Home) -> None:
     done = filled.run("get", "note:99", "note:1")
     assert done.returncode == 4
     assert "Auth tokens" in done.stdout
     assert "99" in done.stderr
 
 
-def test_a_timeline_stands_around_a_record_or_an_answer(filled: Home) -> None:
+def test_a_timeline_is_around_a_record_or_the_best_result(filled: Home) -> None:
     around = filled.ok("timeline", "email:2")
     assert "Slow login (10:00 AM)  <- anchor" in around
     assert "Token lifetime" in around
@@ -169,7 +169,7 @@ def test_a_file_is_read_by_the_source_that_its_name_or_an_option_names(
         assert word in done.stderr
 
 
-def test_sync_reads_a_place_and_says_what_came(filled: Home, tmp_path: Path) -> None:
+def test_sync_reads_a_location_and_prints_the_counts(filled: Home, tmp_path: Path) -> None:
     file = tmp_path / "more.jsonl"
     file.write_text(json.dumps({"kind": "report", "text": "A report on auth."}) + "\n")
     assert filled.ok("sync", "jsonl", str(file)) == f"jsonl {file}: 1 new\n"
@@ -212,7 +212,7 @@ def test_bad_input_gets_one_clear_line(mem: Home, argv: list[str], code: int, wo
     assert done.stdout == ""
 
 
-def test_a_reader_that_goes_away_is_nobodys_fault(filled: Home) -> None:
+def test_a_closed_pipe_is_no_error(filled: Home) -> None:
     for argv in (["unified", "auth"], ["export"], ["stats"]):
         process = filled.popen(*argv)
         assert process.stdout is not None
@@ -254,7 +254,7 @@ def test_the_product_as_it_comes_searches_by_meaning(whole: Home) -> None:
     whole.ok("worker", "stop")
 
 
-def test_what_is_related_to_a_record_is_listed(filled: Home) -> None:
+def test_related_records_are_listed(filled: Home) -> None:
     line = {"kind": "note", "source_id": "n2", "text": "As [[Token lifetime]] says."}
     filled.ok("import", "jsonl", "-", given=json.dumps(line))
     listing = filled.ok("related", "4")

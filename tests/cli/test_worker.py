@@ -81,7 +81,7 @@ class _Foreign(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_port_that_another_program_has_is_told_with_the_way_out(mem: Home) -> None:
+def test_a_port_used_by_another_program_is_reported_with_a_fix(mem: Home) -> None:
     with HTTPServer(("127.0.0.1", 0), _Foreign) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -98,7 +98,7 @@ def test_a_port_that_another_program_has_is_told_with_the_way_out(mem: Home) -> 
     assert not is_locked(str(mem.path))
 
 
-def test_a_port_that_another_homes_worker_has_is_told_apart(mem: Home) -> None:
+def test_a_port_used_by_the_worker_of_another_home_is_reported_as_such(mem: Home) -> None:
     mem.ok("worker", "start")
     port = str(mem.worker()["port"])
     other = Home(
@@ -110,7 +110,7 @@ def test_a_port_that_another_homes_worker_has_is_told_apart(mem: Home) -> None:
     assert f"the mem-search worker of another home (pid {mem.pid()})" in refused.stderr
 
 
-def test_what_a_killed_worker_left_behind_does_no_harm(mem: Home) -> None:
+def test_files_left_by_a_killed_worker_do_no_harm(mem: Home) -> None:
     mem.ok("worker", "start")
     killed = mem.pid()
     os.kill(killed, signal.SIGKILL)

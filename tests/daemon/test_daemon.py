@@ -38,7 +38,7 @@ def test_the_state_file_is_private_and_reads_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"other": true}'])
-def test_a_state_file_of_somebody_else_is_no_state(tmp_path: Path, text: str) -> None:
+def test_a_file_in_another_format_is_no_state(tmp_path: Path, text: str) -> None:
     file = tmp_path / "worker.json"
     file.write_text(text)
     assert read_state(file) is None
@@ -48,7 +48,7 @@ def test_a_state_file_of_somebody_else_is_no_state(tmp_path: Path, text: str) ->
     ("url", "place"),
     [("http://127.0.0.1:4711", ("127.0.0.1", 4711)), ("http://[::1]:4711", ("::1", 4711))],
 )
-def test_the_address_is_what_the_state_file_says_while_the_lock_is_held(
+def test_the_address_comes_from_the_state_file_while_the_lock_is_held(
     tmp_path: Path, url: str, place: tuple[str, int]
 ) -> None:
     write_state(tmp_path / "worker.json", state_of(tmp_path, url))
@@ -100,7 +100,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     assert not is_locked(str(tmp_path))
 
 
-def test_who_waits_too_long_for_a_start_is_told(tmp_path: Path) -> None:
+def test_waiting_too_long_for_a_start_is_a_conflict(tmp_path: Path) -> None:
     with start_lock(tmp_path, 1), pytest.raises(Conflict, match="starting"):
         start_lock(tmp_path, 0.1).__enter__()
 
@@ -164,9 +164,7 @@ def test_nothing_is_stopped_where_no_worker_is(tmp_path: Path) -> None:
     assert stop(settings) is None
 
 
-def test_no_signal_goes_to_a_process_that_is_not_the_worker(
-    tmp_path: Path, foreign_port: int
-) -> None:
+def test_no_signal_is_sent_to_another_process(tmp_path: Path, foreign_port: int) -> None:
     url = f"http://127.0.0.1:{foreign_port}"
     write_state(tmp_path / "worker.json", state_of(tmp_path, url, foreign_port))
     with worker_lock(tmp_path / "worker.lock"), pytest.raises(Conflict, match="nothing was"):

@@ -58,7 +58,7 @@ def test_company_in_a_batch_changes_nothing(embedder: BundledEmbedder) -> None:
     assert (together * alone).sum(axis=1).min() > 0.9999
 
 
-def test_what_lies_beyond_max_tokens_is_not_seen(models_dir: Path) -> None:
+def test_text_beyond_max_tokens_is_ignored(models_dir: Path) -> None:
     short = BundledEmbedder(models_dir, max_tokens=8)
     one, other = short.embed(["one two three four five six", "one two three four five six seven"])
     assert one @ other > 0.9999

@@ -139,7 +139,7 @@ def test_a_lasting_failure_says_the_next_step_at_once(
     assert len(endpoint.requests) == 1
 
 
-def test_a_redirect_is_refused_so_that_the_key_goes_nowhere_else(endpoint: Endpoint) -> None:
+def test_a_redirect_is_refused_because_it_would_send_the_key_elsewhere(endpoint: Endpoint) -> None:
     endpoint.answer = lambda _: (307, b"")
     endpoint.headers = {"Location": endpoint.base + "/elsewhere"}
     with pytest.raises(ModelUnavailable, match="redirects are not followed"):

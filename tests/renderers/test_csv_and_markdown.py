@@ -124,7 +124,7 @@ Note: vector search failed (index \\<away\\>)
     assert as_markdown(listed, VIEW, BASE) == written
 
 
-def test_nothing_found_is_said() -> None:
+def test_an_empty_result_is_stated() -> None:
     assert as_markdown(page(), VIEW, BASE) == '# No results found matching "auth"\n'
 
 

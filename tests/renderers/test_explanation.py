@@ -11,7 +11,7 @@ SCORES = {
 }  # fmt: skip
 
 
-def test_every_leg_and_addition_stands_in_one_line() -> None:
+def test_every_leg_and_bonus_is_on_one_line() -> None:
     (line,) = explanation(SCORES)
     assert line == (
         "    why: keyword 4.21 = #1 1×(1.9+1) · vector 0.612 = unranked 0.4×(-1.2+0)"

@@ -168,6 +168,6 @@ def test_half_a_surrogate_pair_is_written_as_an_escape() -> None:
     assert "note" not in found
 
 
-def test_what_has_nothing_to_say_has_no_key() -> None:
+def test_empty_values_have_no_key() -> None:
     assert "page" not in to_values(SnippetSpan.of(Snippet("login", 4, 9)))
     assert to_values(SnippetSpan(start=4, end=9, sha256="", page=3))["page"] == 3

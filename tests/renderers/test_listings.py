@@ -117,7 +117,7 @@ def test_a_page_behind_the_last_one_says_where_that_is(listing: str) -> None:
     )
 
 
-def test_filters_are_told_as_they_are_written() -> None:
+def test_the_heading_lists_the_filters() -> None:
     filters = Filters(
         kinds=("note", "email"),
         types=("bugfix",),
@@ -142,7 +142,7 @@ def test_filters_are_told_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize("listing", ["index", "full"])
-def test_an_empty_answer_says_what_to_try(listing: str) -> None:
+def test_an_empty_result_suggests_what_to_try(listing: str) -> None:
     query = SearchRequest("auth", Filters(project="web"))
     report = SearchReport("hybrid", "keyword", coverage=0.2, notices=("vector search is starting",))
     assert render(page(request=query, report=report), listing, VIEW) == (
@@ -188,7 +188,7 @@ def test_an_empty_answer_says_what_to_try(listing: str) -> None:
         ),
     ],
 )
-def test_whatever_was_not_done_as_asked_is_said_once(
+def test_every_deviation_from_the_request_is_noted_once(
     report: SearchReport, notes: list[str]
 ) -> None:
     text = render(page(OBSERVATION, report=report), "index", VIEW)
@@ -221,7 +221,7 @@ def folded_page() -> SearchPage:
     )
 
 
-def test_the_index_marks_what_is_superseded_and_what_is_folded() -> None:
+def test_the_index_marks_superseded_and_folded_records() -> None:
     lines = render(folded_page(), "index", VIEW).splitlines()
     assert lines[:7] == [
         'Found 6 result(s) matching "auth":',
@@ -305,7 +305,7 @@ def test_pages_count_places_and_what_is_folded_has_none() -> None:
     ],
 )
 @pytest.mark.parametrize("marked", [False, True])
-def test_a_line_stays_one_line_of_bounded_cost(title: str, marked: bool) -> None:
+def test_a_line_is_one_line_of_limited_cost(title: str, marked: bool) -> None:
     others = tuple(Ref("observation", 1_234_560 + n) for n in range(12)) if marked else ()
     marks = {"superseded_by": others[0], "supersedes": others} if marked else {}
     line = index_line(record("observation", 123456, title, **marks), VIEW, others)
@@ -427,7 +427,7 @@ def test_one_record_is_shown_with_its_links() -> None:
     )
 
 
-def test_an_unknown_format_is_told_the_known_ones() -> None:
+def test_the_error_for_an_unknown_format_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="known are index, full") as caught:
         render(page(), "xml", VIEW)
     assert caught.value.field == "format"

@@ -74,7 +74,7 @@ def test_an_index_entry_costs_at_most_60_tokens(
     st.sampled_from(["relevance", "date_desc", "date_asc"]),
 )
 @settings(max_examples=200, deadline=None)
-def test_a_listing_never_costs_more_than_asked_for_and_says_what_it_costs(
+def test_a_listing_never_costs_more_than_its_limit_and_reports_its_cost(
     written: list[tuple[str, str]], listing: str, limit: int, question: str, order: str
 ) -> None:
     records = [record(i, title, text) for i, (title, text) in enumerate(written, 1)]
@@ -87,7 +87,7 @@ def test_a_listing_never_costs_more_than_asked_for_and_says_what_it_costs(
     assert whole.tokens == token_count.count(whole.text)
 
 
-def test_what_does_not_fit_is_left_out_from_the_end_and_the_next_page_begins_there() -> None:
+def test_results_that_do_not_fit_are_left_for_the_next_page() -> None:
     asked = page(*(record(i, f"Title {i}") for i in range(1, 11)), total=143)
     shown = fitted(asked, "index", VIEW, 130)
     count = len(shown.page.results)
@@ -135,7 +135,7 @@ def test_one_result_is_worth_more_than_the_words_around_it() -> None:
     assert text.endswith("Next: offset=1")
 
 
-def test_spellings_are_asked_back_in_one_line() -> None:
+def test_suggested_spellings_are_on_one_line() -> None:
     report = SearchReport("hybrid", "hybrid", suggestions=("authentication", "authenticator"))
     empty = SearchPage(SearchRequest("authentcation"), (), 0, {}, report)
     for listing in ("index", "full"):

@@ -241,7 +241,7 @@ def test_a_document_has_the_keys_of_both_contracts() -> None:
     }
 
 
-def test_what_has_no_address_on_the_web_gets_a_permalink() -> None:
+def test_a_record_without_a_web_address_gets_a_permalink() -> None:
     assert url_of(RECORD, BASE) == "https://example.org/login"
     for url in ("", "git@example.org:x/y", "javascript:alert(1)", "file:///etc/passwd"):
         record = replace(RECORD, url=url)

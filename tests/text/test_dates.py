@@ -230,7 +230,7 @@ def test_the_last_days_of_the_calendar_are_days(text: str) -> None:
     ["", "bogus", "since", "2025-02-30", "2025-13", "25:00", "Feb 30", "0 Oct", "20200728121240",
      "9999 years ago", "99999 days", "10/3/2025", "between 2024", "٣ days ago", "x" * 5000],
 )  # fmt: skip
-def test_what_is_no_date_is_refused_with_two_examples(text: str) -> None:
+def test_a_text_that_is_no_date_is_refused_with_two_examples(text: str) -> None:
     with pytest.raises(InputError) as caught:
         bound(text, end=True)
     assert caught.value.field == "dateStart"

@@ -80,7 +80,7 @@ def seen(text: str) -> list[tuple[str, str]]:
         ("**https://example.org/a**", [("url", "example.org/a")]),
     ],
 )
-def test_what_a_text_points_at_is_found(text: str, mentions: list[tuple[str, str]]) -> None:
+def test_mentions_are_found(text: str, mentions: list[tuple[str, str]]) -> None:
     assert seen(text) == mentions
 
 
@@ -97,7 +97,7 @@ def test_what_a_text_points_at_is_found(text: str, mentions: list[tuple[str, str
         "https://",
     ],
 )
-def test_what_only_looks_like_a_mention_is_left_alone(text: str) -> None:
+def test_lookalikes_are_no_mentions(text: str) -> None:
     assert seen(text) == []
 
 

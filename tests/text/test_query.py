@@ -36,7 +36,7 @@ def word(text: str) -> Term:
         "**bold** *.py ~/x HEAD~1 a*b",
     ],
 )
-def test_what_is_written_plainly_stays_as_it_is(text: str) -> None:
+def test_plain_text_is_unchanged(text: str) -> None:
     found = reading(text)
     assert found.text == text
     assert found.words == words.read(text)
@@ -97,7 +97,7 @@ def test_the_demand_is_a_tree_of_terms_and_conditions() -> None:
     )
 
 
-def test_what_is_wanted_ranks_and_what_is_excluded_does_not() -> None:
+def test_wanted_words_rank_and_excluded_ones_do_not() -> None:
     found = reading('login AND (token OR "json web token") -cookie type:bugfix')
     assert found.text == 'login token "json web token"'
     assert "cookie" not in found.words.all
@@ -186,7 +186,7 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
         ("tpye:bugfix", "did you mean type:?"),
     ],
 )
-def test_what_cannot_be_meant_is_read_as_text_and_reported(text: str, about: str) -> None:
+def test_operators_without_meaning_are_read_as_text_with_a_warning(text: str, about: str) -> None:
     found = reading(text)
     assert found.demand is None
     assert found.text == text

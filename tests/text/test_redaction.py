@@ -134,7 +134,7 @@ src/mem_search/text/redaction.py:12: note: 密码 = パスワード 🎉
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_secret_is_gone_and_what_is_around_it_stays(name: str) -> None:
+def test_a_planted_secret_is_removed_and_its_surroundings_remain(name: str) -> None:
     template, secret = PLANTED[name]
     clean, count = redact(f"before\n{template.format(secret)}")
     assert secret not in clean

@@ -51,7 +51,7 @@ def test_anything_else_is_refused(text: str) -> None:
     st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)),  # noqa: DTZ001
     st.integers(-23 * 60, 23 * 60),
 )
-def test_what_python_writes_is_read_as_the_same_moment(moment: datetime, offset: int) -> None:
+def test_times_as_python_writes_them_are_parsed(moment: datetime, offset: int) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=offset)))
     text = aware.isoformat()
     ms = dates.read_rfc3339(text)

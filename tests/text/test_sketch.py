@@ -36,7 +36,7 @@ def test_another_number_is_another_thing_however_long_the_text() -> None:
     assert not near(f"{LONG} v2", f"{LONG} v3")
 
 
-def test_sketches_are_what_they_have_always_been() -> None:
+def test_sketches_never_change() -> None:
     """Stored sketches are compared with new ones: a change needs a migration."""
     made = b"".join(
         sketch.sketch("Title", text)
@@ -67,9 +67,7 @@ def test_a_text_longer_than_what_is_hashed_at_a_time_counts_to_its_end() -> None
     st.binary(min_size=sketch.SIZE, max_size=sketch.SIZE),
     st.lists(st.integers(0, sketch.SIZE - 1), max_size=sketch.MOST_DIFFERENT),
 )
-def test_what_is_near_has_a_word_of_its_beginning_in_common(
-    made: bytes, changed: list[int]
-) -> None:
+def test_near_duplicates_share_a_word_of_their_heads(made: bytes, changed: list[int]) -> None:
     other = bytearray(made)
     for place in changed:
         other[place] ^= 0x55
@@ -79,7 +77,7 @@ def test_what_is_near_has_a_word_of_its_beginning_in_common(
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), max_size=12))
-def test_rows_are_repeated_where_a_word_stands_in_the_same_column_of_another(
+def test_rows_are_repeated_when_they_share_a_word_in_a_column(
     words: list[list[int]],
 ) -> None:
     heads = np.array(words, np.uint32).reshape(-1, sketch.WORDS)

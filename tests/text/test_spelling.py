@@ -46,7 +46,7 @@ def test_the_distance_is_that_of_the_definition_up_to_its_limit(
         ("tokn", "token"),
     ],
 )
-def test_a_misspelt_word_is_nearest_to_the_word_that_was_meant(typed: str, meant: str) -> None:
+def test_a_misspelt_word_is_nearest_to_the_intended_word(typed: str, meant: str) -> None:
     known = [("authentication", 9), ("migration", 3), ("token", 5), ("mitigation", 2)]
     assert nearest(typed, known, 3)[0] == meant
 

@@ -46,9 +46,7 @@ def test_places_are_where_the_words_begin() -> None:
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=6), max_size=3), st.integers(0, 60))
-def test_a_place_is_a_lit_word_and_every_lit_word_has_its_place(
-    text: str, words: list[str], start: int
-) -> None:
+def test_places_are_exactly_the_matching_words(text: str, words: list[str], start: int) -> None:
     is_lit = word_matcher(tuple(words))
     places = [at for at, _ in is_lit.places(text, start, len(text))]
     assert places == sorted(places)

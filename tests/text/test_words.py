@@ -107,7 +107,7 @@ def test_mostly_foreign_tells_scripts_apart() -> None:
     assert not words.mostly_foreign("")
 
 
-def test_the_beginning_of_a_hash_stands_for_all_of_it() -> None:
+def test_the_beginning_of_a_hash_matches_the_hash() -> None:
     commit = "4a1ff1a74d212357958be51be6b15edfc2f30cb3"
     text = f"since {commit} it is slow"
     for length in (7, 8, 12, 40):

@@ -135,8 +135,8 @@ def _by_name(name: str) -> Listing:
 def heading(page: SearchPage, view: View) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
     matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
-    filters = described(page.request.filters, view)
-    limited = f" with {filters}" if filters else ""
+    filters = page.request.filters
+    limited = f" with {described(filters, view)}" if filters else ""
     if not page.total:
         return f"No results found{matching}{limited}"
     return f"Found {page.total} result(s){matching}{limited}:"
