@@ -11,6 +11,7 @@ import pytest
 
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from mem_search.wiring import Runtime
@@ -32,6 +33,12 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     database = await Database.open(tmp_path / "home" / "mem-search.db")
     yield database
     await database.close()
+
+
+@pytest.fixture
+def store(database: Database) -> SqliteStore:
+    """A new store in a file, as the product sees it."""
+    return SqliteStore(database)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import CorpusNumbers
@@ -22,7 +22,7 @@ def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
 
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
     """Prepare and store, as the intake does."""
-    return records.store(connection, [prepare(each) for each in drafts])
+    return record_writer.store(connection, [prepare(each) for each in drafts])
 
 
 def search_store(database: Database) -> SqliteSearchStore:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mem_search.ingest.writer import IngestCounts
 from mem_search.model import Batch, Draft, Location, SearchPage, SearchRequest
+from mem_search.model.ingest import IngestCounts
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime
 
 THERE = Location("test", "/there")
@@ -33,7 +32,7 @@ async def fill(runtime: Runtime, *drafts: Draft) -> IngestCounts:
 async def settled(runtime: Runtime, seconds: float = 30) -> None:
     """Return once nothing waits for the indexer."""
     async with asyncio.timeout(seconds):
-        while await runtime.database.read(outbox.depth):  # noqa: ASYNC110  it asks the store
+        while await runtime.store.indexing.outbox_counts():  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.02)
 
 

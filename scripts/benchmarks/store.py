@@ -26,8 +26,7 @@ from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.settings import Settings
 from mem_search.storage.chroma import open_index
-from mem_search.storage.sqlite import outbox, vectors
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.store import SqliteStore
 
 STANDIN = "standin"
 _MADE = "bench.json"
@@ -69,10 +68,10 @@ def copied(home: Path, where: Path) -> Iterator[Path]:
 
 
 async def _fill(chosen: Settings, file: Path, name: str) -> None:
-    database = await Database.open(chosen.database)
+    store = await SqliteStore.open(chosen.database)
     embedder = await asyncio.to_thread(_embedder, name, chosen, file)
-    number = await database.write(
-        vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
+    number = await store.indexing.model_number(
+        embedder.fingerprint, embedder.name, embedder.dimensions
     )
     index = open_index(
         "",
@@ -83,16 +82,16 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     )
     index.start()
     executor = ThreadPoolExecutor(1)
-    indexer = Indexer(database, index, embedder, number, executor, lambda: None)
+    indexer = Indexer(store.indexing, index, embedder, number, executor, lambda: None)
     work = asyncio.create_task(indexer.run())
     try:
         # After the import: two that write at once only wait for each other.
-        await LocationReader(database, IngestWriter(database, lambda: None)).read(
-            Location("jsonl", str(file)), _progress
-        )
+        await LocationReader(
+            store.ingest, IngestWriter(store.ingest, store.records, lambda: None)
+        ).read(Location("jsonl", str(file)), _progress)
         await index.ready()
         indexer.wake()
-        while depth := sum((await database.read(outbox.depth)).values()):
+        while depth := sum((await store.indexing.outbox_counts()).values()):
             say(f"\rindexing: {depth} passages to go {indexer.error}   ")
             await asyncio.sleep(1)
     finally:
@@ -100,7 +99,7 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
         with suppress(asyncio.CancelledError):
             await work
         await index.close()
-        await database.close()
+        await store.close()
         executor.shutdown()
     say("\r" + " " * 60 + "\r")
 

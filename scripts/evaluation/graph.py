@@ -26,7 +26,6 @@ from metrics import ndcg, recall
 from mem_search.model import Location, SearchRequest
 from mem_search.retrievers.graph import expand
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime, open_runtime
 
 FOLDS = 5
@@ -110,7 +109,7 @@ async def load(runtime: Runtime, documents: list[dict[str, Any]], edges: Edges, 
         ).fetchone()
     )
     assert stored == len(set(edges)), "the store has other links than this fold's"
-    while sum((await runtime.database.read(outbox.depth)).values()):  # noqa: ASYNC110  it asks
+    while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110  it asks
         await asyncio.sleep(0.2)
 
 

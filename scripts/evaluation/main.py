@@ -28,7 +28,6 @@ from mem_search.errors import InputError
 from mem_search.model import Location
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime, open_runtime
 
 
@@ -151,7 +150,7 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
     taken = await runtime.ingest.reader.read(Location("jsonl", str(exchange)))
     if taken.failed:
         print(f"{taken.failed} documents could not be imported", file=sys.stderr)
-    while depth := sum((await runtime.database.read(outbox.depth)).values()):
+    while depth := sum((await runtime.store.indexing.outbox_counts()).values()):
         if sys.stderr.isatty():  # a log gets only whole lines
             print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
         await asyncio.sleep(0.5)

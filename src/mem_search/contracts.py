@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Batch, Citation, Draft, Filters, Kind, Location, Record
+from mem_search.model.ingest import VectorEntry as VectorEntry
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors
 from mem_search.storage.ports.search import SearchSnapshot
@@ -148,20 +149,6 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Blocking and thread-safe. Raises ModelUnavailable."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class VectorEntry:
-    """What the vector index holds of one vector beside it.
-
-    ``entry`` is ``2 * passage + half``: a long passage is embedded as two halves.
-    """
-
-    entry: int
-    record: int
-    doc_type: str
-    project: str
-    created_at: int
 
 
 class VectorIndex(Protocol):

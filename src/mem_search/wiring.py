@@ -39,11 +39,11 @@ from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.sqlite import stats, vectors
+from mem_search.storage.ports import SearchStore, Store
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.stats import CorpusNumbers
+from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries
@@ -102,6 +102,7 @@ class Runtime:
     """Everything a surface needs for one home, ready to use. ``started_at`` is in ms."""
 
     settings: Settings
+    store: Store
     database: Database
     model: EmbeddingModel
     index: Index
@@ -130,27 +131,30 @@ async def open_runtime(
     async with AsyncExitStack() as stack:
         # Threads of the database read these until it is closed, so they close after it.
         caches = stack.enter_context(ExitStack())
-        database = await Database.open(settings.database)
-        stack.push_async_callback(database.close)
+        store = await SqliteStore.open(settings.database)
+        stack.push_async_callback(store.close)
+        database = store.database
         model = await stack.enter_async_context(_open_model(settings, shared))
         embedder = model.embedder
-        space = await database.write(
-            vectors.model_id, embedder.fingerprint, embedder.name, embedder.dimensions
+        space = await store.indexing.model_number(
+            embedder.fingerprint, embedder.name, embedder.dimensions
         )
         rows = VectorRows(settings.home, space, embedder.dimensions)
         caches.callback(rows.close)
         reset = asyncio.Event()
-        few = shared is not None and (await database.read(stats.corpus)).size <= FEW
+        few = shared is not None and (await store.statistics.corpus()).size <= FEW
         index = _open_index(settings, embedder, reset.set, off=few)
         stack.push_async_callback(index.close)
 
         corpus, priority = CorpusNumbers(database), SearchPriority()
-        search = _search_runtime(settings, database, model, index, rows, corpus, priority, stages)
+        search = _search_runtime(settings, store, model, index, rows, corpus, priority, stages)
         stack.push_async_callback(search.service.log.flush)
-        research = _research_runtime(settings, database, model, search)
+        research = _research_runtime(settings, store, model, search)
         stack.push_async_callback(research.deliveries.close)
-        indexer = Indexer(database, index, embedder, space, model.passage_thread, corpus.changed)
-        ingest = _ingest_runtime(settings, database, indexer, corpus, priority)
+        indexer = Indexer(
+            store.indexing, index, embedder, space, model.passage_thread, corpus.changed
+        )
+        ingest = _ingest_runtime(settings, store, indexer, corpus, priority)
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
@@ -160,7 +164,7 @@ async def open_runtime(
             tasks.start("index", indexer.run())
             tasks.start("vectors", rows.fill(database))
             tasks.start("audit", _audit_after(reset, indexer))
-            tasks.start("follow", follow(database, ingest.reader, settings.follow))
+            tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
@@ -169,6 +173,7 @@ async def open_runtime(
                 tasks.start("warm up", _warm_up(model))
         yield Runtime(
             settings=settings,
+            store=store,
             database=database,
             model=model,
             index=index,
@@ -181,7 +186,7 @@ async def open_runtime(
 
 def _search_runtime(
     settings: Settings,
-    database: Database,
+    store: SqliteStore,
     model: EmbeddingModel,
     index: Index,
     rows: VectorRows,
@@ -190,19 +195,22 @@ def _search_runtime(
     stages: Sequence[Stage],
 ) -> SearchRuntime:
     kinds = installed_kinds()
-    store = SqliteSearchStore(database, corpus, rows, kinds.ranking.chat)
+    searched = SqliteSearchStore(store.database, corpus, rows, kinds.ranking.chat)
     legs: tuple[Retriever, ...] = (
-        KeywordRetriever(store),
+        KeywordRetriever(searched),
         VectorRetriever(
-            store, index, model.embedder, model.query_thread, scans=index.state == "off"
+            searched, index, model.embedder, model.query_thread, scans=index.state == "off"
         ),
     )
-    pipeline = SearchPipeline(store, legs, kinds, stages)
+    pipeline = SearchPipeline(searched, legs, kinds, stages)
     service = SearchService(
-        pipeline, Suggestions(store), SearchLog(database, on=settings.search_log), priority
+        pipeline,
+        Suggestions(searched),
+        SearchLog(store.search_log, on=settings.search_log),
+        priority,
     )
     return SearchRuntime(
-        store=store,
+        store=searched,
         service=service,
         pipeline=pipeline,
         corpus=corpus,
@@ -211,7 +219,7 @@ def _search_runtime(
 
 def _ingest_runtime(
     settings: Settings,
-    database: Database,
+    store: Store,
     indexer: Indexer,
     corpus: CorpusNumbers,
     priority: SearchPriority,
@@ -220,28 +228,32 @@ def _ingest_runtime(
         corpus.changed()
         indexer.wake()
 
-    writer = IngestWriter(database, stored, priority.give)
-    reader = LocationReader(database, writer)
+    writer = IngestWriter(store.ingest, store.records, stored, priority.give)
+    reader = LocationReader(store.ingest, writer)
     tasks = (
         SyncJob(reader),
         ImportJob(reader, settings.spool_dir),
         AuditJob(indexer),
         RebuildJob(indexer),
     )
-    return IngestRuntime(writer, reader, indexer, JobQueue(database, tasks))
+    return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks))
 
 
 def _research_runtime(
-    settings: Settings, database: Database, model: EmbeddingModel, search: SearchRuntime
+    settings: Settings, store: Store, model: EmbeddingModel, search: SearchRuntime
 ) -> ResearchRuntime:
-    operations = Research(database, search.service, search.corpus, model.embedder.fingerprint)
+    operations = Research(
+        store.research, store.records, search.service, search.corpus, model.embedder.fingerprint
+    )
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
-    deliveries = Deliveries(database, sender)
+    deliveries = Deliveries(store.deliveries, sender)
     return ResearchRuntime(
         operations=operations,
-        replays=Replays(database, operations),
-        search_jobs=SearchJobs(database, operations, deliveries, most=settings.limit_jobs),
-        saved_searches=SavedSearches(database, search.service, deliveries),
+        replays=Replays(store.research, store.records, operations),
+        search_jobs=SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs),
+        saved_searches=SavedSearches(
+            store.saved_searches, store.records, search.service, deliveries
+        ),
         deliveries=deliveries,
     )
 

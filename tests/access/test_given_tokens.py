@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
 from mem_search.access.tokens import PREFIX, Tokens, digest
 from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
-from mem_search.storage.sqlite import tokens as stored
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.redaction import redact
 
 DAY = 86_400_000
@@ -31,8 +31,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def tokens(database: Database, clock: Clock) -> Tokens:
-    return Tokens(database, [], clock)
+def tokens(store: SqliteStore, clock: Clock) -> Tokens:
+    return Tokens(store.tokens, [], clock)
 
 
 async def test_a_token_says_whose_it_is_and_what_it_may(tokens: Tokens) -> None:
@@ -48,15 +48,15 @@ async def test_a_token_says_whose_it_is_and_what_it_may(tokens: Tokens) -> None:
     assert tokens.caller("\udc80") is None
 
 
-async def test_the_secret_is_long_random_and_not_kept(tokens: Tokens, database: Database) -> None:
+async def test_the_secret_is_long_random_and_not_kept(tokens: Tokens, store: SqliteStore) -> None:
     made = [await tokens.create(f"t{number}", user="ada") for number in range(3)]
     secrets = {secret for _, secret in made}
     assert len(secrets) == 3
     assert all(secret.startswith(PREFIX) and len(secret) == len(PREFIX) + 43 for secret in secrets)
-    for file in database.path.parent.iterdir():
+    for file in Path(store.location).parent.iterdir():
         content = file.read_bytes()
         assert not any(secret.encode() in content for secret in secrets)
-    kept = {token.digest for token in await database.read(stored.every)}
+    kept = {token.digest for token in await store.tokens.all()}
     assert kept == {hashlib.sha256(secret.encode()).digest() for secret in secrets}
     assert all(digest(secret) in kept for secret in secrets)
 
@@ -128,12 +128,12 @@ async def test_a_name_is_given_once(tokens: Tokens) -> None:
 
 
 async def test_a_revoked_token_is_nobodys_also_after_a_restart(
-    tokens: Tokens, database: Database
+    tokens: Tokens, store: SqliteStore
 ) -> None:
     _, gone = await tokens.create("gone", user="ada")
     _, kept = await tokens.create("kept", user="ada")
     assert (await tokens.revoke("gone")).name == "gone"
-    for known in (tokens, await Tokens.load(database)):
+    for known in (tokens, await Tokens.load(store.tokens)):
         assert known.caller(gone) is None
         assert known.caller(kept) is not None
     with pytest.raises(NotFound):
@@ -148,15 +148,15 @@ async def test_all_tokens_of_a_user_go_together(tokens: Tokens) -> None:
 
 
 async def test_when_a_token_was_used_is_known_at_once_and_stored_later(
-    tokens: Tokens, database: Database, clock: Clock
+    tokens: Tokens, store: SqliteStore, clock: Clock
 ) -> None:
     _, secret = await tokens.create("laptop", user="ada")
     assert [token.last_used_at for token in tokens.listed()] == [None]
     clock.now += 5000
     tokens.caller(secret)
     assert [token.last_used_at for token in tokens.listed()] == [clock.now]
-    assert [token.last_used_at for token in await database.read(stored.every)] == [None]
+    assert [token.last_used_at for token in await store.tokens.all()] == [None]
     await tokens.flush()
     await tokens.flush()
-    assert [token.last_used_at for token in await database.read(stored.every)] == [clock.now]
+    assert [token.last_used_at for token in await store.tokens.all()] == [clock.now]
     assert [token.last_used_at for token in tokens.listed()] == [clock.now]

@@ -9,7 +9,6 @@ from typing import Any
 
 from http_worker import AUTHORIZED, Client, opening_of
 
-from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime
 from runtimes import settled
 
@@ -57,6 +56,6 @@ async def bring_in(client: Client, person: Person, *records: dict[str, Any]) -> 
 
 async def _done(runtime: Runtime) -> None:
     async with asyncio.timeout(30):
-        while await runtime.database.read(jobs.unfinished):  # noqa: ASYNC110  it asks the store
+        while await runtime.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.01)
     await settled(runtime)

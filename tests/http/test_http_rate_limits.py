@@ -16,7 +16,6 @@ from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.app import build_app
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import jobs
 
 ASKED = {"query": "tides"}
 NOTE = {"kind": "note", "source_id": "1", "title": "Tides", "text": "The tides of the harbour"}
@@ -161,7 +160,7 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     ada = await join(narrow, "ada")
     async with opening_of(narrow).users.lent("ada") as runtime:
         for job in ("a", "b"):
-            await runtime.database.write(jobs.create, job, "import", {})
+            await runtime.store.jobs.create(job, "import", {})
     headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
     reply = await narrow.post("/api/import/jsonl", data=b"{}\n", headers=headers)
     problem = await reply.json()
@@ -170,7 +169,7 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     spool = opening_of(narrow).settings.home / "users" / "ada" / "spool"
     assert not spool.exists()  # refused before anything is kept
     async with opening_of(narrow).users.lent("ada") as runtime:
-        await runtime.database.write(jobs.end, "a", "done", "", {})
+        await runtime.store.jobs.finish("a", "done", "", {})
     reply = await narrow.post("/api/import/jsonl", data=b"{}\n", headers=headers)
     assert reply.status == 202
 

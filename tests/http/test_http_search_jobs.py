@@ -19,7 +19,6 @@ from mem_search.model.saved_searches import Scope
 from mem_search.research.requests import dump
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import scopes, search_jobs
 from mem_search.webhooks.signing import webhook_secret
 from runtimes import fill, settled
 from search_requests import universal
@@ -90,8 +89,8 @@ async def unfinished(client: Client, *jobs: str) -> None:
         "flags": [],
     }
     for job in jobs:
-        await opening_of(client).runtime.database.write(
-            search_jobs.create, job, request, surface="http", webhook_url="", at=1, most=1000
+        await opening_of(client).runtime.store.search_jobs.create(
+            job, request, surface="http", webhook_url="", at=1, most=1000
         )
 
 
@@ -184,13 +183,13 @@ async def test_a_search_that_fails_says_why_and_tells_it(
     client: Client, receiver: Receiver
 ) -> None:
     runtime = opening_of(client).runtime
-    await runtime.database.write(scopes.put, Scope("work", "kind:note", 0))
+    await runtime.store.scopes.put(Scope("work", "kind:note", 0))
     later = SearchJobs(
-        runtime.database, runtime.research.operations, runtime.research.deliveries, most=10
+        runtime.store.search_jobs, runtime.research.operations, runtime.research.deliveries, most=10
     )
     request = universal("auth", scope="work")
     job = await later.submit(request, "http", base="", webhook_url=receiver.url)
-    await runtime.database.write(scopes.remove, "work")
+    await runtime.store.scopes.remove("work")
     running = asyncio.create_task(later.run())
     failed = await ended(client, job)
     assert (failed["status"], failed["result_payload"]) == ("failed", None)
@@ -333,7 +332,7 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
         runtime = await opening_of(first).ready()
         await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
         await unfinished(first, "waits", "was running")
-        await runtime.database.write(search_jobs.start, "was running", 5)
+        await runtime.store.search_jobs.start("was running", 5)
         await runtime.database.write(
             lambda c: c.execute(
                 "update search_jobs set webhook_url = ? where id = 'waits'", (receiver.url,)

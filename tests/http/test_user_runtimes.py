@@ -13,7 +13,6 @@ from mem_search.errors import Conflict, NotFound, StorageError
 from mem_search.http.core import user_runtimes
 from mem_search.http.core.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
 from mem_search.model import SearchRequest
-from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, settled, small
 
@@ -108,12 +107,12 @@ async def test_of_many_idle_ones_those_that_waited_longest_are_closed(
 
 async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock) -> None:
     async with users.lent("ada") as runtime:
-        await runtime.database.write(jobs.create, "j1", "import", {})
+        await runtime.store.jobs.create("j1", "import", {})
     clock.now += 2 * IDLE_SECONDS
     await users.close_idle()
     assert users.open == ["ada"]
     async with users.lent("ada") as runtime:
-        await runtime.database.write(jobs.end, "j1", "done", "", {})
+        await runtime.store.jobs.finish("j1", "done", "", {})
     clock.now += 2 * IDLE_SECONDS
     await users.close_idle()
     assert users.open == []
@@ -130,7 +129,7 @@ async def test_what_a_former_worker_left_goes_on(
             if user == "ada":
                 await theirs.ingest.jobs.close()
                 params = {"source": "jsonl", "path": str(file)}
-                await theirs.database.write(jobs.create, "j1", "import", params)
+                await theirs.store.jobs.create("j1", "import", params)
     await users.close()
     home = runtime.settings.home / "users" / "eve"
     home.mkdir()
@@ -139,7 +138,7 @@ async def test_what_a_former_worker_left_goes_on(
     assert users.open == ["ada", "bob"]
     async with users.lent("ada") as theirs:
         async with asyncio.timeout(20):
-            while await theirs.database.read(jobs.unfinished):  # noqa: ASYNC110  it asks the store
+            while await theirs.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
                 await asyncio.sleep(0.02)
         assert (await theirs.ingest.jobs.get("j1")).state == "done"
 

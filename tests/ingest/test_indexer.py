@@ -15,11 +15,11 @@ import drafts
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, ModelUnavailable
-from mem_search.ingest.indexer import Indexer, _store
+from mem_search.ingest.indexer import Indexer
 from mem_search.model import Batch, Draft, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
-from mem_search.storage.sqlite import outbox, records, vectors
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime
 from runtimes import THERE, fill, settled, small
 
@@ -77,13 +77,14 @@ class MemoryIndex:
 class Bench:
     """An indexer with its surroundings, worked step by step."""
 
-    def __init__(self, database: Database, model: int, executor: ThreadPoolExecutor) -> None:
-        self.database = database
+    def __init__(self, store: SqliteStore, model: int, executor: ThreadPoolExecutor) -> None:
+        self.database = store.database
+        self.outbox = store.indexing
         self.embedder = CountingEmbedder()
         self.index = MemoryIndex()
         self.model = model
         self.indexer = Indexer(
-            database, self.index, self.embedder, model, executor, changed=lambda: None
+            store.indexing, self.index, self.embedder, model, executor, changed=lambda: None
         )
 
     async def store(self, *each: Draft) -> None:
@@ -96,14 +97,14 @@ class Bench:
             pass
 
     async def stored(self) -> set[int]:
-        return await self.database.read(vectors.entries, self.model)
+        return await self.outbox.entries(self.model)
 
 
 @pytest.fixture
-async def bench(database: Database) -> AsyncIterator[Bench]:
-    model = await database.write(vectors.model_id, "space", "test", 256)
+async def bench(store: SqliteStore) -> AsyncIterator[Bench]:
+    model = await store.indexing.model_number("space", "test", 256)
     with ThreadPoolExecutor(1) as executor:
-        yield Bench(database, model, executor)
+        yield Bench(store, model, executor)
 
 
 LONG = " ".join(f"word{n}" for n in range(500))
@@ -116,7 +117,7 @@ async def test_everything_is_embedded_once_and_ends_in_the_index(bench: Bench) -
     assert len(bench.embedder.texts) == len(set(bench.embedder.texts)) > 150
     assert set(bench.index.held) == await bench.stored()
     assert any(entry % 2 for entry in bench.index.held)  # a long passage has two halves
-    assert await bench.database.read(outbox.depth) == {}
+    assert await bench.outbox.outbox_counts() == {}
 
 
 async def test_equal_content_is_embedded_once_in_one_step_and_over_many(bench: Bench) -> None:
@@ -145,31 +146,31 @@ async def test_a_change_embeds_only_what_changed(bench: Bench) -> None:
 async def test_what_is_deleted_leaves_index_and_store(bench: Bench) -> None:
     await bench.store(drafts.draft("a", LONG), drafts.draft("b"))
     await bench.work()
-    await bench.database.write(records.remove_by_source_id, "test", ["a"])
+    await bench.database.write(record_writer.remove_by_source_id, "test", ["a"])
     await bench.work()
     assert set(bench.index.held) == await bench.stored()
     assert len(bench.index.held) == 1
-    assert await bench.database.read(outbox.depth) == {}
+    assert await bench.outbox.outbox_counts() == {}
 
 
 async def test_what_is_deleted_while_it_is_embedded_or_carried_does_not_stay(
     bench: Bench,
 ) -> None:
     await bench.store(drafts.draft("a"), drafts.draft("b"))
-    waiting = await bench.database.read(outbox.to_embed, 9)
+    waiting = await bench.outbox.to_embed(9)
     entries, rows = await bench.indexer._vectors(waiting)
-    await bench.database.write(records.remove_by_source_id, "test", ["a"])
-    await bench.database.write(_store, bench.model, waiting, entries, rows)
+    await bench.database.write(record_writer.remove_by_source_id, "test", ["a"])
+    await bench.outbox.store_vectors(bench.model, [item.passage for item in waiting], entries, rows)
     bench.index.go_on.clear()
     carrying = asyncio.create_task(bench.indexer.index_some())
     await bench.index.upserting.wait()
-    await bench.database.write(records.remove_by_source_id, "test", ["b"])
+    await bench.database.write(record_writer.remove_by_source_id, "test", ["b"])
     bench.index.go_on.set()
     await carrying
     await bench.work()
     assert bench.index.held == {}
     assert await bench.stored() == set()
-    assert await bench.database.read(outbox.depth) == {}
+    assert await bench.outbox.outbox_counts() == {}
 
 
 async def test_an_index_that_is_away_keeps_what_waits(bench: Bench) -> None:
@@ -177,7 +178,7 @@ async def test_an_index_that_is_away_keeps_what_waits(bench: Bench) -> None:
     await bench.store(drafts.draft("a"))
     with pytest.raises(IndexUnavailable):
         await bench.work()
-    assert await bench.database.read(outbox.depth) == {"index": 1}
+    assert await bench.outbox.outbox_counts() == {"index": 1}
     bench.index.away = False
     await bench.work()
     assert len(bench.index.held) == 1
@@ -253,7 +254,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         await runtime.index.ready(30)
         made = [drafts.draft(f"{n}", f"text number {n}") for n in range(60)]
         await fill(runtime, *made, drafts.draft("long", LONG))
-        first = await runtime.database.read(vectors.entries, 1)
+        first = await runtime.store.indexing.entries(1)
         assert await runtime.index.entries() == first
         page = await runtime.search.pipeline.search(SearchRequest("text number"))
         assert {leg.state for leg in page.report.legs} == {"ok"}
@@ -279,7 +280,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
             await runtime.index.ready(30)
             await settled(runtime)
             assert isinstance(runtime.index, ChromaIndex)
-            assert await runtime.database.read(vectors.entries, 2) == first
+            assert await runtime.store.indexing.entries(2) == first
             assert await runtime.index.entries() == first
             await runtime.ingest.writer.take(THERE, Batch(deletions=("3", "4")))
             await fill(runtime, drafts.draft("new", "only in the second space at first"))
@@ -287,7 +288,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
     async with open_runtime(replace(settings)) as runtime:
         await runtime.index.ready(30)
         await settled(runtime)
-        third = await runtime.database.read(vectors.entries, 1)
+        third = await runtime.store.indexing.entries(1)
         async with asyncio.timeout(20):
             while await runtime.index.entries() != third:  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)

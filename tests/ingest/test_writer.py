@@ -11,10 +11,12 @@ import pytest
 
 import drafts
 from mem_search.ingest.prepare import prepare
-from mem_search.ingest.writer import IngestCounts, IngestWriter
+from mem_search.ingest.writer import IngestWriter
 from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
-from mem_search.storage.sqlite import ingest_state, records
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.model.ingest import IngestCounts
+from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.store import SqliteStore
 
 HERE = Location("test", "/here")
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uL6"
@@ -24,9 +26,9 @@ def all_text(connection: Connection) -> str:
     return repr(drafts.contents(connection))
 
 
-async def test_what_became_of_each_draft_is_counted_and_written_down(database: Database) -> None:
+async def test_what_became_of_each_draft_is_counted_and_written_down(store: SqliteStore) -> None:
     told: list[int] = []
-    taking = IngestWriter(database, lambda: told.append(1))
+    taking = IngestWriter(store.ingest, store.records, lambda: told.append(1))
     batch = Batch(
         drafts=(drafts.draft("a"), drafts.draft("b"), drafts.draft("bad", "", title="")),
         ledger=(LedgerEntry("file", "taken", records=2),),
@@ -41,18 +43,18 @@ async def test_what_became_of_each_draft_is_counted_and_written_down(database: D
     )
     assert await taking.take(HERE, changed) == IngestCounts(changed=1, forgotten=1)
     assert await taking.take(HERE, Batch(deletions=("b",))) == IngestCounts(deleted=1)
-    ledger = {e["item"]: e for e in await database.read(ingest_state.ledger, "test", "", 9, 0)}
-    outcomes = {item: entry["outcome"] for item, entry in ledger.items()}
+    ledger = {e.item: e for e in await store.ingest.ledger("test", "", 9, 0)}
+    outcomes = {item: entry.outcome for item, entry in ledger.items()}
     assert outcomes == {
         "file": "taken", "bad": "failed", "a": "left", "b": "deleted", "x": "deleted",
     }  # fmt: skip
-    assert "text" in ledger["bad"]["reason"]
+    assert "text" in ledger["bad"].reason
 
 
 async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
-    database: Database,
+    store: SqliteStore,
 ) -> None:
-    taking = IngestWriter(database, lambda: None)
+    taking = IngestWriter(store.ingest, store.records, lambda: None)
     batch = Batch(
         drafts=(drafts.draft("a"), drafts.draft("bad", "", title=""), drafts.draft("b")),
         places=("line 1", "line 2", "line 3"),
@@ -60,8 +62,8 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     )
 
     async def told() -> dict[str, tuple[str, int]]:
-        entries = await database.read(ingest_state.ledger, "test", "", 9, 0)
-        return {entry["item"]: (entry["outcome"], entry["records"]) for entry in entries}
+        entries = await store.ingest.ledger("test", "", 9, 0)
+        return {entry.item: (entry.outcome, entry.records) for entry in entries}
 
     await taking.take(HERE, batch)
     assert await told() == {"lines 1-3": ("taken", 2), "line 2": ("failed", 0)}
@@ -78,21 +80,19 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     assert await told() == {"line 2": ("failed", 0)}
 
 
-async def test_what_comes_back_is_no_longer_called_gone(database: Database) -> None:
-    taking = IngestWriter(database, lambda: None)
+async def test_what_comes_back_is_no_longer_called_gone(store: SqliteStore) -> None:
+    taking = IngestWriter(store.ingest, store.records, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
     why = LedgerEntry("a", "deleted", "has no text any more")
     await taking.take(HERE, Batch(deletions=("a", "b"), ledger=(why,)))
-    told = {
-        e["item"]: e["reason"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)
-    }
+    told = {e.item: e.reason for e in await store.ingest.ledger("test", "", 9, 0)}
     assert told == {"a": "has no text any more", "b": "the source no longer has it"}
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),)))
-    assert [e["item"] for e in await database.read(ingest_state.ledger, "test", "", 9, 0)] == ["b"]
+    assert [e.item for e in await store.ingest.ledger("test", "", 9, 0)] == ["b"]
 
 
-async def test_a_shared_record_stays_as_it_was_first_read(database: Database) -> None:
-    taking = IngestWriter(database, lambda: None)
+async def test_a_shared_record_stays_as_it_was_first_read(store: SqliteStore) -> None:
+    taking = IngestWriter(store.ingest, store.records, lambda: None)
 
     def of(project: str, branch: str, text: str = "some words") -> Batch:
         metadata = {"branch": branch} if branch else {}
@@ -100,7 +100,7 @@ async def test_a_shared_record_stays_as_it_was_first_read(database: Database) ->
         return Batch(drafts=(said,), shared=True)
 
     async def stored() -> tuple[str, str]:
-        return await database.read(
+        return await store.database.read(
             lambda c: c.execute(
                 "select project, json_extract(data, '$.branch') from records"
             ).fetchone()
@@ -122,30 +122,30 @@ async def test_a_shared_record_stays_as_it_was_first_read(database: Database) ->
     assert await stored() == ("moved", "topic")
 
 
-async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(database: Database) -> None:
-    taking = IngestWriter(database, lambda: None)
+async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(store: SqliteStore) -> None:
+    taking = IngestWriter(store.ingest, store.records, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))
     broken = Batch(drafts=(drafts.draft("b"),), cursor={"at": object()})
     with pytest.raises(TypeError):
         await taking.take(HERE, broken)
-    assert await database.read(ingest_state.cursor, HERE) == {"at": 1}
-    assert await database.read(lambda c: c.execute("select count(*) from records").fetchone()) == (
-        1,
-    )
+    assert await store.ingest.cursor(HERE) == {"at": 1}
+    assert await store.database.read(
+        lambda c: c.execute("select count(*) from records").fetchone()
+    ) == (1,)
 
 
-async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(database: Database) -> None:
+async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(store: SqliteStore) -> None:
     told = asyncio.Event()
-    taking = IngestWriter(database, told.set)
+    taking = IngestWriter(store.ingest, store.records, told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
-    block = asyncio.create_task(database.write(lambda c: time.sleep(0.2)))
+    block = asyncio.create_task(store.database.write(lambda c: time.sleep(0.2)))
     await asyncio.sleep(0.1)  # prepared, and waiting for the writer
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await block
     await asyncio.wait_for(told.wait(), 5)
-    assert await database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
+    assert await store.database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
 
 
 @pytest.mark.parametrize(
@@ -160,11 +160,11 @@ async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(database:
     ],
 )
 async def test_a_secret_reaches_nothing(
-    database: Database, place: Callable[[str], dict[str, object]]
+    store: SqliteStore, place: Callable[[str], dict[str, object]]
 ) -> None:
-    taking = IngestWriter(database, lambda: None)
+    taking = IngestWriter(store.ingest, store.records, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a", **place(SECRET)),)))
-    assert SECRET not in await database.read(all_text)
+    assert SECRET not in await store.database.read(all_text)
 
 
 def test_preparing_is_a_pure_function() -> None:

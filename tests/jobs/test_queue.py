@@ -11,8 +11,7 @@ import pytest
 from mem_search.errors import Conflict, InputError, NotFound, SourceError
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model.jobs import ENDED, JobState
-from mem_search.storage.sqlite import jobs
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.store import SqliteStore
 
 
 class Recorded:
@@ -45,8 +44,8 @@ def job() -> Recorded:
 
 
 @pytest.fixture
-async def queue(database: Database, job: Recorded) -> AsyncIterator[JobQueue]:
-    queue = JobQueue(database, (job,))
+async def queue(store: SqliteStore, job: Recorded) -> AsyncIterator[JobQueue]:
+    queue = JobQueue(store.jobs, (job,))
     await queue.start()
     yield queue
     await queue.close()
@@ -137,8 +136,8 @@ async def test_names_that_nobody_knows_are_refused(queue: JobQueue) -> None:
         await queue.cancel("nothing")
 
 
-async def test_what_a_former_worker_left_runs_again(database: Database) -> None:
-    first, job = JobQueue(database, (Recorded(),)), Recorded()
+async def test_what_a_former_worker_left_runs_again(store: SqliteStore) -> None:
+    first, job = JobQueue(store.jobs, (Recorded(),)), Recorded()
     await first.start()
     interrupted = await first.submit("recorded", {"n": "interrupted", "do": "wait"})
     queued = await first.submit("recorded", {"n": "queued"})
@@ -146,9 +145,9 @@ async def test_what_a_former_worker_left_runs_again(database: Database) -> None:
     await first.cancel(cancelled)
     await reached(first, interrupted, "running")
     await first.close()
-    await database.write(jobs.create, "old", "gone", {})
+    await store.jobs.create("old", "gone", {})
 
-    second = JobQueue(database, (job,))
+    second = JobQueue(store.jobs, (job,))
     job.go_on.set()
     assert (await second.get(interrupted)).state == "running"
     await second.start()
@@ -160,35 +159,35 @@ async def test_what_a_former_worker_left_runs_again(database: Database) -> None:
     await second.close()
 
 
-async def test_ended_jobs_are_kept_for_a_week(database: Database, job: Recorded) -> None:
+async def test_ended_jobs_are_kept_for_a_week(store: SqliteStore, job: Recorded) -> None:
     for name, ended_at in (("new", 9_000_000_000_000_000), ("old", 1)):
-        await database.write(jobs.create, name, "recorded", {})
-        await database.write(jobs.end, name, "done", "", {})
-        await database.write(
+        await store.jobs.create(name, "recorded", {})
+        await store.jobs.finish(name, "done", "", {})
+        await store.database.write(
             lambda c, n=name, at=ended_at: c.execute(
                 "update jobs set ended_at = ? where id = ?", (at, n)
             )
         )
-    queue = JobQueue(database, (job,))
+    queue = JobQueue(store.jobs, (job,))
     await queue.start()
     assert [state.id for state in await queue.newest(9)] == ["new"]
     await queue.close()
 
 
 async def test_a_job_whose_end_cannot_be_written_is_told_to_have_failed(
-    database: Database, queue: JobQueue, job: Recorded
+    store: SqliteStore, queue: JobQueue, job: Recorded
 ) -> None:
     full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"
-    await database.write(lambda c: c.execute(full))
+    await store.database.write(lambda c: c.execute(full))
     left = await queue.submit("recorded", {"n": 1})
     state = await reached(queue, left, "failed")
     assert "the_disk_is_full" in state.message
     assert "the next start of the worker continues it" in state.message
     assert [each.state for each in await queue.newest(5)] == ["failed"]
-    known = await database.read(jobs.get, left)
+    known = await store.jobs.get(left)
     assert known is not None
     assert known.state == "queued"
-    await database.write(lambda c: c.execute("drop trigger full"))
+    await store.database.write(lambda c: c.execute("drop trigger full"))
     assert (await queue.cancel(left)).message == "cancelled; what was stored stays"
     after = await queue.submit("recorded", {"n": 2})
     assert (await reached(queue, after, "done")).result == {"n": 2}

@@ -17,12 +17,12 @@ import drafts
 from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
-from mem_search.ingest.writer import IngestCounts, IngestWriter
+from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader, find_locations, follow
 from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
-from mem_search.storage.sqlite import ingest_state
-from mem_search.storage.sqlite.database import Database
+from mem_search.model.ingest import IngestCounts
+from mem_search.storage.sqlite.store import SqliteStore
 
 
 class Shelf:
@@ -71,28 +71,30 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 
 @pytest.fixture
-def reader(database: Database) -> LocationReader:
-    return LocationReader(database, IngestWriter(database, stored=lambda: None))
+def reader(store: SqliteStore) -> LocationReader:
+    return LocationReader(
+        store.ingest, IngestWriter(store.ingest, store.records, stored=lambda: None)
+    )
 
 
 async def nothing(done: int, total: int, message: str) -> None: ...
 
 
-async def cursor_of(database: Database, path: str) -> dict[str, Any]:
-    return await database.read(ingest_state.cursor, Location("shelf", path))
+async def cursor_of(store: SqliteStore, path: str) -> dict[str, Any]:
+    return await store.ingest.cursor(Location("shelf", path))
 
 
-async def errors(database: Database) -> dict[str, str]:
-    return {f.location.path: f.error for f in await database.read(ingest_state.locations)}
+async def errors(store: SqliteStore) -> dict[str, str]:
+    return {f.location.path: f.error for f in await store.ingest.locations()}
 
 
 async def test_each_batch_is_stored_with_its_cursor_and_reading_goes_on_there(
-    database: Database, reader: LocationReader, shelf: Shelf
+    store: SqliteStore, reader: LocationReader, shelf: Shelf
 ) -> None:
     seen: list[tuple[int, int, str]] = []
 
     async def report(done: int, total: int, message: str) -> None:
-        assert await cursor_of(database, "3") == {"next": done}
+        assert await cursor_of(store, "3") == {"next": done}
         seen.append((done, total, message))
 
     taken = await reader.read(Location("shelf", "3"), report)
@@ -107,18 +109,18 @@ async def test_each_batch_is_stored_with_its_cursor_and_reading_goes_on_there(
 
 @pytest.mark.parametrize("fault", ["fail", "break"])
 async def test_what_was_stored_before_a_failure_stays_and_the_reason_is_kept(
-    database: Database, reader: LocationReader, shelf: Shelf, fault: str
+    store: SqliteStore, reader: LocationReader, shelf: Shelf, fault: str
 ) -> None:
     path = f"3 {fault} 2"
     with pytest.raises(SourceError, match=r"torn page|internal error in source shelf: KeyError"):
         await reader.read(Location("shelf", path, options={"deep": "yes"}))
-    assert await cursor_of(database, path) == {"next": 2}
-    (known,) = await database.read(ingest_state.locations)
+    assert await cursor_of(store, path) == {"next": 2}
+    (known,) = await store.ingest.locations()
     assert known.location.options == {"deep": "yes"}
     assert known.error
     shelf.read = lambda location, cursor: iter([Batch(cursor={"next": 9})])  # type: ignore[method-assign]
     await reader.read(known.location)
-    assert await errors(database) == {path: ""}
+    assert await errors(store) == {path: ""}
 
 
 async def test_a_location_is_read_by_one_at_a_time(reader: LocationReader, shelf: Shelf) -> None:
@@ -154,7 +156,7 @@ async def test_a_path_needs_its_source_and_a_source_its_name(tmp_path: Path) -> 
 
 
 async def test_what_is_imported_is_read_whole_and_not_followed(
-    database: Database, reader: LocationReader, shelf: Shelf, tmp_path: Path
+    store: SqliteStore, reader: LocationReader, shelf: Shelf, tmp_path: Path
 ) -> None:
     file = tmp_path / "records.jsonl"
     lines = [{"kind": "note", "text": "one"}, {"kind": "note"}, {"kind": "note", "text": "two"}]
@@ -164,16 +166,16 @@ async def test_what_is_imported_is_read_whole_and_not_followed(
     assert result["locations"][0]["new"] == 2
     result = await ImportJob(reader, tmp_path).run(params, nothing)
     assert result["locations"][0]["unchanged"] == 2
-    ledger = await database.read(ingest_state.ledger, "jsonl", "", 9, 0)
-    assert sorted(entry["outcome"] for entry in ledger) == ["failed", "taken"]
+    ledger = await store.ingest.ledger("jsonl", "", 9, 0)
+    assert sorted(entry.outcome for entry in ledger) == ["failed", "taken"]
 
     await reader.read(Location("shelf", "1"), follow=False)
-    assert [known.followed for known in await database.read(ingest_state.locations)] == [
+    assert [known.followed for known in await store.ingest.locations()] == [
         False,
         False,
     ]
     await reader.read(Location("shelf", "1"))
-    assert [known.followed for known in await database.read(ingest_state.locations)] == [
+    assert [known.followed for known in await store.ingest.locations()] == [
         False,
         True,
     ]
@@ -193,7 +195,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
-    database: Database, reader: LocationReader, tmp_path: Path
+    store: SqliteStore, reader: LocationReader, tmp_path: Path
 ) -> None:
     web, clone, same = tmp_path / "web", tmp_path / "clone", tmp_path / "other" / "web"
     web.mkdir()
@@ -213,7 +215,7 @@ async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
 
     async def stored() -> set[tuple[str, str, str]]:
         query = "select title, project, json_extract(data, '$.branch') from records"
-        return await database.read(lambda c: set(c.execute(query).fetchall()))
+        return await store.database.read(lambda c: set(c.execute(query).fetchall()))
 
     assert await read(web) == IngestCounts(new=2)
     assert await read(clone) == IngestCounts(new=1, unchanged=2)
@@ -238,26 +240,26 @@ async def test_commits_stay_with_the_clone_that_they_were_first_read_in(
 
 
 async def test_a_look_that_finds_nothing_new_clears_the_old_error(
-    database: Database, reader: LocationReader, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    store: SqliteStore, reader: LocationReader, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SourceError):
         await reader.read(Location("shelf", "2 fail 1"))
     monkeypatch.setattr(shelf, "read", lambda location, cursor: iter(()))
     for path in ("2 fail 1", "empty"):
         await reader.read(Location("shelf", path))
-    assert await errors(database) == {"2 fail 1": "", "empty": ""}
-    assert await cursor_of(database, "2 fail 1") == {"next": 1}
-    assert all(known.followed for known in await database.read(ingest_state.locations))
+    assert await errors(store) == {"2 fail 1": "", "empty": ""}
+    assert await cursor_of(store, "2 fail 1") == {"next": 1}
+    assert all(known.followed for known in await store.ingest.locations())
 
 
 async def test_following_looks_again_and_outlives_a_location_that_fails(
-    database: Database, reader: LocationReader, shelf: Shelf
+    store: SqliteStore, reader: LocationReader, shelf: Shelf
 ) -> None:
     await reader.read(Location("shelf", "1"))
     with pytest.raises(SourceError):
         await reader.read(Location("shelf", "1 break 0"))
     shelf.cursors.clear()
-    following = asyncio.create_task(follow(database, reader, 0.01))
+    following = asyncio.create_task(follow(store.ingest, reader, 0.01))
     async with asyncio.timeout(10):
         while len(shelf.cursors) < 6:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
@@ -265,4 +267,4 @@ async def test_following_looks_again_and_outlives_a_location_that_fails(
     following.cancel()
     with pytest.raises(asyncio.CancelledError):
         await following
-    await follow(database, reader, 0)  # never looks
+    await follow(store.ingest, reader, 0)  # never looks

@@ -14,7 +14,6 @@ from pathlib import Path
 from mem_search.model import Draft
 from mem_search.model.research import OperationFilter
 from mem_search.research.search_jobs import Told
-from mem_search.storage.sqlite import operations
 from mem_search.webhooks.signing import webhook_secret
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -70,7 +69,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
         receiver.hold = None
         async with open_runtime(small(home, webhook_allow=(receiver.authority,))) as runtime:
             told = [await delivered(runtime, job) for job in jobs]
-            steps, total = await runtime.database.read(operations.newest, OperationFilter(), 100, 0)
+            steps, total = await runtime.store.research.newest(OperationFilter(), 100, 0)
     assert {one.job.status for one in told} == {"completed"}
     # Each search is one step, however often it was begun, and each message one id.
     assert total == JOBS

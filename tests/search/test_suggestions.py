@@ -14,7 +14,6 @@ from drafts import draft
 from mem_search.model import Filters, SearchRequest
 from mem_search.search import search_log as search_logs
 from mem_search.search.search_log import digest
-from mem_search.storage.sqlite import search_log
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
@@ -142,7 +141,7 @@ async def test_a_search_is_noted_with_its_secrets_masked(runtime: Runtime) -> No
     secret = "ghp_" + "a1B2c3D4e5" * 4
     await runtime.search.service.search(SearchRequest(f"why is {secret}\n refused"), "cli")
     await runtime.search.service.log.flush()
-    (noted,) = await runtime.database.read(search_log.slow, 5)
+    (noted,) = await runtime.store.search_log.slow(5)
     assert secret not in noted.query
     assert noted.query.startswith("why is ")
     assert "\n" not in noted.query
@@ -155,7 +154,7 @@ async def test_filters_without_a_question_and_later_pages_are_not_noted(
     await runtime.search.service.search(SearchRequest(filters=Filters(project="web")), "test")
     await runtime.search.service.search(SearchRequest("auth", offset=20), "test")
     await runtime.search.service.log.flush()
-    assert await runtime.database.read(search_log.slow, 5) == []
+    assert await runtime.store.search_log.slow(5) == []
 
 
 async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
@@ -175,7 +174,7 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
         release.set()
         await holding
     await runtime.search.service.log.flush()
-    popular = await runtime.database.read(search_log.popular, 1)
+    popular = await runtime.store.search_log.popular(1)
     assert popular[0].times <= search_logs.MOST_WAITING + 1
 
 
@@ -183,14 +182,14 @@ async def test_a_log_that_is_off_notes_nothing(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home", search_log=False)) as runtime:
         await runtime.search.service.search(SearchRequest("auth"), "test")
         await runtime.search.service.log.flush()
-        assert await runtime.database.read(search_log.slow, 5) == []
+        assert await runtime.store.search_log.slow(5) == []
 
 
 async def test_what_was_noted_last_is_stored_when_the_worker_ends(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
         await runtime.search.service.search(SearchRequest("auth"), "test")
     async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
-        assert [each.query for each in await runtime.database.read(search_log.slow, 5)] == ["auth"]
+        assert [each.query for each in await runtime.store.search_log.slow(5)] == ["auth"]
         assert await runtime.search.service.log.forget() == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mem_search.model import Draft
 from mem_search.storage.sqlite import stats
-from mem_search.storage.sqlite.stats import last_indexed
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -22,6 +21,6 @@ async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runt
     )
     waiting = await runtime.database.read(stats.corpus)
     assert (waiting.waiting, waiting.waiting_since) == (2, 2000)
-    assert await runtime.database.read(last_indexed) == 1000
+    assert await runtime.store.statistics.last_indexed() == 1000
     assert waiting.index_age(5.5) == 3.5
     assert waiting.index_age(1.0) == 0.0

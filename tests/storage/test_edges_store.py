@@ -10,7 +10,7 @@ import pytest
 
 from drafts import draft, store
 from mem_search.model import Draft, Link
-from mem_search.storage.sqlite import migrations, records
+from mem_search.storage.sqlite import migrations, record_writer
 from mem_search.storage.sqlite.edges import links
 
 SHA = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
@@ -102,11 +102,11 @@ def test_a_changed_record_points_where_it_now_says(connection: sqlite3.Connectio
 
 def test_an_edge_waits_again_when_its_target_is_gone(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", links=(Link("b"),)), draft("b"))
-    records.remove_by_source_id(connection, "test", ["b"])
+    record_writer.remove_by_source_id(connection, "test", ["b"])
     assert edges(connection) == [("a", "related", None)]
     store(connection, draft("b"))
     assert edges(connection) == [("a", "related", "b")]
-    records.remove_by_source_id(connection, "test", ["a"])
+    record_writer.remove_by_source_id(connection, "test", ["a"])
     assert edges(connection) == []
     assert connection.execute("select count(*) from names").fetchone() == (1,)
 

@@ -8,7 +8,7 @@ from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.sqlite import identities, records
+from mem_search.storage.sqlite import identities, record_writer
 from mem_search.storage.sqlite.database import Connection
 
 KINDS: Any = ("observation", "user_prompt", "note")
@@ -16,7 +16,7 @@ KINDS: Any = ("observation", "user_prompt", "note")
 
 def taken(connection: Connection, *drafts: Draft) -> list[Stored]:
     ready = [prepare(each) for each in drafts]
-    return records.store(connection, identities.settle(connection, ready))
+    return record_writer.store(connection, identities.settle(connection, ready))
 
 
 def same_id(words: str = "some words") -> list[Draft]:
@@ -49,7 +49,7 @@ def test_reading_them_again_in_any_order_finds_each_again(connection: Connection
 
 def test_one_that_is_forgotten_leaves_the_others(connection: Connection) -> None:
     first = taken(connection, *same_id())
-    records.remove(connection, [first[0].number], forget=True)
+    record_writer.remove(connection, [first[0].number], forget=True)
     again = taken(connection, *same_id("other words"))
     assert [each.outcome for each in again] == ["forgotten", "changed", "changed"]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import drafts
 from drafts import store
 from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Link, Not, Term
-from mem_search.storage.sqlite import records
+from mem_search.storage.sqlite import record_writer, records
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filter_masks import mask_of, passes
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache
@@ -90,7 +90,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def remove(connection: Connection, number: int) -> None:
-    records.remove(connection, [number], forget=False)
+    record_writer.remove(connection, [number], forget=False)
 
 
 @settings(

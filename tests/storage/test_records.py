@@ -13,7 +13,7 @@ import drafts
 from drafts import store
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft, Filters, Link
-from mem_search.storage.sqlite import edges, fulltext, outbox, records
+from mem_search.storage.sqlite import edges, fulltext, outbox, record_writer, records
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.migrations import migrate
 from mem_search.text.words import WordPhrase
@@ -61,7 +61,7 @@ def test_the_same_id_of_two_sources_is_two_records(connection: Connection) -> No
 
 def test_a_removed_number_is_never_given_again(connection: Connection) -> None:
     (first,) = store(connection, drafts.draft("a"))
-    assert records.remove(connection, [first.number, first.number, 999], forget=False) == 1
+    assert record_writer.remove(connection, [first.number, first.number, 999], forget=False) == 1
     (second,) = store(connection, drafts.draft("a"))
     assert second.outcome == "new"
     assert second.number > first.number
@@ -69,7 +69,7 @@ def test_a_removed_number_is_never_given_again(connection: Connection) -> None:
 
 def test_what_was_forgotten_stays_forgotten(connection: Connection) -> None:
     (first,) = store(connection, drafts.draft("a", "old"))
-    records.remove(connection, [first.number], forget=True)
+    record_writer.remove(connection, [first.number], forget=True)
     for text in ("old", "changed"):
         assert store(connection, drafts.draft("a", text))[0].outcome == "forgotten"
     assert rows(connection, "select * from records") == []
@@ -78,8 +78,8 @@ def test_what_was_forgotten_stays_forgotten(connection: Connection) -> None:
 
 def test_what_its_source_deleted_may_come_back(connection: Connection) -> None:
     store(connection, drafts.draft("a"), drafts.draft("b"))
-    assert records.remove_by_source_id(connection, "test", ["a", "unknown"]) == 1
-    assert records.remove_by_source_id(connection, "other", ["b"]) == 0
+    assert record_writer.remove_by_source_id(connection, "test", ["a", "unknown"]) == 1
+    assert record_writer.remove_by_source_id(connection, "other", ["b"]) == 0
     assert store(connection, drafts.draft("a"))[0].outcome == "new"
 
 
@@ -89,7 +89,7 @@ def test_removing_takes_everything_derived_with_it(connection: Connection) -> No
         drafts.draft("a", LONG, tags=("x",), links=(Link("b"),), metadata={"folder": "f"}),
     )
     passages = passage_ids(connection, stored.number)
-    records.remove(connection, [stored.number], forget=False)
+    record_writer.remove(connection, [stored.number], forget=False)
     for table in ("records", "passages", "facets", "edges"):
         assert rows(connection, f"select * from {table}") == []
     assert outbox.waiting(connection, "delete", 100) == passages
@@ -173,7 +173,7 @@ def test_a_record_that_moves_to_another_conversation_stands_at_its_end(
 def test_every_passage_is_a_span_of_its_record(text: str, times: int) -> None:
     connection = fresh()
     item = prepare(drafts.draft("a", f"x{text} " * times))
-    (stored,) = records.store(connection, [item])
+    (stored,) = record_writer.store(connection, [item])
     record = records.fetch(connection, [stored.number])[stored.number]
     assert record.text == item.draft.text
     spans = rows(
@@ -224,7 +224,9 @@ def test_after_any_history_the_store_equals_one_filled_at_once(
                 connection.execute("delete from outbox where step != 'delete'")
             case _:
                 found = rows(connection, "select id from records where source_id = ?", name)
-                records.remove(connection, [row[0] for row in found], forget=action == "forget")
+                record_writer.remove(
+                    connection, [row[0] for row in found], forget=action == "forget"
+                )
                 if action == "forget" and name in kept:
                     forgotten.add(name)
                 kept.pop(name, None)
@@ -272,23 +274,9 @@ def _found(connection: Connection, word: str) -> dict[tuple[str, int], float]:
     }
 
 
-def test_timelines_and_exports_page_in_order(connection: Connection) -> None:
+def test_browsing_pages_in_order(connection: Connection) -> None:
     stored = store(connection, *(drafts.draft(f"{n}", created_at=n // 2) for n in range(6)))
     numbers = [each.number for each in stored]
     assert records.browse(connection, Filters(), "date_asc", 9, 0) == numbers
     assert records.browse(connection, Filters(), "date_desc", 2, 1) == numbers[::-1][1:3]
-    before, after = records.around(connection, (1, numbers[2]), 1, 2, Filters())
-    assert (before, after) == (numbers[1:2], numbers[3:5])
-    assert records.export_page(connection, Filters(), numbers[1], 2) == numbers[2:4]
     assert records.fetch(connection, []) == {}
-
-
-def test_projects_come_newest_first(connection: Connection) -> None:
-    store(
-        connection,
-        drafts.draft("a", project="old", created_at=1),
-        drafts.draft("b", project="new", created_at=9),
-        drafts.draft("c", project="old", created_at=2),
-        drafts.draft("d"),
-    )
-    assert records.projects(connection) == [("new", 1, 9), ("old", 2, 2)]

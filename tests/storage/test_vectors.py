@@ -7,7 +7,7 @@ import pytest
 
 import drafts
 from drafts import store
-from mem_search.storage.sqlite import outbox, records, stats, vectors
+from mem_search.storage.sqlite import outbox, record_writer, stats, vectors
 from mem_search.storage.sqlite.database import Connection
 
 DIMENSIONS = 8
@@ -71,7 +71,7 @@ def test_a_step_that_is_done_late_does_not_undo_a_deletion(
 ) -> None:
     (passage, *_) = outbox.waiting(connection, "embed", 1)
     outbox.advance(connection, [passage])
-    records.remove_by_source_id(connection, "test", ["0"])
+    record_writer.remove_by_source_id(connection, "test", ["0"])
     outbox.advance(connection, [passage])
     outbox.done(connection, "index", [passage])
     assert outbox.waiting(connection, "delete", 9) == [passage]

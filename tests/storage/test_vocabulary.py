@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from drafts import draft, store
-from mem_search.storage.sqlite import records, vocabulary
+from mem_search.storage.sqlite import record_writer, vocabulary
 
 
 def words(connection: sqlite3.Connection) -> dict[str, int]:
@@ -25,7 +25,7 @@ def test_a_changed_record_has_its_new_words_only(connection: sqlite3.Connection)
 
 def test_a_forgotten_record_leaves_no_word_behind(connection: sqlite3.Connection) -> None:
     (stored,) = store(connection, draft("a", "confidential", title="Secret plan"))
-    records.remove(connection, [stored.number], forget=True)
+    record_writer.remove(connection, [stored.number], forget=True)
     assert words(connection) == {}
     assert vocabulary.titles(connection, "sec", 5) == []
 

@@ -18,8 +18,7 @@ from typing import Final
 from mem_search.access.callers import Caller, check_user
 from mem_search.errors import Conflict, InputError, NotFound, Unauthorized
 from mem_search.model.access import Token
-from mem_search.storage.sqlite import tokens
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import TokenStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -41,19 +40,19 @@ class Tokens:
 
     def __init__(
         self,
-        database: Database,
+        store: TokenStore,
         known: list[Token],
         now: Callable[[], int] = now_ms,
     ) -> None:
-        self._database = database
+        self._store = store
         self._by_digest = {token.digest: token for token in known}
         self._now = now
         self._used: dict[str, int] = {}
 
     @classmethod
-    async def load(cls, database: Database) -> Tokens:
+    async def load(cls, store: TokenStore) -> Tokens:
         """Those that the store has. Raises StorageError."""
-        return cls(database, await database.read(tokens.every))
+        return cls(store, await store.all())
 
     def caller(self, secret: str) -> Caller | None:
         """Whose token this is; None for one that nobody has. Raises Unauthorized if expired."""
@@ -88,7 +87,7 @@ class Tokens:
             created_at=now,
             expires_at=now + check_lifetime(expires) if expires else None,
         )
-        if not await self._database.write(tokens.add, token):
+        if not await self._store.add(token):
             raise Conflict(
                 f"there is a token {name} already; revoke it first, or choose another name",
                 field="name",
@@ -128,7 +127,7 @@ class Tokens:
         if not used:
             return
         try:
-            await self._database.write(tokens.used, used)
+            await self._store.note_used(used)
         except BaseException:
             self._used = used | self._used
             raise
@@ -142,7 +141,7 @@ class Tokens:
         for token in gone:
             del self._by_digest[token.digest]
             self._used.pop(token.name, None)
-        await self._database.write(tokens.remove, [token.name for token in gone])
+        await self._store.remove([token.name for token in gone])
 
 
 def check_own(secret: str) -> None:

@@ -18,7 +18,6 @@ from mem_search.http.core.routing import Call
 from mem_search.http.records import MOST
 from mem_search.model import Record, Ref
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.sqlite import whole
 
 Style = Annotated[
     Literal["apa", "mla", "chicago", "bibtex", "ris", "csl-json"],
@@ -100,7 +99,7 @@ def file_reply(
 
 async def _records(call: Call, refs: Sequence[Ref]) -> list[Record]:
     """In the order of ``refs``. Raises NotFound naming all that there are not."""
-    found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
+    found = await call.runtime.store.records.with_links([ref.number for ref in refs])
     known = {record.ref: record for record, _ in found}
     missing = [str(ref) for ref in refs if ref not in known]
     if missing:

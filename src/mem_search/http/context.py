@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from aiohttp import web
@@ -13,11 +12,9 @@ from mem_search.http.core.parameters import OfPlatform, Seen, budget
 from mem_search.http.core.replies import text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.search import RecentContext
-from mem_search.model import Filters, Record
+from mem_search.model import Filters
 from mem_search.renderers import render_context
 from mem_search.renderers.token_budget import fits, most_that
-from mem_search.storage.sqlite import records
-from mem_search.storage.sqlite.database import Connection
 
 OBSERVATIONS_A_SESSION = 20
 
@@ -34,8 +31,8 @@ class RecentParameters(Seen, OfPlatform):
 async def recent(call: Call) -> web.StreamResponse:
     """The newest sessions and their observations, as a block that says what it is."""
     asked = call.asked(RecentParameters)
-    sessions, observations = await call.runtime.database.read(
-        _newest, Filters(project=asked.project, facets=asked.facets()), asked.limit
+    sessions, observations = await call.runtime.store.records.recent_sessions(
+        Filters(project=asked.project, facets=asked.facets()), asked.limit, OBSERVATIONS_A_SESSION
     )
     view = call.view(asked.tz)
 
@@ -60,30 +57,3 @@ async def recent(call: Call) -> web.StreamResponse:
             observations=[str(record.ref) for record in observations],
         ),
     )
-
-
-def _newest(
-    connection: Connection, filters: Filters, limit: int
-) -> tuple[list[Record], list[Record]]:
-    """Sessions, and the observations of these sessions: of the project where they have none."""
-    sessions = _records(connection, replace(filters, kinds=("session_summary",)), limit)
-    observed = replace(filters, kinds=("observation",))
-    named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
-    found = [
-        record
-        for project, session in named
-        for record in _records(
-            connection,
-            replace(observed, project=project, session=session),
-            OBSERVATIONS_A_SESSION,
-        )
-    ]
-    if not found:
-        found = _records(connection, observed, OBSERVATIONS_A_SESSION)
-    return sessions, sorted(found, key=lambda r: (r.created_at, r.number), reverse=True)
-
-
-def _records(connection: Connection, filters: Filters, limit: int) -> list[Record]:
-    numbers = records.browse(connection, filters, "date_desc", limit, 0)
-    found = records.fetch(connection, numbers)
-    return [found[number] for number in numbers]

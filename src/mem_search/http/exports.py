@@ -24,7 +24,6 @@ from mem_search.renderers.markdown import as_markdown
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.token_budget import fits, page_within, shortened
 from mem_search.sources.jsonl import export_line
-from mem_search.storage.sqlite import whole
 from mem_search.text import token_count
 
 log = logging.getLogger(__name__)
@@ -44,16 +43,16 @@ async def export_records(call: Call) -> web.StreamResponse:
     """Stream the records in the order they were stored."""
     asked = call.asked(ExportParameters)
     filters = asked.filters(asked.types)
-    database = call.runtime.database
+    store = call.runtime.store
     # The first page before the first byte: what goes wrong at once is still a proper problem.
-    page = await database.read(whole.export_page, filters, 0, PAGE)
+    page = await store.records.export_page(filters, 0, PAGE)
     reply = web.StreamResponse(headers={"Content-Type": NDJSON})
     reply.headers["Content-Disposition"] = 'attachment; filename="mem-search.jsonl"'
     await reply.prepare(call.request)
     try:
         while page:
             await reply.write(_lines(page))
-            page = await database.read(whole.export_page, filters, page[-1][0].number, PAGE)
+            page = await store.records.export_page(filters, page[-1][0].number, PAGE)
         await reply.write_eof()
     except MemSearchError as error:
         # Too late for a problem: an answer cut off is how the reader learns of it.

@@ -21,7 +21,6 @@ from mem_search.renderers import render_record
 from mem_search.renderers.schemas import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.search.timeline import open_record
-from mem_search.storage.sqlite import whole
 
 MOST = 200
 _BIGGEST = 10**18
@@ -82,7 +81,7 @@ async def open_ref(call: Call) -> web.StreamResponse:
 async def batch_numbers(call: Call) -> web.StreamResponse:
     """A bare array of observations; in the order asked, unless a date order is."""
     asked = call.sent(NumbersBody)
-    found = await call.runtime.database.read(whole.fetch, list(dict.fromkeys(asked.ids)))
+    found = await call.runtime.store.records.with_links(list(dict.fromkeys(asked.ids)))
     taken = [
         item
         for item in found
@@ -106,7 +105,7 @@ async def batch_refs(call: Call) -> web.StreamResponse:
     """The records of these refs, and which of them there are not."""
     asked = call.sent(RefsBody)
     refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
-    found = await call.runtime.database.read(whole.fetch, [ref.number for ref in refs])
+    found = await call.runtime.store.records.with_links([ref.number for ref in refs])
     known = {record.ref: (record, links) for record, links in found}
     opened = [WholeRecord.of(*known[ref]) for ref in refs if ref in known]
     kept, tokens = first_that_fit(opened, asked.max_tokens)
@@ -126,8 +125,8 @@ def list_kind(kind: Kind) -> Handler:
     async def listed(call: Call) -> web.StreamResponse:
         asked = call.asked(Listed)
         filters = Filters(kinds=(kind,), project=asked.project, facets=asked.facets())
-        items, total = await call.runtime.database.read(
-            whole.browse, filters, "date_desc", asked.limit, asked.offset
+        items, total = await call.runtime.store.records.page(
+            filters, "date_desc", asked.limit, asked.offset
         )
         found = [WholeRecord.of(*item) for item in items]
         kept, tokens = first_that_fit(found, asked.max_tokens)

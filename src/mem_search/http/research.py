@@ -32,7 +32,6 @@ from mem_search.research.export import export as exported
 from mem_search.research.export import export_markdown
 from mem_search.research.replay import Replay
 from mem_search.search.citations import citation
-from mem_search.storage.sqlite import operations
 
 MARKDOWN = "text/markdown"
 
@@ -71,9 +70,7 @@ async def listed(call: Call) -> web.StreamResponse:
     """Operations, the newest first."""
     asked = call.asked(OperationsListing)
     wanted = OperationFilter(asked.session_id, asked.operation_type or "")
-    found, total = await call.runtime.database.read(
-        operations.newest, wanted, asked.limit, asked.offset
-    )
+    found, total = await call.runtime.store.research.newest(wanted, asked.limit, asked.offset)
     return json_reply(
         ResearchSteps(
             operations=[ResearchStep.of_step(operation) for operation in found],
@@ -99,7 +96,7 @@ async def replay(call: Call) -> web.StreamResponse:
 async def sessions(call: Call) -> web.StreamResponse:
     """Research sessions, the last active first."""
     asked = call.asked(Listing)
-    found, total = await call.runtime.database.read(operations.sessions, asked.limit, asked.offset)
+    found, total = await call.runtime.store.research.sessions(asked.limit, asked.offset)
     return json_reply(
         ResearchSessions(
             sessions=[ResearchSession.of(session) for session in found],
@@ -142,7 +139,7 @@ async def export(call: Call) -> web.StreamResponse:
     steps = await runtime.research.replays.session(_id(call))
     asked = call.asked(ExportParameters)
     whole = await exported(
-        runtime.database,
+        runtime.store.records,
         _id(call),
         steps,
         style=asked.style,
@@ -157,7 +154,7 @@ async def export(call: Call) -> web.StreamResponse:
 
 async def forget(call: Call) -> web.StreamResponse:
     """Forget a session: what was asked and what came back, not the records."""
-    count = await call.runtime.database.write(operations.forget, _id(call))
+    count = await call.runtime.store.research.forget_session(_id(call))
     if not count:
         raise NotFound(
             f"no session {_id(call)[:60]!r};"

@@ -37,7 +37,6 @@ from mem_search.research import saved_searches
 from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
 from mem_search.search.citations import citation
-from mem_search.storage.sqlite import notifications, records, webhook_deliveries
 from mem_search.text.dates import now_ms
 from mem_search.webhooks import signing
 
@@ -155,7 +154,7 @@ async def run(call: Call) -> web.StreamResponse:
     admit(call.request, load(saved.request).text)
     run = await call.runtime.research.saved_searches.look(saved.name)
     page = await call.runtime.research.saved_searches.ask(run.saved, call.surface)
-    told = await call.runtime.database.read(records.fetch, [m.number for m in run.matches])
+    told = await call.runtime.store.records.fetch([m.number for m in run.matches])
     return json_reply(
         SavedSearchRun(
             saved_search=run.saved.name,
@@ -170,8 +169,8 @@ async def run(call: Call) -> web.StreamResponse:
 async def inbox(call: Call) -> web.StreamResponse:
     """What saved searches have told, the newest first."""
     asked = call.asked(NotificationsListing)
-    found, total = await call.runtime.database.read(
-        notifications.newest, asked.search, asked.limit, asked.offset, unread=asked.unread
+    found, total = await call.runtime.store.saved_searches.notifications(
+        asked.search, asked.limit, asked.offset, unread=asked.unread
     )
     return json_reply(
         Notifications(
@@ -186,8 +185,7 @@ async def inbox(call: Call) -> web.StreamResponse:
 async def read(call: Call) -> web.StreamResponse:
     """Mark a notification as read."""
     number = number_in_path(call.request)
-    await call.runtime.database.write(notifications.read, number, now_ms())
-    found = await call.runtime.database.read(notifications.get, number)
+    found = await call.runtime.store.saved_searches.mark_read(number, now_ms())
     if found is None:
         raise _nothing(number)
     (said,) = await _notifications(call, [found])
@@ -197,7 +195,7 @@ async def read(call: Call) -> web.StreamResponse:
 async def dismiss(call: Call) -> web.StreamResponse:
     """Delete a notification; what it told is not told again."""
     number = number_in_path(call.request)
-    if not await call.runtime.database.write(notifications.remove, number):
+    if not await call.runtime.store.saved_searches.dismiss(number):
         raise _nothing(number)
     return json_reply(Deleted(deleted=number))
 
@@ -234,9 +232,9 @@ def _nothing(number: int) -> NotFound:
 
 async def _notifications(call: Call, found: Sequence[stored.Notification]) -> list[Notification]:
     numbers = {match.number for each in found for match in each.matches}
-    named = await call.runtime.database.read(records.fetch, list(numbers))
+    named = await call.runtime.store.records.fetch(list(numbers))
     sent = [each.delivery_id for each in found if each.delivery_id]
-    deliveries = await call.runtime.database.read(webhook_deliveries.fetch, sent) if sent else {}
+    deliveries = await call.runtime.store.deliveries.fetch(sent)
     return [
         Notification.of(
             each,

@@ -16,7 +16,6 @@ from mem_search.http.schemas.universal_requests import Body
 from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.search.scopes import LONGEST_FILTER, demand_of
-from mem_search.storage.sqlite import scopes
 from mem_search.text.dates import now_ms
 
 
@@ -44,13 +43,13 @@ async def put(call: Call) -> web.StreamResponse:
     if faults:
         raise Invalid(faults)
     scope = stored.Scope(name, text, now_ms())
-    return json_reply(Scope.of(await call.runtime.database.write(scopes.put, scope)))
+    return json_reply(Scope.of(await call.runtime.store.scopes.put(scope)))
 
 
 async def one(call: Call) -> web.StreamResponse:
     """One scope."""
     name = call.request.match_info["name"]
-    found = await call.runtime.database.read(scopes.get, name)
+    found = await call.runtime.store.scopes.get(name)
     if found is None:
         raise _nothing(name)
     return json_reply(Scope.of(found))
@@ -58,14 +57,14 @@ async def one(call: Call) -> web.StreamResponse:
 
 async def listed(call: Call) -> web.StreamResponse:
     """All scopes by name."""
-    found = await call.runtime.database.read(scopes.listed)
+    found = await call.runtime.store.scopes.listed()
     return json_reply(Scopes(scopes=[Scope.of(each) for each in found]))
 
 
 async def remove(call: Call) -> web.StreamResponse:
     """Delete a scope; searches that name it say so from now on."""
     name = call.request.match_info["name"]
-    if not await call.runtime.database.write(scopes.remove, name):
+    if not await call.runtime.store.scopes.remove(name):
         raise _nothing(name)
     return json_reply(Deleted(deleted=name))
 

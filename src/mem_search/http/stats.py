@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
+from pathlib import Path
 
 from aiohttp import web
 from pydantic import Field
@@ -29,8 +31,6 @@ from mem_search.http.schemas.weighted import SearchableStatsReply
 from mem_search.http.weighted.filters import RULES
 from mem_search.http.weighted.replies import meta
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.sqlite import ingest_state, outbox, records, stats
-from mem_search.storage.sqlite.stats import last_indexed, searchable
 from mem_search.wiring import Runtime
 
 
@@ -46,22 +46,20 @@ class LedgerParameters(Parameters):
 async def projects(call: Call) -> web.StreamResponse:
     """Projects, the one with the newest record first."""
     asked = call.asked(OfPlatform)
-    rows = await call.runtime.database.read(records.projects, asked.platform)
+    rows = await call.runtime.store.records.projects(asked.platform)
     return json_reply(
-        Projects(
-            projects=[Project(name=name, records=count, last=last) for name, count, last in rows]
-        )
+        Projects(projects=[Project(name=r.name, records=r.records, last=r.last_at) for r in rows])
     )
 
 
 async def totals(call: Call) -> web.StreamResponse:
     """What is stored, how much of it is indexed, what was read, and by which worker."""
     runtime = call.runtime
-    database, embedder = runtime.database, runtime.model.embedder
-    found = await database.read(stats.totals)
-    waiting = await database.read(outbox.depth)
+    store, embedder = runtime.store, runtime.model.embedder
+    found = await store.statistics.totals()
+    waiting = await store.indexing.outbox_counts()
     # Where homes lie is no business of users.
-    path = database.path.name if call.caller.user else str(database.path)
+    path = Path(store.location).name if call.caller.user else store.location
     return json_reply(
         Stats(
             records={**_by_kind(found.records), "total": sum(found.records.values())},
@@ -79,9 +77,9 @@ async def totals(call: Call) -> web.StreamResponse:
                 dimensions=embedder.dimensions,
                 error=runtime.ingest.indexer.errors["embed"],
             ),
-            sources=[Location.of(known) for known in await database.read(ingest_state.locations)],
+            sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
-            database=DatabaseFile(path=path, bytes=database.path.stat().st_size),
+            database=DatabaseFile(path=path, bytes=await store.statistics.size_bytes()),
             worker=WorkerStatus(
                 version=mem_search.__version__,
                 pid=os.getpid(),
@@ -91,7 +89,7 @@ async def totals(call: Call) -> web.StreamResponse:
             ),
             first=found.first_at,
             last=found.last_at,
-            last_indexed=await database.read(last_indexed),
+            last_indexed=await store.statistics.last_indexed(),
         )
     )
 
@@ -99,10 +97,10 @@ async def totals(call: Call) -> web.StreamResponse:
 async def ledger(call: Call) -> web.StreamResponse:
     """What became of each item that a source saw, newest first."""
     asked = call.asked(LedgerParameters)
-    rows = await call.runtime.database.read(
-        ingest_state.ledger, asked.source, asked.item, asked.limit, asked.offset
+    rows = await call.runtime.store.ingest.ledger(
+        asked.source, asked.item, asked.limit, asked.offset
     )
-    return json_reply(Ledger(entries=[LedgerEntry(**row) for row in rows]))
+    return json_reply(Ledger(entries=[LedgerEntry(**asdict(row)) for row in rows]))
 
 
 def _index(runtime: Runtime, waiting: int) -> IndexStatus:
@@ -121,7 +119,7 @@ def _index(runtime: Runtime, waiting: int) -> IndexStatus:
 
 async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for source, outcome, items in await runtime.database.read(ingest_state.ledger_counts):
+    for source, outcome, items in await runtime.store.ingest.ledger_counts():
         counts.setdefault(source, {})[outcome] = items
     return counts
 
@@ -139,7 +137,7 @@ _DOCUMENTS = frozenset(
 
 async def search_stats(call: Call) -> web.StreamResponse:
     """Everything stored counts once: as a document (files, e-mails, web pages) or a memory."""
-    found = await call.runtime.database.read(searchable)
+    found = await call.runtime.store.statistics.searchable()
     documents = sum(count for kind, count in found.records.items() if kind in _DOCUMENTS)
     return json_reply(
         SearchableStatsReply(

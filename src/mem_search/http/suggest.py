@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import TypeVar
 
 from aiohttp import web
 from pydantic import Field
@@ -26,10 +24,8 @@ from mem_search.http.schemas.suggest import (
 )
 from mem_search.model import SearchRequest
 from mem_search.search.service import NOBODY
-from mem_search.storage.sqlite import search_log
-from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.ports import SearchLogStore
 
-R = TypeVar("R")
 NOTHING = "No results found"
 
 
@@ -83,19 +79,22 @@ async def related(call: Call) -> web.StreamResponse:
 
 async def popular(call: Call) -> web.StreamResponse:
     """What is asked most often."""
-    rows = await _log(call, search_log.popular)
+    asked = call.asked(LogParameters)
+    rows = await (await _log(call)).popular(asked.limit, asked.since)
     return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def zero_results(call: Call) -> web.StreamResponse:
     """What found nothing when it was last asked."""
-    rows = await _log(call, search_log.in_vain)
+    asked = call.asked(LogParameters)
+    rows = await (await _log(call)).without_results(asked.limit, asked.since)
     return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def slow(call: Call) -> web.StreamResponse:
     """The searches that took longest."""
-    rows = await _log(call, search_log.slow)
+    asked = call.asked(LogParameters)
+    rows = await (await _log(call)).slow(asked.limit, asked.since)
     return json_reply(LoggedSearches(searches=[LoggedSearch(**asdict(row)) for row in rows]))
 
 
@@ -104,7 +103,7 @@ async def forget(call: Call) -> web.StreamResponse:
     return json_reply(Deleted(deleted=await call.runtime.search.service.log.forget()))
 
 
-async def _log(call: Call, part: Callable[[Connection, int, int | None], list[R]]) -> list[R]:
-    asked = call.asked(LogParameters)
+async def _log(call: Call) -> SearchLogStore:
+    """The log with what was asked a moment ago."""
     await call.runtime.search.service.log.flush()
-    return await call.runtime.database.read(part, asked.limit, asked.since)
+    return call.runtime.store.search_log

@@ -18,8 +18,7 @@ import numpy as np
 from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import MemSearchError
 from mem_search.model.ingest import ToEmbed
-from mem_search.storage.sqlite import outbox, vectors
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.ports import IndexingStore
 from mem_search.text.passages import embedded_texts
 
 log = logging.getLogger(__name__)
@@ -47,14 +46,14 @@ class Indexer:
 
     def __init__(
         self,
-        database: Database,
+        store: IndexingStore,
         index: VectorIndex,
         embedder: Embedder,
         model: int,
         executor: Executor,
         changed: Callable[[], None],
     ) -> None:
-        self._database = database
+        self._store = store
         self._index = index
         self._embedder = embedder
         self._model = model
@@ -87,17 +86,19 @@ class Indexer:
     async def _embed_all(self) -> int:
         """``embed_some``, once it is known which passages this model has not read yet."""
         if not self._complete:
-            await self._database.write(outbox.without_vector, self._model)
+            await self._store.queue_without_vector(self._model)
             self._complete = True
         return await self.embed_some()
 
     async def embed_some(self) -> int:
         """One step of embedding; returns how many passages it served."""
-        waiting = await self._database.read(outbox.to_embed, EMBED_BATCH)
+        waiting = await self._store.to_embed(EMBED_BATCH)
         if not waiting:
             return 0
         entries, rows = await self._vectors(waiting)
-        await self._database.write(_store, self._model, waiting, entries, rows)
+        await self._store.store_vectors(
+            self._model, [item.passage for item in waiting], entries, rows
+        )
         self._work["index"].set()
         self._changed()
         return len(waiting)
@@ -108,20 +109,20 @@ class Indexer:
             return await self._carry()
 
     async def _carry(self) -> int:
-        gone = await self._database.read(outbox.waiting, "delete", BULK_BATCH)
+        gone = await self._store.waiting("delete", BULK_BATCH)
         if gone:
             await self._index.delete([entry for p in gone for entry in (2 * p, 2 * p + 1)])
-            await self._database.write(outbox.done, "delete", gone)
-        depth = await self._database.read(outbox.depth)
+            await self._store.acknowledge("delete", gone)
+        depth = await self._store.outbox_counts()
         size = BULK_BATCH if depth.get("index", 0) >= BULK_BATCH else ONLINE_BATCH
-        waiting = await self._database.read(outbox.waiting, "index", size)
+        waiting = await self._store.waiting("index", size)
         if waiting:
-            entries, rows = await self._database.read(
-                vectors.read, self._model, self._embedder.dimensions, waiting
+            entries, rows = await self._store.vectors(
+                self._model, self._embedder.dimensions, waiting
             )
             if entries:
                 await self._index.upsert(entries, rows)
-            await self._database.write(outbox.done, "index", waiting)
+            await self._store.acknowledge("index", waiting)
         if gone or waiting:
             self._changed()
         return len(gone) + len(waiting)
@@ -137,11 +138,11 @@ class Indexer:
 
     async def _compare(self) -> Audit:
         held = await self._index.entries()
-        stored = await self._database.read(vectors.settled_entries, self._model)
+        stored = await self._store.settled_entries(self._model)
         missing = sorted({entry >> 1 for entry in stored - held})
         if missing:
-            await self._database.write(outbox.add, "index", missing)
-        known = await self._database.read(vectors.entries, self._model)
+            await self._store.queue("index", missing)
+        known = await self._store.entries(self._model)
         extra = sorted(held - known)
         for first in range(0, len(extra), BULK_BATCH):
             await self._index.delete(extra[first : first + BULK_BATCH])
@@ -178,15 +179,15 @@ class Indexer:
 
     async def _vectors(self, waiting: list[ToEmbed]) -> tuple[list[int], Vectors]:
         """Entries and vectors: copied where equal content has them, else embedded."""
-        known = await self._database.read(
-            vectors.of_equal_content, self._model, [item.digest for item in waiting]
+        known = await self._store.vectors_of_equal_content(
+            self._model, [item.digest for item in waiting]
         )
         entries: list[int] = []
-        copied: list[bytes] = []
+        copied: list[Vectors] = []
         for item in waiting:
-            for half, blob in known.get(item.digest, {}).items():
+            for half, vector in known.get(item.digest, {}).items():
                 entries.append(2 * item.passage + half)
-                copied.append(blob)
+                copied.append(vector)
         fresh: list[int] = []
         texts: dict[str, int] = {}
         places: list[int] = []
@@ -195,18 +196,10 @@ class Indexer:
                 for half, text in enumerate(embedded_texts(item.title, item.text)):
                     fresh.append(2 * item.passage + half)
                     places.append(texts.setdefault(text, len(texts)))
-        rows = vectors.unpack(copied, self._embedder.dimensions)
+        rows = np.array(copied, np.float32).reshape(len(copied), self._embedder.dimensions)
         if texts:
             embedded = await asyncio.get_running_loop().run_in_executor(
                 self._executor, self._embedder.embed, list(texts)
             )
             rows = np.concatenate([rows, embedded[places]])
         return entries + fresh, rows
-
-
-def _store(
-    connection: Connection, model: int, waiting: list[ToEmbed], entries: list[int], rows: Vectors
-) -> None:
-    """Vectors and the outbox move together; a passage deleted meanwhile keeps its 'delete'."""
-    vectors.save(connection, model, entries, rows)
-    outbox.advance(connection, [item.passage for item in waiting])

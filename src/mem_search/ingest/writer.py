@@ -1,56 +1,34 @@
-"""Taking in what a source read: each batch is stored with its cursor, or not at all."""
+"""Stores what a source read: each batch with its cursor in one transaction, or not at all."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.sqlite import identities, ingest_state, records
-from mem_search.storage.sqlite.database import Connection, Database
-
-
-@dataclass(frozen=True, slots=True)
-class IngestCounts:
-    """How many drafts of a batch were new, changed, unchanged, forgotten, failed or deleted."""
-
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    forgotten: int = 0
-    failed: int = 0
-    deleted: int = 0
-
-    def __add__(self, other: IngestCounts) -> IngestCounts:
-        return IngestCounts(
-            self.new + other.new,
-            self.changed + other.changed,
-            self.unchanged + other.unchanged,
-            self.forgotten + other.forgotten,
-            self.failed + other.failed,
-            self.deleted + other.deleted,
-        )
+from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
+from mem_search.storage.ports import IngestStore, RecordStore
 
 
 class IngestWriter:
-    """The only way into the store.
+    """The only way by which records come into the store.
 
-    ``stored`` is called after each batch that changed it, ``give_way`` in a thread before each
-    record that is made ready: it may block for a moment.
+    ``stored`` is called after each batch that changed the store. ``give_way`` is called in a
+    thread before each draft is prepared, and may block for a moment.
     """
 
     def __init__(
         self,
-        database: Database,
+        ingest: IngestStore,
+        records: RecordStore,
         stored: Callable[[], None],
         give_way: Callable[[], None] = lambda: None,
     ) -> None:
-        self._database = database
+        self._ingest = ingest
+        self._records = records
         self._stored = stored
         self._give_way = give_way
 
@@ -62,16 +40,16 @@ class IngestWriter:
         followed: bool = False,
         others: frozenset[str] = frozenset(),
     ) -> IngestCounts:
-        """Store one batch. When this returns, it is durable and searchable by keyword.
+        """Store one batch. When this returns, the batch is durable and searchable by keyword.
 
         ``others`` are the projects of other locations, for a batch that is ``shared``.
         """
         if batch.shared:
-            known = await self._database.read(identities.first_read, batch.drafts)
+            known = await self._ingest.first_read(batch.drafts)
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
-        ready = await asyncio.to_thread(_prepare_all, batch, self._give_way)
+        prepared = await asyncio.to_thread(_prepare_all, batch, self._give_way)
         writing = asyncio.ensure_future(
-            self._database.write(_write, location, batch, ready, followed)
+            self._ingest.store_batch(location, prepared, followed=followed)
         )
         try:
             taken = await asyncio.shield(writing)
@@ -89,7 +67,7 @@ class IngestWriter:
 
     async def forget(self, numbers: list[int]) -> int:
         """Delete records for good; a source that offers them again is refused."""
-        removed = await self._database.write(records.remove, numbers, forget=True)
+        removed = await self._records.forget(numbers)
         if removed:
             self._stored()
         return removed
@@ -105,61 +83,18 @@ def _kept(
     return replace(draft, metadata={**draft.metadata, "branch": branch}) if branch else draft
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """What can be stored of a batch, what the ledger calls each, and what cannot."""
-
-    prepared: list[PreparedDraft]
-    places: list[str]
-    failures: list[LedgerEntry]
-
-
-def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> _Ready:
-    ready = _Ready([], [], [])
-    places = batch.places or [draft.source_id for draft in batch.drafts]
-    for draft, place in zip(batch.drafts, places, strict=True):
+def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> PreparedBatch:
+    drafts: list[PreparedDraft] = []
+    items: list[str] = []
+    failures: list[LedgerEntry] = []
+    names = batch.places or [draft.source_id for draft in batch.drafts]
+    for draft, name in zip(batch.drafts, names, strict=True):
         give_way()
         try:
-            ready.prepared.append(prepare(draft))
+            drafts.append(prepare(draft))
         except InputError as error:
             reason = f"{error.field}: {error.message}" if error.field else error.message
-            ready.failures.append(LedgerEntry(place, "failed", reason))
+            failures.append(LedgerEntry(name, "failed", reason))
         else:
-            ready.places.append(place)
-    return ready
-
-
-def _write(
-    connection: Connection, location: Location, batch: Batch, ready: _Ready, followed: bool
-) -> IngestCounts:
-    offered = identities.settle(connection, ready.prepared)
-    stored = records.store(connection, offered)
-    outcomes = Counter(item.outcome for item in stored)
-    refused = [
-        LedgerEntry(place, "left", "it was deleted here before and is not stored again")
-        for place, done in zip(ready.places, stored, strict=True)
-        if done.outcome == "forgotten"
-    ]
-    back = [
-        item.draft.source_id
-        for item, done in zip(offered, stored, strict=True)
-        if done.outcome == "new"
-    ]
-    taken = len(stored) - len(refused)
-    together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
-    deleted = records.remove_by_source_id(connection, location.source, batch.deletions)
-    gone = [LedgerEntry(item, "deleted", "the source no longer has it") for item in batch.deletions]
-    ingest_state.strike(connection, location, [*batch.outdated, *back])
-    # The source may know better why something is gone.
-    ingest_state.note(
-        connection, location, [*gone, *together, *batch.ledger, *ready.failures, *refused]
-    )
-    ingest_state.save_cursor(connection, location, batch.cursor, followed=followed)
-    return IngestCounts(
-        new=outcomes["new"],
-        changed=outcomes["changed"],
-        unchanged=outcomes["unchanged"],
-        forgotten=outcomes["forgotten"],
-        failed=sum(entry.outcome == "failed" for entry in (*ready.failures, *batch.ledger)),
-        deleted=deleted,
-    )
+            items.append(name)
+    return PreparedBatch(batch, tuple(drafts), tuple(items), tuple(failures))

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 from mem_search.errors import Conflict, InputError, MemSearchError, NotFound
 from mem_search.model.jobs import ENDED, JobState, JobStatus
-from mem_search.storage.sqlite import jobs
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import JobStore
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
@@ -42,8 +41,8 @@ class Job(Protocol):
 class JobQueue:
     """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start."""
 
-    def __init__(self, database: Database, kinds: tuple[Job, ...]) -> None:
-        self._database = database
+    def __init__(self, store: JobStore, kinds: tuple[Job, ...]) -> None:
+        self._store = store
         self._kinds = {job.name: job for job in kinds}
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
@@ -54,8 +53,8 @@ class JobQueue:
 
     async def start(self) -> None:
         """Run the jobs that an earlier worker did not finish, then new ones."""
-        await self._database.write(jobs.expire, now_ms() - KEEP_MS)
-        for state in await self._database.read(jobs.unfinished):
+        await self._store.expire(now_ms() - KEEP_MS)
+        for state in await self._store.unfinished():
             if state.name in self._kinds:
                 self._queue.put_nowait(state.id)
             else:
@@ -76,20 +75,20 @@ class JobQueue:
                 f"no job is called {name!r}; known: {sorted(self._kinds)}", field="job"
             )
         job = uuid.uuid4().hex[:12]
-        await self._database.write(jobs.create, job, name, params)
+        await self._store.create(job, name, params)
         self._queue.put_nowait(job)
         return job
 
     async def get(self, job: str) -> JobState:
         """Raises NotFound."""
-        state = await self._database.read(jobs.get, job)
+        state = await self._store.get(job)
         if state is None:
             raise NotFound(f"no job {job!r}; `mem-search jobs` and GET /api/jobs list them")
         return self._as_it_is(state)
 
     async def newest(self, limit: int) -> list[JobState]:
         """The newest jobs, newest first."""
-        return [self._as_it_is(state) for state in await self._database.read(jobs.newest, limit)]
+        return [self._as_it_is(state) for state in await self._store.newest(limit)]
 
     def _as_it_is(self, state: JobState) -> JobState:
         """The state; a job whose end could not be written counts as failed."""
@@ -117,7 +116,7 @@ class JobQueue:
         while True:
             job = await self._queue.get()
             try:
-                state = await self._database.read(jobs.get, job)
+                state = await self._store.get(job)
                 if state is not None and state.state not in ENDED:
                     await self._run(state)
             except MemSearchError as error:
@@ -129,9 +128,9 @@ class JobQueue:
 
     async def _run(self, state: JobState) -> None:
         async def report(done: int, total: int, message: str) -> None:
-            await self._database.write(jobs.report, state.id, done, total, message)
+            await self._store.report_progress(state.id, done, total, message)
 
-        await self._database.write(jobs.start, state.id)
+        await self._store.start(state.id)
         if state.id in self._cancelled:  # cancelled while it was being started
             await self._end(state.id, "cancelled", "cancelled before it ran")
             return
@@ -139,7 +138,7 @@ class JobQueue:
         self._running = (state.id, task)
         try:
             result = await task
-            await self._database.write(jobs.end, state.id, "done", "", result)
+            await self._store.finish(state.id, "done", "", result)
         except asyncio.CancelledError:
             if state.id not in self._cancelled:  # the worker stops; the job resumes later
                 task.cancel()
@@ -158,4 +157,4 @@ class JobQueue:
         return await self._kinds[state.name].run(state.params, report)
 
     async def _end(self, job: str, state: JobStatus, message: str) -> None:
-        await self._database.write(jobs.end, job, state, message, {})
+        await self._store.finish(job, state, message, {})

@@ -17,11 +17,11 @@ from pathlib import Path
 from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
-from mem_search.ingest.writer import IngestCounts, IngestWriter
+from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
-from mem_search.storage.sqlite import ingest_state
-from mem_search.storage.sqlite.database import Database
+from mem_search.model.ingest import IngestCounts
+from mem_search.storage.ports import IngestStore
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 class LocationReader:
     """Reads locations into one store, each location in one reading at a time."""
 
-    def __init__(self, database: Database, writer: IngestWriter) -> None:
-        self._database = database
+    def __init__(self, store: IngestStore, writer: IngestWriter) -> None:
+        self._store = store
         self._writer = writer
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -57,7 +57,7 @@ class LocationReader:
         if upload is not None:
             to_read = replace(location, path=str(upload), upload=location.path)
         async with self._locks[location.source, location.path]:
-            cursor = {} if again else await self._database.read(ingest_state.cursor, location)
+            cursor = {} if again else await self._store.cursor(location)
             total = IngestCounts()
             is_unchanged = True
             followed = follow and source.follows
@@ -73,23 +73,20 @@ class LocationReader:
                         message = progress_message(location, total)
                         await report(batch.done, batch.total, message)
                 if is_unchanged:
-                    await self._database.write(ingest_state.save_quiet, location, followed=followed)
+                    await self._store.note_unchanged(location, followed=followed)
             except MemSearchError as error:
                 if upload is not None:
                     shown = error.message.replace(str(upload), location.path)
                     error.message = shown.replace(str(upload.parent), "the upload's folder")
-                await self._database.write(
-                    ingest_state.save_error,
-                    location,
-                    error.message,
-                    followed=followed and not named,
+                await self._store.note_error(
+                    location, error.message, followed=followed and not named
                 )
                 raise
         return total
 
     async def _other_projects(self, location: Location) -> frozenset[str]:
         """The projects of the other followed locations of the same source that still exist."""
-        known = await self._database.read(ingest_state.locations)
+        known = await self._store.locations()
         others = [
             other.location
             for other in known
@@ -110,7 +107,7 @@ class LocationReader:
 
     async def forget_cursor(self, location: Location) -> bool:
         """Forget that the location was ever read; returns whether it was."""
-        return await self._database.write(ingest_state.drop_cursor, location)
+        return await self._store.drop_location(location)
 
 
 def _existing_projects(locations: Iterable[Location]) -> frozenset[str]:
@@ -166,12 +163,12 @@ def machine_from(params: Mapping[str, str], environ: Mapping[str, str]) -> Machi
     return Machine(home=home, cwd=Path(params.get("cwd") or home), environ=environ)
 
 
-async def follow(database: Database, reader: LocationReader, seconds: float) -> None:
+async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> None:
     """Read every followed location again each ``seconds``, until cancelled; 0 turns this off."""
     while seconds:
         await asyncio.sleep(seconds)
         try:
-            known = await database.read(ingest_state.locations)
+            known = await store.locations()
         except MemSearchError as error:
             log.warning("cannot list the followed locations now: %s", error)
             continue

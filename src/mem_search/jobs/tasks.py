@@ -12,10 +12,10 @@ from typing import Any
 from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest import spool
 from mem_search.ingest.indexer import Indexer
-from mem_search.ingest.writer import IngestCounts
 from mem_search.jobs.queue import Report
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
+from mem_search.model.ingest import IngestCounts
 
 
 class SyncJob:

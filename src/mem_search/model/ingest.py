@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -88,6 +89,20 @@ OutboxStep = Literal["embed", "index", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
+class VectorEntry:
+    """What the vector index stores beside a vector.
+
+    ``entry`` is ``2 * passage + half``: a long passage is embedded as two halves.
+    """
+
+    entry: int
+    record: int
+    doc_type: str
+    project: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToEmbed:
     """A passage that needs a vector: the text for the model, and the hash of that text."""
 
@@ -122,3 +137,78 @@ class Stored:
 
     number: int
     outcome: Literal["new", "changed", "unchanged", "forgotten"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """An entry of the ledger with its location (a path) and when it was written (ms)."""
+
+    source: str
+    location: str
+    item: str
+    outcome: str
+    reason: str
+    records: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestCounts:
+    """How many drafts of a batch were new, changed, unchanged, forgotten, failed or deleted."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    forgotten: int = 0
+    failed: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: IngestCounts) -> IngestCounts:
+        return IngestCounts(
+            self.new + other.new,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.forgotten + other.forgotten,
+            self.failed + other.failed,
+            self.deleted + other.deleted,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch:
+    """A batch that is ready to store: its drafts, what the ledger calls each, and failures.
+
+    The rules of the ledger and of the counts are here, the same for every store.
+    """
+
+    batch: Batch
+    drafts: tuple[PreparedDraft, ...]
+    items: tuple[str, ...]
+    failures: tuple[LedgerEntry, ...] = ()
+
+    def ledger(self, stored: Sequence[Stored]) -> list[LedgerEntry]:
+        """What to write about the batch, given the outcome of each draft; the last entry counts."""
+        refused = [
+            LedgerEntry(item, "left", "it was deleted here before and is not stored again")
+            for item, done in zip(self.items, stored, strict=True)
+            if done.outcome == "forgotten"
+        ]
+        batch, taken = self.batch, len(stored) - len(refused)
+        together = [LedgerEntry(batch.item, "taken", records=taken)] if batch.item and taken else []
+        gone = [
+            LedgerEntry(item, "deleted", "the source no longer has it") for item in batch.deletions
+        ]
+        # The source may know better why something is gone.
+        return [*gone, *together, *batch.ledger, *self.failures, *refused]
+
+    def counts(self, stored: Sequence[Stored], deleted: int) -> IngestCounts:
+        """What to report, given the outcome of each draft and how many records were deleted."""
+        outcomes = Counter(item.outcome for item in stored)
+        return IngestCounts(
+            new=outcomes["new"],
+            changed=outcomes["changed"],
+            unchanged=outcomes["unchanged"],
+            forgotten=outcomes["forgotten"],
+            failed=sum(e.outcome == "failed" for e in (*self.failures, *self.batch.ledger)),
+            deleted=deleted,
+        )

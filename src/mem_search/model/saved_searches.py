@@ -36,6 +36,10 @@ class Match:
     changed: bool
 
 
+MOST_IN_MESSAGE = 100
+"""Matches that a webhook message names; its ``count`` is of all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Notification:
     """What one run of a saved search reported: the best ``matches`` first, ``count`` of all."""
@@ -55,6 +59,17 @@ class Scope:
 
     name: str
     filter: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A webhook message to queue together with what it reports; due at once."""
+
+    id: str
+    event: str
+    url: str
+    body: bytes
     created_at: int
 
 

@@ -92,3 +92,12 @@ class Searchable:
         """The share of records that are complete, 1 for an empty store."""
         total = sum(self.records.values())
         return self.complete / total if total else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTotals:
+    """A project, how many records it has, and when its newest record was created."""
+
+    name: str
+    records: int
+    last_at: int

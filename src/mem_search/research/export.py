@@ -15,8 +15,7 @@ from mem_search.model.research import Operation
 from mem_search.renderers.safe_text import cut
 from mem_search.renderers.universal import url_of
 from mem_search.search.citations import citation
-from mem_search.storage.sqlite import operations, records
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import RecordStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
@@ -135,7 +134,7 @@ def _plain(text: str) -> str:
 
 
 async def export(
-    database: Database,
+    records: RecordStore,
     session: str,
     steps: Sequence[Operation],
     *,
@@ -150,8 +149,8 @@ async def export(
     """
     refs = {seen.ref: Ref.parse(seen.ref) for step in steps for seen in step.results}
     numbers = [ref.number for ref in refs.values()]
-    found = await database.read(records.fetch, numbers)
-    digests = await database.read(operations.digests, numbers)
+    found = await records.fetch(numbers)
+    digests = await records.content_hashes(numbers)
     items = [csl.item(citation(record), record, tz) for record in found.values()]
     written = await asyncio.to_thread(formats.references, items, style)
     references = dict(zip(found, written, strict=True))

@@ -23,8 +23,7 @@ from mem_search.research.requests import dump
 from mem_search.search.citations import relevance
 from mem_search.search.legs import ms
 from mem_search.search.service import SearchService
-from mem_search.storage.sqlite import operations
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import RecordStore, ResearchStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
@@ -37,7 +36,7 @@ class Place:
     parent_id: str | None = None
 
 
-async def place(database: Database, session_id: str, parent_id: str, most: int) -> Place:
+async def place(store: ResearchStore, session_id: str, parent_id: str, most: int) -> Place:
     """Where the next operation goes; a session without a name gets one.
 
     Without ``session_id`` it goes to the parent's session. Raises NotFound for a parent that
@@ -46,7 +45,7 @@ async def place(database: Database, session_id: str, parent_id: str, most: int) 
     """
     if not parent_id:
         return Place(session_id or str(uuid.uuid4()))
-    parent = await database.read(operations.get, parent_id)
+    parent = await store.get(parent_id)
     if parent is None:
         raise NotFound(
             f"no operation {parent_id[:60]!r}; GET /api/v1/search/operations lists them",
@@ -58,7 +57,7 @@ async def place(database: Database, session_id: str, parent_id: str, most: int) 
             " name that one, or leave session_id out",
             field="parent_operation_id",
         )
-    length = await database.read(operations.chain_length, parent_id)
+    length = await store.chain_length(parent_id)
     if length >= most:
         raise Conflict(
             f"the chain has {length} operations and max_operations is {most};"
@@ -73,12 +72,14 @@ class Research:
 
     def __init__(
         self,
-        database: Database,
+        store: ResearchStore,
+        records: RecordStore,
         service: SearchService,
         corpus: Callable[[], Awaitable[Corpus]],
         embedder: str,
     ) -> None:
-        self._database = database
+        self._store = store
+        self._records = records
         self.service = service
         self._corpus = corpus
         self._embedder = embedder
@@ -131,7 +132,7 @@ class Research:
 
         ``started`` is when that began, of ``time.perf_counter``.
         """
-        where = await place(self._database, session_id, parent_id, most)
+        where = await place(self._store, session_id, parent_id, most)
         return await self._keep(
             "",
             where,
@@ -150,7 +151,7 @@ class Research:
         """What an answer would depend on now."""
         corpus = await self._corpus()
         return IndexState(
-            revision=await self._database.read(operations.revision),
+            revision=await self._records.revision(),
             passages=corpus.size,
             waiting=corpus.waiting,
             embedder=self._embedder,
@@ -164,7 +165,7 @@ class Research:
     async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[Seen, ...]:
         """(record, relevance) as what is kept of a result."""
         numbers = [record.number for record, _ in results]
-        digests = await self._database.read(operations.digests, numbers)
+        digests = await self._records.content_hashes(numbers)
         return tuple(
             Seen(str(record.ref), digests.get(record.number, ""), relevance)
             for record, relevance in results
@@ -173,7 +174,7 @@ class Research:
     async def _place(self, request: SearchRequest) -> Place:
         given = request.research
         return await place(
-            self._database, given.session_id, given.parent_operation_id, given.max_operations
+            self._store, given.session_id, given.parent_operation_id, given.max_operations
         )
 
     async def _keep(
@@ -213,5 +214,5 @@ class Research:
             index_state=state,
             created_at=now_ms(),
         )
-        await self._database.write(operations.add, kept)
+        await self._store.add(kept)
         return kept

@@ -14,8 +14,7 @@ from mem_search.model.research import IndexState, Operation, Seen
 from mem_search.research.operations import Research
 from mem_search.research.requests import load
 from mem_search.search.service import NOBODY
-from mem_search.storage.sqlite import operations, records
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import RecordStore, ResearchStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,14 @@ class Replay:
 class Replays:
     """Replays the operations of one store."""
 
-    def __init__(self, database: Database, research: Research) -> None:
-        self._database = database
+    def __init__(self, store: ResearchStore, records: RecordStore, research: Research) -> None:
+        self._store = store
+        self._records = records
         self._research = research
 
     async def get(self, operation: str) -> Operation:
         """Raises NotFound."""
-        found = await self._database.read(operations.get, operation)
+        found = await self._store.get(operation)
         if found is None:
             raise NotFound(
                 f"no operation {operation[:60]!r};"
@@ -106,7 +106,7 @@ class Replays:
 
     async def session(self, session: str) -> list[Operation]:
         """All operations of a session in their order. Raises NotFound."""
-        found = await self._database.read(operations.of_session, session)
+        found = await self._store.of_session(session)
         if not found:
             raise NotFound(
                 f"no session {session[:60]!r};"
@@ -131,12 +131,12 @@ class Replays:
 
     async def _fetch(self, operation: Operation, state: IndexState) -> Replay:
         ref = Ref.parse(operation.results[0].ref)
-        record = (await self._database.read(records.fetch, [ref.number])).get(ref.number)
+        record = (await self._records.fetch([ref.number])).get(ref.number)
         after = await self._research.seen([(record, 1.0)] if record is not None else [])
         found = drift(operation.results, after, 1, len(after))
         return Replay(operation, state, found, record=record, deleted=await self._deleted(found))
 
     async def _deleted(self, found: Drift) -> frozenset[str]:
         numbers = {change.ref: Ref.parse(change.ref).number for change in found.gone}
-        there = await self._database.read(operations.digests, list(numbers.values()))
+        there = await self._records.content_hashes(list(numbers.values()))
         return frozenset(ref for ref, number in numbers.items() if number not in there)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -25,19 +25,12 @@ from mem_search.model import (
     SearchPage,
     SearchRequest,
 )
-from mem_search.model.saved_searches import Match, SavedSearch
+from mem_search.model.saved_searches import Match, Message, SavedSearch
 from mem_search.renderers.universal import id_of
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
 from mem_search.search.service import NOBODY, SearchService
-from mem_search.storage.sqlite import (
-    notifications,
-    operations,
-    records,
-    saved_searches,
-    webhook_deliveries,
-)
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.ports import RecordStore, SavedSearchStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -74,9 +67,6 @@ EVENT = "saved_search.matched"
 MOST_FOUND = 10_000
 """As deep as a ranking goes: of more new matches than that at once, the best are told."""
 
-MOST_SENT = 100
-"""Matches that a message names; its ``count`` counts all of them."""
-
 OVERLAP_MS = 60_000
 """A record gets its time a moment before it can be seen: every run looks this much further back."""
 
@@ -106,19 +96,24 @@ class Run:
 class SavedSearches:
     """The saved searches of one store. ``run`` until cancelled."""
 
-    def __init__(self, database: Database, service: SearchService, deliveries: Deliveries) -> None:
-        self._database = database
+    def __init__(
+        self,
+        store: SavedSearchStore,
+        records: RecordStore,
+        service: SearchService,
+        deliveries: Deliveries,
+    ) -> None:
+        self._store = store
+        self._records = records
         self._service = service
         self._deliveries = deliveries
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._agenda = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
+        self._scheduler = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
 
     async def create(self, name: str, plan: Plan) -> SavedSearch:
         """Raises Conflict when the name is taken, and what ``check`` raises."""
         await self._check(plan)
-        if not await self._database.write(
-            saved_searches.create, name, dump(plan.request), **_values(plan), at=now_ms()
-        ):
+        if not await self._store.create(name, dump(plan.request), **_values(plan), at=now_ms()):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
         return await self.get(name)
@@ -126,15 +121,13 @@ class SavedSearches:
     async def change(self, name: str, plan: Plan) -> SavedSearch:
         """Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
-        await self._database.write(
-            saved_searches.change, name, dump(plan.request), **_values(plan), at=now_ms()
-        )
+        await self._store.change(name, dump(plan.request), **_values(plan), at=now_ms())
         self.wake()
         return await self.get(name)
 
     async def get(self, name: str) -> SavedSearch:
         """Raises NotFound."""
-        found = await self._database.read(saved_searches.get, name)
+        found = await self._store.get(name)
         if found is None:
             raise NotFound(
                 f"no saved search {name[:60]!r};"
@@ -144,12 +137,12 @@ class SavedSearches:
 
     async def listed(self) -> list[SavedSearch]:
         """All of them by name."""
-        return await self._database.read(saved_searches.listed)
+        return await self._store.listed()
 
     async def remove(self, name: str) -> None:
         """Forget it with what it told. Raises NotFound."""
         saved = await self.get(name)
-        await self._database.write(saved_searches.remove, saved.name)
+        await self._store.remove(saved.name)
 
     async def ask(self, saved: SavedSearch, surface: str) -> SearchPage:
         """Its question as it stands, with everything that it finds."""
@@ -163,15 +156,15 @@ class SavedSearches:
 
     def wake(self) -> None:
         """Schedules have changed."""
-        self._agenda.wake()
+        self._scheduler.wake()
 
     async def run(self) -> None:
         """Run what is due, then wait for what comes due or is added, until cancelled."""
-        await self._agenda.run()
+        await self._scheduler.run()
 
     async def _run_due(self) -> int | None:
         """Run all that is due; when the next one is."""
-        for name in await self._database.read(saved_searches.due, now_ms()):
+        for name in await self._store.due(now_ms()):
             try:
                 await self.look(name)
             except NotFound:  # removed a moment ago
@@ -181,10 +174,8 @@ class SavedSearches:
             except MemSearchError as error:
                 log.warning("saved search %s failed: %s", name, error)
                 saved = await self.get(name)
-                await self._database.write(
-                    saved_searches.ran, saved, now_ms(), since=saved.since, error=error.message
-                )
-        return await self._database.read(saved_searches.next_at)
+                await self._store.note_failure(saved, now_ms(), error.message)
+        return await self._store.next_at()
 
     async def _check(self, plan: Plan) -> None:
         """Raises RefusedReceiver, and what the question itself raises: better now than at night."""
@@ -195,31 +186,21 @@ class SavedSearches:
     async def _look(self, saved: SavedSearch) -> Run:
         started = now_ms()
         found, is_whole = await self._found(saved)
-        digests = await self._database.read(operations.digests, found)
-        # What could not be looked at in full is looked at again by the next run.
-        since = max(saved.since, started - OVERLAP_MS) if is_whole else saved.since
-        there = [(number, digests[number]) for number in found if number in digests]
+        hashes = await self._records.content_hashes(found)
 
-        def keep(connection: Connection) -> Run:
-            matches = tuple(saved_searches.untold(connection, saved, there))
-            saved_searches.ran(connection, saved, started, since=since)
-            if not matches:
-                return Run(saved, ())
-            message = None
-            if saved.webhook_url:
-                sent = matches[:MOST_SENT]
-                named = records.fetch(connection, [match.number for match in sent])
-                data = _data(saved, len(matches), [(m, named[m.number]) for m in sent])
-                message, body = new_message(EVENT, started, data)
-                webhook_deliveries.add(connection, message, EVENT, saved.webhook_url, body, started)
-            number = notifications.add(
-                connection, saved.id, started, matches, inbox=saved.inbox, delivery=message
-            )
-            return Run(saved, matches, number)
+        def message(matches: Sequence[Match], named: Mapping[int, Record]) -> Message:
+            return new_message(EVENT, saved.webhook_url, started, _data(saved, matches, named))
 
-        run = await self._database.write(keep)
+        matches, number = await self._store.finish_run_and_notify(
+            saved,
+            [(number, hashes[number]) for number in found if number in hashes],
+            at=started,
+            # What could not be looked at in full is looked at again by the next run.
+            since=max(saved.since, started - OVERLAP_MS) if is_whole else saved.since,
+            message=message if saved.webhook_url else None,
+        )
         self._deliveries.wake()
-        return run
+        return Run(saved, matches, number)
 
     async def _found(self, saved: SavedSearch) -> tuple[list[int], bool]:
         """The records stored since that it finds, best first; whether nothing stood in the way."""
@@ -259,12 +240,15 @@ def _values(plan: Plan) -> dict[str, Any]:
     return {"every_seconds": plan.every, "inbox": plan.inbox, "webhook_url": plan.webhook_url or ""}
 
 
-def _data(saved: SavedSearch, count: int, sent: Sequence[tuple[Match, Record]]) -> dict[str, Any]:
+def _data(
+    saved: SavedSearch, matches: Sequence[Match], named: Mapping[int, Record]
+) -> dict[str, Any]:
     """What the webhook is told: which records, by name; not what is in them."""
+    sent = [(match, named[match.number]) for match in matches if match.number in named]
     return {
         "saved_search": saved.name,
         "query": redacted_text(saved.request),
-        "count": count,
+        "count": len(matches),
         "matches": [
             {
                 "id": id_of(record),

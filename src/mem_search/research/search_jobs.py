@@ -22,8 +22,7 @@ from mem_search.renderers.schema import to_json
 from mem_search.renderers.universal import UniversalSearchResponse
 from mem_search.research.operations import Research
 from mem_search.research.requests import dump, load, redacted_text
-from mem_search.storage.sqlite import search_jobs, webhook_deliveries
-from mem_search.storage.sqlite.database import Connection, Database
+from mem_search.storage.ports import SearchJobStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries, new_message
@@ -73,10 +72,10 @@ class SearchJobs:
     """
 
     def __init__(
-        self, database: Database, research: Research, deliveries: Deliveries, *, most: int
+        self, store: SearchJobStore, research: Research, deliveries: Deliveries, *, most: int
     ) -> None:
         self._most = most
-        self._database = database
+        self._store = store
         self._research = research
         self._deliveries = deliveries
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
@@ -103,8 +102,7 @@ class SearchJobs:
             self._deliveries.check(webhook_url)
         await self._research.check(request)
         job = str(uuid.uuid4())
-        if not await self._database.write(
-            search_jobs.create,
+        if not await self._store.create(
             job,
             {**dump(request), "base": base, "flags": [*flags]},
             surface=surface,
@@ -122,7 +120,7 @@ class SearchJobs:
 
     async def get(self, job: str) -> Told:
         """Raises NotFound, also for one that has expired."""
-        found = await self._database.read(search_jobs.get, job, now_ms() - KEEP_MS)
+        found = await self._store.get(job, now_ms() - KEEP_MS)
         if found is None:
             raise NotFound(
                 f"no search job {job[:60]!r}; they are kept for a day after they ended, and"
@@ -133,9 +131,7 @@ class SearchJobs:
 
     async def newest(self, status: str, limit: int, offset: int) -> tuple[list[Told], int]:
         """A page of jobs without their results, the newest first, and how many there are."""
-        found, total = await self._database.read(
-            search_jobs.newest, now_ms() - KEEP_MS, status, limit, offset
-        )
+        found, total = await self._store.newest(now_ms() - KEEP_MS, status, limit, offset)
         return await self._told(found), total
 
     async def cancel(self, job: str) -> Told:
@@ -157,17 +153,17 @@ class SearchJobs:
         told = await self.get(job)
         if told.is_unfinished:
             raise Conflict(f"search job {job} is {told.job.status}; cancel it first", field="id")
-        await self._database.write(search_jobs.forget, job)
+        await self._store.delete(job)
 
     async def run(self) -> None:
         """Take up what a former worker left, then what comes, until cancelled."""
-        for job in await self._database.read(search_jobs.unfinished):
+        for job in await self._store.unfinished():
             self._waiting.put_nowait(job)
         workers = [asyncio.create_task(self._work(), name="search jobs") for _ in range(AT_ONCE)]
         try:
             while True:
                 with suppress(StorageError):  # the next sweep tries again; reads see none of it
-                    await self._database.write(search_jobs.expire, now_ms() - KEEP_MS)
+                    await self._store.expire(now_ms() - KEEP_MS)
                 await asyncio.sleep(_SWEEP_SECONDS)
         finally:
             for worker in workers:
@@ -195,10 +191,10 @@ class SearchJobs:
                 self._cancelled.discard(job)
 
     async def _do(self, job: str) -> None:
-        found = await self._database.read(search_jobs.get, job, 0)
+        found = await self._store.get(job, 0)
         if found is None or job in self._cancelled:
             return
-        if not await self._database.write(search_jobs.start, job, now_ms()):
+        if not await self._store.start(job, now_ms()):
             return
         try:
             reply = await self._answer(found)
@@ -221,7 +217,7 @@ class SearchJobs:
         return UniversalSearchResponse.of(page, job.request["base"], step, flags)
 
     async def _report(self, job: SearchJob, done: int) -> None:
-        await self._database.write(search_jobs.report, job.id, _STEPS[done], done, len(_STEPS))
+        await self._store.report_progress(job.id, _STEPS[done], done, len(_STEPS))
 
     async def _end(
         self,
@@ -236,31 +232,19 @@ class SearchJobs:
         if reply is not None:
             result = (await asyncio.to_thread(to_json, reply)).decode()
         at = now_ms()
-        is_told = bool(job.webhook_url) and status != "cancelled"
-        event = f"search_job.{status}"
-        message, body = new_message(event, at, _summary(job, status, at, reply, error))
-
-        def keep(connection: Connection) -> bool:
-            ended = search_jobs.end(
-                connection,
-                job.id,
-                status,
-                at,
-                result=result,
-                error=error,
-                delivery=message if is_told else None,
-            )
-            if ended and is_told:
-                webhook_deliveries.add(connection, message, event, job.webhook_url, body, at)
-            return ended
-
-        ended = await self._database.write(keep)
+        message = None
+        if job.webhook_url and status != "cancelled":
+            summary = _summary(job, status, at, reply, error)
+            message = new_message(f"search_job.{status}", job.webhook_url, at, summary)
+        ended = await self._store.finish_and_notify(
+            job.id, status, at, result=result, error=error, message=message
+        )
         self._deliveries.wake()
         return ended
 
     async def _told(self, jobs: list[SearchJob]) -> list[Told]:
         wanted = [job.delivery_id for job in jobs if job.delivery_id]
-        found = await self._database.read(webhook_deliveries.fetch, wanted) if wanted else {}
+        found = await self._deliveries.fetch(wanted)
         return [Told(job, found.get(job.delivery_id or "")) for job in jobs]
 
 

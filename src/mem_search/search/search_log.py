@@ -16,8 +16,7 @@ from dataclasses import replace
 from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
-from mem_search.storage.sqlite import search_log
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import SearchLogStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
 
@@ -36,8 +35,8 @@ LONGEST_QUERY = 500
 class SearchLog:
     """Notes searches when ``on``. ``run`` until cancelled; ``flush`` stores what waits."""
 
-    def __init__(self, database: Database, *, on: bool = True) -> None:
-        self._database = database
+    def __init__(self, store: SearchLogStore, *, on: bool = True) -> None:
+        self._store = store
         self.on = on
         self._waiting: deque[LoggedSearch] = deque()
         self._work = asyncio.Event()
@@ -81,14 +80,14 @@ class SearchLog:
             if not entries:
                 return
             try:
-                await self._database.write(search_log.add, await asyncio.to_thread(_clean, entries))
+                await self._store.add(await asyncio.to_thread(_clean, entries))
             except StorageError as error:
                 log.warning("%d searches are not in the log: %s", len(entries), error)
 
     async def forget(self) -> int:
         """Empty the log; returns how many searches are forgotten."""
         await self.flush()
-        return await self._database.write(search_log.forget)
+        return await self._store.clear()
 
 
 def _mode(request: SearchRequest) -> str:

@@ -12,14 +12,13 @@ import json
 import logging
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mem_search.errors import StorageError
-from mem_search.model.saved_searches import Delivery, DeliveryState
+from mem_search.model.saved_searches import Delivery, DeliveryState, Message
 from mem_search.scheduler import Scheduler
-from mem_search.storage.sqlite import webhook_deliveries as stored
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.ports import DeliveryStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.sending import Sender
@@ -46,23 +45,24 @@ def pause(attempts: int, chance: float) -> float:
     return FIRST_PAUSE * FACTOR ** (attempts - 1) * (1 + JITTER * (2 * chance - 1))
 
 
-def new_message(event: str, at: int, data: Mapping[str, Any]) -> tuple[str, bytes]:
-    """The id and the body of a message about what happened ``at`` (ms).
+def new_message(event: str, url: str, at: int, data: Mapping[str, Any]) -> Message:
+    """A message for ``url`` about what happened ``at`` (ms).
 
-    Both are for ``stored.add``, in the transaction of what the message tells about.
+    The store queues it in the transaction of what it reports.
     """
     body = {"type": event, "timestamp": dates.iso(at), "data": data}
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return f"msg_{uuid.uuid4().hex}", text.encode("utf-8", "backslashreplace")
+    encoded = text.encode("utf-8", "backslashreplace")
+    return Message(f"msg_{uuid.uuid4().hex}", event, url, encoded, at)
 
 
 class Deliveries:
-    """Delivers what ``stored.add`` keeps. ``run`` until cancelled; ``wake`` after adding."""
+    """Delivers the queued messages. ``run`` until cancelled; ``wake`` after queueing one."""
 
-    def __init__(self, database: Database, sender: Sender) -> None:
-        self._database = database
+    def __init__(self, store: DeliveryStore, sender: Sender) -> None:
+        self._store = store
         self._sender = sender
-        self._agenda = Scheduler("webhooks", self._begin_due, retry=_RETRY_SECONDS)
+        self._scheduler = Scheduler("webhooks", self._begin_due, retry=_RETRY_SECONDS)
         self._attempts = asyncio.TaskGroup()
         self._busy: set[str] = set()
 
@@ -72,12 +72,16 @@ class Deliveries:
 
     def wake(self) -> None:
         """There is something new to deliver."""
-        self._agenda.wake()
+        self._scheduler.wake()
 
     async def run(self) -> None:
         """Deliver what is due, then wait for what comes due or is added; once."""
         async with self._attempts:
-            await self._agenda.run()
+            await self._scheduler.run()
+
+    async def fetch(self, deliveries: Sequence[str]) -> dict[str, Delivery]:
+        """The state of those of these messages that exist."""
+        return await self._store.fetch(deliveries) if deliveries else {}
 
     async def close(self) -> None:
         """Close connections; what waits is delivered after the next start."""
@@ -86,19 +90,22 @@ class Deliveries:
     async def _begin_due(self) -> int | None:
         """Begin with what is due for those who are free; when the next one is due.
 
-        Whoever becomes free wakes the agenda, so what has to wait for that is no next one.
+        Whoever becomes free wakes the scheduler, so what waits for that is not counted.
         """
-        now, busy = now_ms(), set(self._busy)  # before reading: who ends meanwhile is read as due
-        await self._database.write(stored.expire, now - KEEP_MS)
+        now, busy = (
+            now_ms(),
+            set(self._busy),
+        )  # before reading
+        await self._store.expire(now - KEEP_MS)
         heads: dict[str, str] = {}
-        for message, url in await self._database.read(stored.due, now):
+        for message, url in await self._store.due(now):
             heads.setdefault(_receiver(url), message)
         free = [receiver for receiver in heads if receiver not in busy][: AT_ONCE - len(busy)]
-        found = await self._database.read(stored.fetch, [heads[receiver] for receiver in free])
+        found = await self._store.fetch([heads[receiver] for receiver in free])
         for receiver in free:
             self._busy.add(receiver)
             self._attempts.create_task(self._attend(receiver, found[heads[receiver]]))
-        return await self._database.read(stored.next_at, now)
+        return await self._store.next_at(now)
 
     async def _attend(self, receiver: str, delivery: Delivery) -> None:
         try:
@@ -108,7 +115,7 @@ class Deliveries:
             await asyncio.sleep(_RETRY_SECONDS)  # it is still due, and would be sent at once
         finally:
             self._busy.discard(receiver)
-            self._agenda.wake()
+            self._scheduler.wake()
 
     async def _deliver(self, delivery: Delivery) -> None:
         attempt = await self._sender.send(delivery.url, delivery.id, delivery.body)
@@ -121,8 +128,7 @@ class Deliveries:
             await self._end(delivery, "failed", attempt.status, why)
         else:
             again = now_ms() + int(1000 * pause(count, random.random()))
-            await self._database.write(
-                stored.tried,
+            await self._store.retry_later(
                 delivery.id,
                 status=attempt.status,
                 error=attempt.error,
@@ -132,9 +138,7 @@ class Deliveries:
     async def _end(
         self, delivery: Delivery, state: DeliveryState, status: int | None, error: str
     ) -> None:
-        await self._database.write(
-            stored.end, delivery.id, state, status=status, error=error, at=now_ms()
-        )
+        await self._store.finish(delivery.id, state, status=status, error=error, at=now_ms())
 
 
 def _receiver(url: str) -> str:

@@ -20,7 +20,6 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import jobs
 from mem_search.wiring import Runtime
 
 log = logging.getLogger(__name__)
@@ -107,7 +106,7 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
     most = request.app[LIFECYCLE].settings.limit_jobs
     if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
         return
-    if len(await runtime.database.read(jobs.unfinished)) >= most:
+    if len(await runtime.store.jobs.unfinished()) >= most:
         raise LimitReached(
             f"{most} jobs are under way already; wait until one has ended: GET /api/jobs",
             policies=("jobs",),

@@ -20,7 +20,6 @@ from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
 from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import stats
 from mem_search.wiring import Runtime, open_runtime
 
 log = logging.getLogger(__name__)
@@ -99,7 +98,7 @@ class Lifecycle:
         """Open, keep open until ``close``, then close: one task does all of it."""
         try:
             async with open_runtime(self.settings) as runtime:
-                self.store_id = await runtime.database.read(stats.store_id)
+                self.store_id = await runtime.store.statistics.store_id()
                 await asyncio.to_thread(sweep, self.settings.spool_dir)
                 await asyncio.to_thread(sweep_removed, self.settings.home)
                 await self._open_to(runtime)
@@ -112,7 +111,7 @@ class Lifecycle:
 
     async def _open_to(self, runtime: Runtime) -> None:
         """Answer until ``close``; then users' runtimes end before the one they share with."""
-        self._tokens = await Tokens.load(runtime.database)
+        self._tokens = await Tokens.load(runtime.store.tokens)
         self._users = UserRuntimes(self.settings, runtime.model)
         self._runtime = runtime
         looking = asyncio.create_task(self._look_after(), name="users")

@@ -22,8 +22,6 @@ from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
 from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import outbox
-from mem_search.storage.sqlite.saved_searches import has_due_work
 from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 
 log = logging.getLogger(__name__)
@@ -253,9 +251,9 @@ def sweep_removed(home: Path) -> None:
 async def _has_work(runtime: Runtime) -> bool:
     """Whether closing would put something off: what it plans, or passages on their way."""
     try:
-        if await runtime.database.read(has_due_work):
+        if await runtime.store.statistics.has_due_work():
             return True
-        waiting = await runtime.database.read(outbox.depth)
+        waiting = await runtime.store.indexing.outbox_counts()
     except StorageError:
         return False  # a store that cannot be read is not kept open for its sake
     return bool(sum(waiting.values())) and not runtime.ingest.indexer.error

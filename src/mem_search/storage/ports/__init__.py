@@ -1,5 +1,85 @@
-"""What the product needs of a store, as protocols that no database is named in.
+"""What the product needs of a store: a few protocols, which each store implements.
 
-``search`` is the reading side of every search. A store implements them in a package of its own
-(``storage/sqlite``); ``tests/contracts/test_stores*.py`` run every store through the same suite.
+A method says what is done, and does it in one transaction; no caller sees a connection. What a
+method returns is a value that no later write changes. Searches read through ``SearchStore``.
+Every method raises StorageError when the store cannot be used.
+``tests/contracts/test_stores.py`` is the contract as tests.
 """
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mem_search.storage.ports.activity import (
+    DeliveryStore,
+    JobStore,
+    ResearchStore,
+    SavedSearchStore,
+    ScopeStore,
+    SearchJobStore,
+    SearchLogStore,
+    TokenStore,
+)
+from mem_search.storage.ports.records import (
+    IndexingStore,
+    IngestStore,
+    RecordStore,
+    StatisticsStore,
+)
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+
+__all__ = [
+    "DeliveryStore",
+    "IndexingStore",
+    "IngestStore",
+    "JobStore",
+    "RecordStore",
+    "ResearchStore",
+    "SavedSearchStore",
+    "ScopeStore",
+    "SearchJobStore",
+    "SearchLogStore",
+    "SearchSnapshot",
+    "SearchStore",
+    "StatisticsStore",
+    "Store",
+    "TokenStore",
+]
+
+
+class Store(Protocol):
+    """All parts of one open store. Close it when no part is in use any more."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is: the path of its file, or its address."""
+        ...
+
+    @property
+    def records(self) -> RecordStore: ...
+    @property
+    def ingest(self) -> IngestStore: ...
+    @property
+    def indexing(self) -> IndexingStore: ...
+    @property
+    def statistics(self) -> StatisticsStore: ...
+    @property
+    def jobs(self) -> JobStore: ...
+    @property
+    def research(self) -> ResearchStore: ...
+    @property
+    def search_jobs(self) -> SearchJobStore: ...
+    @property
+    def saved_searches(self) -> SavedSearchStore: ...
+    @property
+    def deliveries(self) -> DeliveryStore: ...
+    @property
+    def scopes(self) -> ScopeStore: ...
+    @property
+    def tokens(self) -> TokenStore: ...
+    @property
+    def search_log(self) -> SearchLogStore: ...
+
+    async def close(self) -> None:
+        """Wait for what runs, then close. A second call does nothing."""
+        ...

@@ -11,11 +11,12 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import StorageError
 from mem_search.storage.sqlite.migrations import migrate
@@ -23,6 +24,7 @@ from mem_search.storage.sqlite.migrations import migrate
 Connection = sqlite3.Connection
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R", bound="Repository")
 Query = Callable[Concatenate[sqlite3.Connection, P], T]
 
 _READERS = 2
@@ -158,6 +160,37 @@ class Database:
             with self._lock:
                 self._open.append(connection)
         return connection
+
+
+class Repository:
+    """A part of the store. ``reads`` and ``writes`` make its methods from SQL on a connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
+def reads(
+    query: Callable[Concatenate[R, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(lambda c: query(self, c, *args, **kwargs))
+
+    return method
+
+
+def writes(
+    query: Callable[Concatenate[R, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(lambda c: query(self, c, *args, **kwargs))
+
+    return method
 
 
 def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:

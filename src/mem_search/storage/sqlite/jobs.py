@@ -3,75 +3,83 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
 from mem_search.model.jobs import JobState, JobStatus
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
 _COLUMNS = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
 
 
-def create(connection: sqlite3.Connection, job: str, name: str, params: Mapping[str, Any]) -> None:
-    connection.execute(
-        "insert into jobs(id, name, params, state, created_at) values(?, ?, ?, 'queued', ?)",
-        (job, name, json.dumps(params), now_ms()),
-    )
+class SqliteJobs(Repository):
+    """``ports.JobStore`` over the table ``jobs``."""
 
+    @writes
+    def create(
+        self, connection: Connection, job: str, name: str, params: Mapping[str, Any]
+    ) -> None:
+        connection.execute(
+            "insert into jobs(id, name, params, state, created_at) values(?, ?, ?, 'queued', ?)",
+            (job, name, json.dumps(params), now_ms()),
+        )
 
-def start(connection: sqlite3.Connection, job: str) -> None:
-    connection.execute(
-        "update jobs set state = 'running', started_at = ?, ended_at = null where id = ?",
-        (now_ms(), job),
-    )
+    @writes
+    def start(self, connection: Connection, job: str) -> None:
+        connection.execute(
+            "update jobs set state = 'running', started_at = ?, ended_at = null where id = ?",
+            (now_ms(), job),
+        )
 
+    @writes
+    def report_progress(
+        self, connection: Connection, job: str, done: int, total: int, message: str
+    ) -> None:
+        connection.execute(
+            "update jobs set done = ?, total = ?, message = ? where id = ?",
+            (done, total, message, job),
+        )
 
-def report(connection: sqlite3.Connection, job: str, done: int, total: int, message: str) -> None:
-    connection.execute(
-        "update jobs set done = ?, total = ?, message = ? where id = ?",
-        (done, total, message, job),
-    )
+    @writes
+    def finish(
+        self,
+        connection: Connection,
+        job: str,
+        state: JobStatus,
+        message: str,
+        result: Mapping[str, Any],
+    ) -> None:
+        connection.execute(
+            "update jobs set state = ?, message = ?, result = ?, ended_at = ? where id = ?",
+            (state, message, json.dumps(result), now_ms(), job),
+        )
 
+    @reads
+    def get(self, connection: Connection, job: str) -> JobState | None:
+        row = connection.execute(f"select {_COLUMNS} from jobs where id = ?", (job,)).fetchone()
+        return _state(row) if row else None
 
-def end(
-    connection: sqlite3.Connection,
-    job: str,
-    state: JobStatus,
-    message: str,
-    result: Mapping[str, Any],
-) -> None:
-    connection.execute(
-        "update jobs set state = ?, message = ?, result = ?, ended_at = ? where id = ?",
-        (state, message, json.dumps(result), now_ms(), job),
-    )
+    @reads
+    def newest(self, connection: Connection, limit: int) -> list[JobState]:
+        rows = connection.execute(
+            f"select {_COLUMNS} from jobs order by created_at desc, id limit ?", (limit,)
+        )
+        return [_state(row) for row in rows]
 
+    @reads
+    def unfinished(self, connection: Connection) -> list[JobState]:
+        rows = connection.execute(
+            f"select {_COLUMNS} from jobs where state in ('queued', 'running')"
+            " order by created_at, id"
+        )
+        return [_state(row) for row in rows]
 
-def get(connection: sqlite3.Connection, job: str) -> JobState | None:
-    row = connection.execute(f"select {_COLUMNS} from jobs where id = ?", (job,)).fetchone()
-    return _state(row) if row else None
-
-
-def newest(connection: sqlite3.Connection, limit: int) -> list[JobState]:
-    rows = connection.execute(
-        f"select {_COLUMNS} from jobs order by created_at desc, id limit ?", (limit,)
-    )
-    return [_state(row) for row in rows]
-
-
-def unfinished(connection: sqlite3.Connection) -> list[JobState]:
-    """Jobs that a worker which is gone had not ended, oldest first."""
-    rows = connection.execute(
-        f"select {_COLUMNS} from jobs where state in ('queued', 'running') order by created_at, id"
-    )
-    return [_state(row) for row in rows]
-
-
-def expire(connection: sqlite3.Connection, before: int) -> int:
-    """Drop ended jobs older than ``before`` (ms); returns how many."""
-    return connection.execute(
-        "delete from jobs where ended_at is not null and ended_at < ?", (before,)
-    ).rowcount
+    @writes
+    def expire(self, connection: Connection, before: int) -> int:
+        return connection.execute(
+            "delete from jobs where ended_at is not null and ended_at < ?", (before,)
+        ).rowcount
 
 
 def _state(row: tuple[Any, ...]) -> JobState:

@@ -7,8 +7,6 @@ looked up where it stands, and gone where it was forgotten. Times are millisecon
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +17,7 @@ from mem_search.model.research import (
     Seen,
     Session,
 )
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 _COLUMNS = (
     "id, session_id, parent_id, type, query, mode, content_types, request, redacted, results,"
@@ -26,113 +25,98 @@ _COLUMNS = (
 )
 
 
-def add(connection: sqlite3.Connection, operation: Operation) -> None:
-    """Keep ``operation``, in place of what has its id: the same step, cut off before its end."""
-    connection.execute(
-        f"insert or replace into search_operations({_COLUMNS})"
-        " values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            operation.id,
-            operation.session_id,
-            operation.parent_id,
-            operation.type,
-            operation.query,
-            operation.mode,
-            json.dumps(operation.content_types),
-            json.dumps(operation.request),
-            int(operation.redacted),
-            json.dumps([[each.ref, each.digest, each.relevance] for each in operation.results]),
-            operation.total_count,
-            operation.took_ms,
-            json.dumps(operation.report),
-            json.dumps(asdict(operation.index_state)),
-            operation.created_at,
-        ),
-    )
+class SqliteOperations(Repository):
+    """``ports.ResearchStore`` over the table ``search_operations``."""
 
+    @writes
+    def add(self, connection: Connection, operation: Operation) -> None:
+        connection.execute(
+            f"insert or replace into search_operations({_COLUMNS})"
+            " values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                operation.id,
+                operation.session_id,
+                operation.parent_id,
+                operation.type,
+                operation.query,
+                operation.mode,
+                json.dumps(operation.content_types),
+                json.dumps(operation.request),
+                int(operation.redacted),
+                json.dumps([[each.ref, each.digest, each.relevance] for each in operation.results]),
+                operation.total_count,
+                operation.took_ms,
+                json.dumps(operation.report),
+                json.dumps(asdict(operation.index_state)),
+                operation.created_at,
+            ),
+        )
 
-def get(connection: sqlite3.Connection, operation: str) -> Operation | None:
-    row = connection.execute(
-        f"select {_COLUMNS} from search_operations where id = ?", (operation,)
-    ).fetchone()
-    return _operation(row) if row else None
+    @reads
+    def get(self, connection: Connection, operation: str) -> Operation | None:
+        row = connection.execute(
+            f"select {_COLUMNS} from search_operations where id = ?", (operation,)
+        ).fetchone()
+        return _operation(row) if row else None
 
+    @reads
+    def chain_length(self, connection: Connection, operation: str) -> int:
+        (length,) = connection.execute(
+            "with recursive chain(id) as ("
+            " select ? union all select o.parent_id from search_operations o"
+            " join chain on o.id = chain.id where o.parent_id is not null)"
+            " select count(*) from chain",
+            (operation,),
+        ).fetchone()
+        return int(length)
 
-def chain_length(connection: sqlite3.Connection, operation: str) -> int:
-    """How many operations there are from the first of its chain to ``operation``, both counted."""
-    (length,) = connection.execute(
-        "with recursive chain(id) as ("
-        " select ? union all select o.parent_id from search_operations o"
-        " join chain on o.id = chain.id where o.parent_id is not null)"
-        " select count(*) from chain",
-        (operation,),
-    ).fetchone()
-    return int(length)
+    @reads
+    def newest(
+        self, connection: Connection, wanted: OperationFilter, limit: int, offset: int
+    ) -> tuple[list[Operation], int]:
+        condition, values = _where(wanted)
+        (total,) = connection.execute(
+            f"select count(*) from search_operations where {condition}", values
+        ).fetchone()
+        rows = connection.execute(
+            f"select {_COLUMNS} from search_operations where {condition}"
+            " order by seq desc limit ? offset ?",
+            (*values, limit, offset),
+        )
+        return [_operation(row) for row in rows], total
 
+    @reads
+    def of_session(self, connection: Connection, session: str) -> list[Operation]:
+        rows = connection.execute(
+            f"select {_COLUMNS} from search_operations where session_id = ? order by seq",
+            (session,),
+        )
+        return [_operation(row) for row in rows]
 
-def newest(
-    connection: sqlite3.Connection, wanted: OperationFilter, limit: int, offset: int
-) -> tuple[list[Operation], int]:
-    """A page of operations, the newest first, and how many there are."""
-    condition, values = _where(wanted)
-    (total,) = connection.execute(
-        f"select count(*) from search_operations where {condition}", values
-    ).fetchone()
-    rows = connection.execute(
-        f"select {_COLUMNS} from search_operations where {condition}"
-        " order by seq desc limit ? offset ?",
-        (*values, limit, offset),
-    )
-    return [_operation(row) for row in rows], total
+    @reads
+    def sessions(
+        self, connection: Connection, limit: int, offset: int
+    ) -> tuple[list[Session], int]:
+        (total,) = connection.execute(
+            "select count(distinct session_id) from search_operations where session_id != ''"
+        ).fetchone()
+        rows = connection.execute(
+            "select s.session_id, s.operations, o.query, o.created_at, s.last_at from ("
+            " select session_id, count(*) as operations, max(created_at) as last_at,"
+            " min(seq) as first, max(seq) as last from search_operations"
+            " where session_id != '' group by session_id) s"
+            " join search_operations o on o.seq = s.first order by s.last desc limit ? offset ?",
+            (limit, offset),
+        )
+        return [Session(*row) for row in rows], total
 
-
-def of_session(connection: sqlite3.Connection, session: str) -> list[Operation]:
-    """All operations of a session in the order they were done; empty for none."""
-    rows = connection.execute(
-        f"select {_COLUMNS} from search_operations where session_id = ? order by seq", (session,)
-    )
-    return [_operation(row) for row in rows]
-
-
-def sessions(connection: sqlite3.Connection, limit: int, offset: int) -> tuple[list[Session], int]:
-    """A page of sessions, the last active first, and how many there are."""
-    (total,) = connection.execute(
-        "select count(distinct session_id) from search_operations where session_id != ''"
-    ).fetchone()
-    rows = connection.execute(
-        "select s.session_id, s.operations, o.query, o.created_at, s.last_at from ("
-        " select session_id, count(*) as operations, max(created_at) as last_at,"
-        " min(seq) as first, max(seq) as last from search_operations"
-        " where session_id != '' group by session_id) s"
-        " join search_operations o on o.seq = s.first order by s.last desc limit ? offset ?",
-        (limit, offset),
-    )
-    return [Session(*row) for row in rows], total
-
-
-def forget(connection: sqlite3.Connection, session: str) -> int:
-    """Delete the operations of a session; returns how many there were."""
-    (count,) = connection.execute(
-        "select count(*) from search_operations where session_id = ?", (session,)
-    ).fetchone()
-    connection.execute("delete from search_operations where session_id = ?", (session,))
-    return int(count)
-
-
-def revision(connection: sqlite3.Connection) -> int:
-    """How often a record was stored, changed or removed, or a scope."""
-    (value,) = connection.execute("select value from revision").fetchone()
-    return int(value)
-
-
-def digests(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
-    """number → content hash in hex, of those records that there are."""
-    rows = connection.execute(
-        "select id, lower(hex(content_hash)) from records"
-        " where id in (select value from json_each(?))",
-        (json.dumps(list(numbers)),),
-    )
-    return dict(rows.fetchall())
+    @writes
+    def forget_session(self, connection: Connection, session: str) -> int:
+        (count,) = connection.execute(
+            "select count(*) from search_operations where session_id = ?", (session,)
+        ).fetchone()
+        connection.execute("delete from search_operations where session_id = ?", (session,))
+        return int(count)
 
 
 def _where(wanted: OperationFilter) -> tuple[str, list[Any]]:

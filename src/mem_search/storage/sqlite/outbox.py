@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.storage.sqlite import vectors
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 
 def to_embed(connection: sqlite3.Connection, limit: int) -> list[ToEmbed]:
@@ -53,7 +56,7 @@ def done(connection: sqlite3.Connection, step: OutboxStep, passages: Sequence[in
         )
 
 
-def add(connection: sqlite3.Connection, step: OutboxStep, passages: Sequence[int]) -> None:
+def add(connection: sqlite3.Connection, step: OutboxStep, passages: Iterable[int]) -> None:
     """Ask for a step again, unless the passage waits for something else already."""
     connection.executemany(
         "insert or ignore into outbox(passage_id, step) values(?, ?)",
@@ -74,3 +77,77 @@ def without_vector(connection: sqlite3.Connection, model: int) -> int:
 
 def depth(connection: sqlite3.Connection) -> dict[OutboxStep, int]:
     return dict(connection.execute("select step, count(*) from outbox group by step").fetchall())
+
+
+class SqliteIndexing(Repository):
+    """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
+
+    @writes
+    def model_number(
+        self, connection: Connection, fingerprint: str, name: str, dimensions: int
+    ) -> int:
+        return vectors.model_id(connection, fingerprint, name, dimensions)
+
+    @writes
+    def queue_without_vector(self, connection: Connection, model: int) -> int:
+        return without_vector(connection, model)
+
+    @reads
+    def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
+        return to_embed(connection, limit)
+
+    @reads
+    def vectors_of_equal_content(
+        self, connection: Connection, model: int, hashes: Sequence[bytes]
+    ) -> dict[bytes, dict[int, Vectors]]:
+        found = vectors.of_equal_content(connection, model, hashes)
+        return {
+            digest: {
+                half: vectors.unpack([blob], len(blob) // 2)[0] for half, blob in halves.items()
+            }
+            for digest, halves in found.items()
+        }
+
+    @writes
+    def store_vectors(
+        self,
+        connection: Connection,
+        model: int,
+        passages: Sequence[int],
+        entries: Sequence[int],
+        rows: Vectors,
+    ) -> None:
+        vectors.save(connection, model, entries, rows)
+        advance(connection, passages)
+
+    @reads
+    def waiting(self, connection: Connection, step: OutboxStep, limit: int) -> list[int]:
+        return waiting(connection, step, limit)
+
+    @reads
+    def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
+        return depth(connection)
+
+    @reads
+    def vectors(
+        self, connection: Connection, model: int, dimensions: int, passages: Sequence[int]
+    ) -> tuple[list[VectorEntry], Vectors]:
+        return vectors.read(connection, model, dimensions, passages)
+
+    @writes
+    def acknowledge(
+        self, connection: Connection, step: OutboxStep, passages: Sequence[int]
+    ) -> None:
+        done(connection, step, passages)
+
+    @writes
+    def queue(self, connection: Connection, step: OutboxStep, passages: Iterable[int]) -> None:
+        add(connection, step, passages)
+
+    @reads
+    def entries(self, connection: Connection, model: int) -> set[int]:
+        return vectors.entries(connection, model)
+
+    @reads
+    def settled_entries(self, connection: Connection, model: int) -> set[int]:
+        return vectors.settled_entries(connection, model)

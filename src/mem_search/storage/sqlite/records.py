@@ -1,242 +1,28 @@
-"""Records and what hangs on them: facets, edges, passages, full text, sketch, outbox.
+"""Reading records: whole records by number, pages of what passes filters, projects.
 
-Everything here is one function over a connection. ``store`` and ``remove`` keep all derived
-rows in step inside the caller's transaction.
+The functions of a connection are for statements that belong to one snapshot.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from mem_search.model import Filters, Order, Record
-from mem_search.model.ingest import PreparedDraft, Stored
-from mem_search.storage.sqlite import edges, sketches, successions
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.statistics import ProjectTotals
+from mem_search.storage.sqlite import edges, record_writer, successions
 from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.storage.sqlite.successions import Marks
-from mem_search.text.dates import now_ms
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
     " r.project, r.session, r.position, r.url, r.importance, r.archived, r.data"
 )
-
-
-def store(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> list[Stored]:
-    """Insert or update by ``(source, source_id)``; unchanged and forgotten ones are not touched."""
-    tied: set[int] = set()
-    stored = [_store(connection, item, tied) for item in items]
-    written = [item.number for item in stored if item.outcome in ("new", "changed")]
-    edges.resolve(connection, written)
-    successions.settle(connection, {*written, *tied})
-    return stored
-
-
-def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) -> Stored:
-    """Store one; ``tied`` gets the records whose successor its old edges may have decided."""
-    draft = item.draft
-    key = (draft.source, draft.source_id)
-    if connection.execute(
-        "select 1 from tombstones where source = ? and source_id = ?", key
-    ).fetchone():
-        return Stored(0, "forgotten")
-    now = now_ms()
-    known = connection.execute(
-        "select id, content_hash, created_at, updated_at, session, project, kind, position"
-        " from records where source = ? and source_id = ?",
-        key,
-    ).fetchone()
-    created = draft.created_at if draft.created_at is not None else (known[2] if known else now)
-    updated = draft.updated_at if draft.updated_at is not None else created
-    if known is not None and known[1:4] == (item.content_hash, created, updated):
-        return Stored(known[0], "unchanged")
-    values: dict[str, Any] = {
-        "kind": draft.kind,
-        "source": draft.source,
-        "source_id": draft.source_id,
-        "project": draft.project,
-        "session": draft.session,
-        "created_at": created,
-        "updated_at": updated,
-        "stored_at": now,
-        "importance": draft.importance,
-        "archived": int(bool(draft.metadata.get("archived"))),
-        "content_hash": item.content_hash,
-        "title": draft.title,
-        "url": draft.url,
-        "data": json.dumps(draft.metadata, ensure_ascii=False, sort_keys=True),
-        "body": draft.text,
-    }
-    conversation = (draft.session, draft.project, draft.kind)
-    stays = known is not None and known[4:7] == conversation
-    values["position"] = known[7] if stays else _next_position(connection, *conversation)
-    if known is None:
-        number = _insert(connection, values)
-        _write_passages(connection, number, item, {})
-    else:
-        number = known[0]
-        kept = _take_out_passages(connection, number)
-        connection.execute(
-            f"update records set {', '.join(f'{n} = :{n}' for n in values)} where id = :id",
-            {**values, "id": number},
-        )
-        _write_passages(connection, number, item, kept)
-        connection.execute("delete from facets where record_id = ?", (number,))
-        tied |= successions.around(connection, [number])
-        edges.clear(connection, number)
-    tags = [("tag", tag) for tag in draft.tags]
-    connection.executemany(
-        "insert or ignore into facets(name, value, record_id) values(?, ?, ?)",
-        [(name, value, number) for name, value in (*item.facets, *tags)],
-    )
-    edges.write(connection, number, item.edges, item.names, created)
-    sketches.write(connection, number, item.sketch)
-    return Stored(number, "new" if known is None else "changed")
-
-
-def _insert(connection: sqlite3.Connection, values: dict[str, Any]) -> int:
-    cursor = connection.execute(
-        f"insert into records({', '.join(values)}) values({', '.join(':' + n for n in values)})",
-        values,
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
-
-
-def _next_position(connection: sqlite3.Connection, session: str, project: str, kind: str) -> int:
-    """The place after the last of its kind in the conversation; 0 outside of conversations."""
-    if not session:
-        return 0
-    (position,) = connection.execute(
-        "select coalesce(max(position), 0) + 1 from records"
-        " where session = ? and project = ? and kind = ?",
-        (session, project, kind),
-    ).fetchone()
-    return int(position)
-
-
-class _Same(NamedTuple):
-    """What two passages of a record must share to be the same passage."""
-
-    digest: bytes
-    kind: str
-    field: str
-
-
-def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Same, list[int]]:
-    """Remove a record's passages from the full text; return their ids for reuse.
-
-    Whatever is known of a passage by its number (see ``owners``) must never change, so only
-    one of the same kind and field is used again.
-    """
-    kept: dict[_Same, list[int]] = {}
-    for passage, *same in connection.execute(
-        "select id, content_hash, kind, field from passages where record_id = ? order by ordinal",
-        (number,),
-    ).fetchall():
-        _unindex(connection, passage)
-        kept.setdefault(_Same(*same), []).append(passage)
-    # Ordinals move out of the way so that kept passages can take their new ones.
-    connection.execute("update passages set ordinal = -1 - ordinal where record_id = ?", (number,))
-    return kept
-
-
-def _unindex(connection: sqlite3.Connection, passage: int) -> None:
-    # An external-content FTS5 table needs the old values to delete a row
-    # (https://sqlite.org/fts5.html#the_delete_command).
-    connection.execute(
-        "insert into passages_fts(passages_fts, rowid, title, text, parts)"
-        " select 'delete', id, title, text, parts from passage_texts where id = ?",
-        (passage,),
-    )
-
-
-def _write_passages(
-    connection: sqlite3.Connection, number: int, item: PreparedDraft, kept: dict[_Same, list[int]]
-) -> None:
-    """Write the passages; one whose hash is known keeps its id, and so its vector."""
-    for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
-        values = (
-            passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
-            passage.page, digest, parts, number,
-        )  # fmt: skip
-        if reusable := kept.get(_Same(digest, item.draft.kind, passage.field)):
-            rowid = reusable.pop(0)
-            connection.execute(
-                "update passages set ordinal = ?, kind = ?, field = ?, start = ?, end = ?,"
-                " page = ?, content_hash = ?, parts = ?, record_id = ? where id = ?",
-                (*values, rowid),
-            )
-        else:
-            cursor = connection.execute(
-                "insert into passages(ordinal, kind, field, start, end, page, content_hash,"
-                " parts, record_id) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
-            assert cursor.lastrowid is not None
-            rowid = cursor.lastrowid
-            connection.execute("insert into outbox(passage_id, step) values(?, 'embed')", (rowid,))
-        connection.execute(
-            "insert into passages_fts(rowid, title, text, parts)"
-            " select id, title, text, parts from passage_texts where id = ?",
-            (rowid,),
-        )
-    for rowid in (rowid for rowids in kept.values() for rowid in rowids):
-        _drop_passage(connection, rowid)
-
-
-def _drop_passage(connection: sqlite3.Connection, passage: int) -> None:
-    connection.execute("delete from passages where id = ?", (passage,))
-    connection.execute(
-        "insert into outbox(passage_id, step) values(?, 'delete')"
-        " on conflict(passage_id) do update set step = 'delete'",
-        (passage,),
-    )
-
-
-def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bool) -> int:
-    """Delete records with everything derived from them; ``forget`` keeps them from coming back.
-
-    Returns how many there were.
-    """
-    removed = 0
-    tied: set[int] = set()
-    for number in numbers:
-        row = connection.execute(
-            "select source, source_id from records where id = ?", (number,)
-        ).fetchone()
-        if row is None:
-            continue
-        for digest_ids in _take_out_passages(connection, number).values():
-            for passage in digest_ids:
-                _drop_passage(connection, passage)
-        if forget:
-            connection.execute(
-                "insert or replace into tombstones(source, source_id, forgotten_at)"
-                " values(?, ?, ?)",
-                (*row, now_ms()),
-            )
-        tied |= successions.around(connection, [number])
-        connection.execute("delete from records where id = ?", (number,))
-        removed += 1
-    successions.settle(connection, tied)
-    return removed
-
-
-def remove_by_source_id(
-    connection: sqlite3.Connection, source: str, source_ids: Sequence[str]
-) -> int:
-    """Delete what a source says is gone (without a tombstone: it may come back)."""
-    numbers = [
-        number
-        for source_id in source_ids
-        for (number,) in connection.execute(
-            "select id from records where source = ? and source_id = ?", (source, source_id)
-        )
-    ]
-    return remove(connection, numbers, forget=False)
 
 
 def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Record]:
@@ -312,7 +98,7 @@ def counts(connection: sqlite3.Connection, filters: Filters) -> dict[str, int]:
 
 
 def around(
-    connection: sqlite3.Connection,
+    connection: Connection,
     anchor: tuple[int, int],
     before: int,
     after: int,
@@ -332,24 +118,96 @@ def around(
     return side("<", "desc", before)[::-1], side(">", "asc", after)
 
 
-def export_page(
-    connection: sqlite3.Connection, filters: Filters, after: int, size: int
-) -> list[int]:
-    """The next numbers after ``after`` in the order records were stored."""
-    condition, values = sql_filters.where(filters)
-    rows = connection.execute(
-        f"select r.id from records r where r.id > ? and {condition} order by r.id limit ?",
-        (after, *values, size),
-    )
-    return [number for (number,) in rows]
+class SqliteRecords(Repository):
+    """``ports.RecordStore`` over the table ``records``."""
+
+    @reads
+    def fetch(self, connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
+        return fetch(connection, numbers)
+
+    @reads
+    def with_links(self, connection: Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        return with_links(connection, numbers)
+
+    @reads
+    def page(
+        self, connection: Connection, filters: Filters, order: Order, limit: int, offset: int
+    ) -> tuple[list[RecordWithLinks], int]:
+        numbers = browse(connection, filters, order, limit, offset)
+        return with_links(connection, numbers), sum(counts(connection, filters).values())
+
+    @reads
+    def newest(self, connection: Connection, filters: Filters, limit: int) -> list[Record]:
+        return _newest(connection, filters, limit)
+
+    @reads
+    def recent_sessions(
+        self, connection: Connection, filters: Filters, limit: int, observations: int
+    ) -> tuple[list[Record], list[Record]]:
+        sessions = _newest(connection, replace(filters, kinds=("session_summary",)), limit)
+        observed = replace(filters, kinds=("observation",))
+        named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
+        found = [
+            record
+            for project, session in named
+            for record in _newest(
+                connection, replace(observed, project=project, session=session), observations
+            )
+        ] or _newest(connection, observed, observations)
+        return sessions, sorted(found, key=lambda r: (r.created_at, r.number), reverse=True)
+
+    @reads
+    def export_page(
+        self, connection: Connection, filters: Filters, after: int, size: int
+    ) -> list[RecordWithLinks]:
+        condition, values = sql_filters.where(filters)
+        rows = connection.execute(
+            f"select r.id from records r where r.id > ? and {condition} order by r.id limit ?",
+            (after, *values, size),
+        )
+        return with_links(connection, [number for (number,) in rows])
+
+    @reads
+    def projects(self, connection: Connection, platform: str = "") -> list[ProjectTotals]:
+        rows = connection.execute(
+            "select project, count(*), max(created_at) from records where project != ''"
+            " and (?1 = '' or id in (select record_id from facets"
+            " where name = 'platform' and value = ?1 collate nocase))"
+            " group by project order by 3 desc, project",
+            (platform,),
+        )
+        return [ProjectTotals(*row) for row in rows]
+
+    @reads
+    def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
+        rows = connection.execute(
+            "select id, lower(hex(content_hash)) from records"
+            " where id in (select value from json_each(?))",
+            (json.dumps(list(numbers)),),
+        )
+        return dict(rows.fetchall())
+
+    @reads
+    def revision(self, connection: Connection) -> int:
+        (value,) = connection.execute("select value from revision").fetchone()
+        return int(value)
+
+    @writes
+    def forget(self, connection: Connection, numbers: Sequence[int]) -> int:
+        return record_writer.remove(connection, numbers, forget=True)
 
 
-def projects(connection: sqlite3.Connection, platform: str = "") -> list[tuple[str, int, int]]:
-    """(project, records, newest created_at), newest first; of all platforms or of one."""
-    return connection.execute(
-        "select project, count(*), max(created_at) from records where project != ''"
-        " and (?1 = '' or id in"
-        " (select record_id from facets where name = 'platform' and value = ?1 collate nocase))"
-        " group by project order by 3 desc, project",
-        (platform,),
-    ).fetchall()
+def _newest(connection: Connection, filters: Filters, limit: int) -> list[Record]:
+    return _in_order(connection, browse(connection, filters, "date_desc", limit, 0))
+
+
+def _in_order(connection: Connection, numbers: Sequence[int]) -> list[Record]:
+    found = fetch(connection, numbers)
+    return [found[number] for number in numbers if number in found]
+
+
+def with_links(connection: Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
+    return [
+        (record, edges.links(connection, record.number))
+        for record in _in_order(connection, numbers)
+    ]

@@ -11,65 +11,65 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from mem_search.model.statistics import AskedQuery, LoggedSearch
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 MOST = 10_000
 MOST_SHARING = 2_000
 _SINCE_EVER = 0
 
 
-def add(connection: sqlite3.Connection, searches: Sequence[LoggedSearch]) -> None:
-    """Keep ``searches`` and drop the oldest beyond ``MOST``."""
-    connection.executemany(
-        "insert into search_log(at, query, filters, mode, total, took_ms, surface)"
-        " values(?, ?, ?, ?, ?, ?, ?)",
-        [astuple(search) for search in searches],
-    )
-    connection.execute(
-        "delete from search_log where id <= (select max(id) from search_log) - ?", (MOST,)
-    )
+class SqliteSearchLog(Repository):
+    """``ports.SearchLogStore`` over the table ``search_log``."""
+
+    @writes
+    def add(self, connection: Connection, searches: Sequence[LoggedSearch]) -> None:
+        connection.executemany(
+            "insert into search_log(at, query, filters, mode, total, took_ms, surface)"
+            " values(?, ?, ?, ?, ?, ?, ?)",
+            [astuple(search) for search in searches],
+        )
+        connection.execute(
+            "delete from search_log where id <= (select max(id) from search_log) - ?", (MOST,)
+        )
+
+    @reads
+    def popular(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[AskedQuery]:
+        return _asked(connection, "lower(query)", "1", limit, since)
+
+    @reads
+    def without_results(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[AskedQuery]:
+        return _asked(connection, "lower(query), filters", "total = 0", limit, since)
+
+    @reads
+    def slow(
+        self, connection: Connection, limit: int, since: int | None = None
+    ) -> list[LoggedSearch]:
+        rows = connection.execute(
+            "select at, query, filters, mode, total, took_ms, surface from search_log"
+            " where at >= ? order by took_ms desc, id desc limit ?",
+            (_SINCE_EVER if since is None else since, limit),
+        )
+        return [LoggedSearch(*row) for row in rows]
+
+    @writes
+    def clear(self, connection: Connection) -> int:
+        return connection.execute("delete from search_log").rowcount
 
 
-def popular(
-    connection: sqlite3.Connection, limit: int, since: int | None = None
-) -> list[AskedQuery]:
-    """What is asked most often."""
-    return _asked(connection, "lower(query)", "1", limit, since)
+def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
+    """Queries that found something and contain one of ``words``, the most frequent first.
 
-
-def in_vain(
-    connection: sqlite3.Connection, limit: int, since: int | None = None
-) -> list[AskedQuery]:
-    """What found nothing when it was last asked with the same filters."""
-    return _asked(connection, "lower(query), filters", "total = 0", limit, since)
-
-
-def slow(
-    connection: sqlite3.Connection, limit: int, since: int | None = None
-) -> list[LoggedSearch]:
-    """The searches that took longest."""
-    rows = connection.execute(
-        "select at, query, filters, mode, total, took_ms, surface from search_log"
-        " where at >= ? order by took_ms desc, id desc limit ?",
-        (_SINCE_EVER if since is None else since, limit),
-    )
-    return [LoggedSearch(*row) for row in rows]
-
-
-def sharing(connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
-    """Questions that found something and contain one of ``words``, the most frequent first.
-
-    Only the newest are looked at: this is asked while somebody waits.
+    Only the newest are read: somebody waits for the answer.
     """
     if not words:
         return []
     condition = " or ".join("instr(lower(query), ?)" for _ in words)
     newest = f"id > (select max(id) from search_log) - {MOST_SHARING} and ({condition})"
     return _asked(connection, "lower(query)", "total > 0", limit, None, newest, words)
-
-
-def forget(connection: sqlite3.Connection) -> int:
-    """Empty the log; returns how many searches it had."""
-    return connection.execute("delete from search_log").rowcount
 
 
 def _asked(

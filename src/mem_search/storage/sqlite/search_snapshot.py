@@ -43,7 +43,6 @@ from mem_search.storage.sqlite import (
     sketches,
     successions,
     vocabulary,
-    whole,
 )
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filter_masks import mask_of, passes
@@ -276,7 +275,7 @@ class SqliteSnapshot:
         return records.fetch(self._connection, numbers)
 
     def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
-        return whole.fetch(self._connection, numbers)
+        return records.with_links(self._connection, numbers)
 
     def scopes(self) -> list[Scope]:
         return scopes.listed(self._connection)

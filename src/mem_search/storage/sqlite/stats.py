@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 import time
 from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreTotals
-from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.database import Connection, Database, Repository, reads
 
 
 def totals(connection: sqlite3.Connection) -> StoreTotals:
@@ -97,6 +98,43 @@ def last_indexed(connection: sqlite3.Connection) -> int | None:
         f"select max(stored_at) from records where id not in ({_WAITING})"
     ).fetchone()
     return None if last is None else int(last)
+
+
+class SqliteStatistics(Repository):
+    """``ports.StatisticsStore``."""
+
+    @reads
+    def store_id(self, connection: Connection) -> str:
+        return store_id(connection)
+
+    @reads
+    def totals(self, connection: Connection) -> StoreTotals:
+        return totals(connection)
+
+    @reads
+    def corpus(self, connection: Connection) -> Corpus:
+        return corpus(connection)
+
+    @reads
+    def searchable(self, connection: Connection) -> Searchable:
+        return searchable(connection)
+
+    @reads
+    def last_indexed(self, connection: Connection) -> int | None:
+        return last_indexed(connection)
+
+    @reads
+    def has_due_work(self, connection: Connection) -> bool:
+        (planned,) = connection.execute(
+            "select exists (select 1 from jobs where state in ('queued', 'running'))"
+            " or exists (select 1 from search_jobs where status in ('pending', 'running'))"
+            " or exists (select 1 from webhook_deliveries where state = 'pending')"
+            " or exists (select 1 from saved_searches where next_at is not null)"
+        ).fetchone()
+        return bool(planned)
+
+    async def size_bytes(self) -> int:
+        return (await asyncio.to_thread(self._database.path.stat)).st_size
 
 
 SMALL_CORPUS = 5_000

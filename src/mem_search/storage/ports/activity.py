@@ -1,0 +1,324 @@
+"""Ports for what people and agents do: jobs, research, saved searches, scopes, tokens, the log.
+
+Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mem_search.model import Record
+from mem_search.model.access import Token
+from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
+from mem_search.model.research import Operation, OperationFilter, Session
+from mem_search.model.saved_searches import (
+    Delivery,
+    DeliveryState,
+    Match,
+    Message,
+    Notification,
+    SavedSearch,
+    Scope,
+)
+from mem_search.model.statistics import AskedQuery, LoggedSearch
+
+
+class JobStore(Protocol):
+    """The state of jobs, written at every step, so that a restart knows where each one was."""
+
+    async def create(self, job: str, name: str, params: Mapping[str, Any]) -> None:
+        """Add a job in the state "queued"."""
+        ...
+
+    async def start(self, job: str) -> None:
+        """The job is running; it may have been running before a crash."""
+        ...
+
+    async def report_progress(self, job: str, done: int, total: int, message: str) -> None: ...
+
+    async def finish(
+        self, job: str, state: JobStatus, message: str, result: Mapping[str, Any]
+    ) -> None: ...
+
+    async def get(self, job: str) -> JobState | None: ...
+
+    async def newest(self, limit: int) -> list[JobState]: ...
+
+    async def unfinished(self) -> list[JobState]:
+        """Jobs that have not ended, also those that a former worker was running; oldest first."""
+        ...
+
+    async def expire(self, before: int) -> int:
+        """Delete jobs that ended before; returns how many."""
+        ...
+
+
+class ResearchStore(Protocol):
+    """The operations of research sessions."""
+
+    async def add(self, operation: Operation) -> None:
+        """Store ``operation``, in place of one with the same id that was interrupted."""
+        ...
+
+    async def get(self, operation: str) -> Operation | None: ...
+
+    async def chain_length(self, operation: str) -> int:
+        """The number of operations from the first of the chain to ``operation``, inclusive."""
+        ...
+
+    async def newest(
+        self, wanted: OperationFilter, limit: int, offset: int
+    ) -> tuple[list[Operation], int]:
+        """A page of operations, the newest first, and how many there are."""
+        ...
+
+    async def of_session(self, session: str) -> list[Operation]:
+        """All operations of a session, oldest first; empty for an unknown session."""
+        ...
+
+    async def sessions(self, limit: int, offset: int) -> tuple[list[Session], int]:
+        """A page of sessions, the last active first, and how many there are."""
+        ...
+
+    async def forget_session(self, session: str) -> int:
+        """Delete the operations of a session; returns how many there were."""
+        ...
+
+
+class SearchJobStore(Protocol):
+    """Background searches: their state, and their result until it expires."""
+
+    async def create(
+        self,
+        job: str,
+        request: Mapping[str, Any],
+        *,
+        surface: str,
+        webhook_url: str,
+        at: int,
+        most: int,
+    ) -> bool:
+        """Add a job; False, without any change, when ``most`` are unfinished (0: no limit)."""
+        ...
+
+    async def start(self, job: str, at: int) -> bool:
+        """The job is running; False when it has ended meanwhile."""
+        ...
+
+    async def report_progress(self, job: str, step: str, done: int, total: int) -> None: ...
+
+    async def finish_and_notify(
+        self,
+        job: str,
+        status: SearchJobStatus,
+        at: int,
+        *,
+        result: str | None = None,
+        error: str = "",
+        message: Message | None = None,
+    ) -> bool:
+        """End the job and queue ``message`` in one transaction.
+
+        False, without any change, when the job had ended already.
+        """
+        ...
+
+    async def get(self, job: str, ended_after: int) -> SearchJob | None:
+        """The job, unless it ended at or before ``ended_after``: then it has expired."""
+        ...
+
+    async def newest(
+        self, ended_after: int, status: str, limit: int, offset: int
+    ) -> tuple[list[SearchJob], int]:
+        """A page of jobs without their results, the newest first, and how many there are."""
+        ...
+
+    async def unfinished(self) -> list[str]:
+        """Jobs that wait, or that a former worker was running; oldest first."""
+        ...
+
+    async def delete(self, job: str) -> None: ...
+
+    async def expire(self, before: int) -> int:
+        """Delete jobs that ended at or before; returns how many."""
+        ...
+
+
+class SavedSearchStore(Protocol):
+    """Saved searches, which records each has reported, and the inbox."""
+
+    async def create(
+        self,
+        name: str,
+        request: Mapping[str, Any],
+        *,
+        every_seconds: int | None,
+        inbox: bool,
+        webhook_url: str,
+        at: int,
+    ) -> bool:
+        """Add one, which reports what is stored from now on; False when the name is taken."""
+        ...
+
+    async def change(
+        self,
+        name: str,
+        request: Mapping[str, Any],
+        *,
+        every_seconds: int | None,
+        inbox: bool,
+        webhook_url: str,
+        at: int,
+    ) -> bool:
+        """Change query, schedule or receivers; False when no search has the name.
+
+        Reported records stay reported. A changed query looks at what is stored from now on.
+        """
+        ...
+
+    async def get(self, name: str) -> SavedSearch | None: ...
+
+    async def listed(self) -> list[SavedSearch]:
+        """All saved searches by name."""
+        ...
+
+    async def remove(self, name: str) -> bool:
+        """Delete one with its notifications; False when no search has the name."""
+        ...
+
+    async def due(self, now: int) -> list[str]:
+        """The names of the searches that should have run by now, the longest waiting first."""
+        ...
+
+    async def next_at(self) -> int | None:
+        """When the next search runs; None when none has a schedule."""
+        ...
+
+    async def note_failure(self, saved: SavedSearch, at: int, error: str) -> None:
+        """The run failed; the next one is a whole interval later."""
+        ...
+
+    async def finish_run_and_notify(
+        self,
+        saved: SavedSearch,
+        found: Sequence[tuple[int, str]],
+        *,
+        at: int,
+        since: int,
+        message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
+    ) -> tuple[tuple[Match, ...], int | None]:
+        """Store that it ran, what is new of ``found``, its notification and its message.
+
+        ``found`` are (number, content hash in hex). New is a record that was not reported with
+        this content. ``message`` makes the webhook message of the new matches and the records of
+        the first ``MOST_IN_MESSAGE``; it is called inside the transaction and must be quick.
+        Returns the matches and the number of the notification, None when nothing is new.
+        """
+        ...
+
+    async def notifications(
+        self, search: str, limit: int, offset: int, *, unread: bool
+    ) -> tuple[list[Notification], int]:
+        """A page of the inbox, newest first, and how many there are; ``search`` "" is any."""
+        ...
+
+    async def mark_read(self, notification: int, at: int) -> Notification | None:
+        """Mark a notification as read, unless it was; None when there is none."""
+        ...
+
+    async def dismiss(self, notification: int) -> bool:
+        """Delete a notification; what it reported is not reported again."""
+        ...
+
+
+class DeliveryStore(Protocol):
+    """Webhook messages that were queued with what they report."""
+
+    async def due(self, now: int) -> list[tuple[str, str]]:
+        """(id, url) of messages to send now, the longest waiting first."""
+        ...
+
+    async def next_at(self, now: int) -> int | None:
+        """When the next message that is not due yet is to be sent; None when there is none."""
+        ...
+
+    async def retry_later(
+        self, delivery: str, *, status: int | None, error: str, again_at: int
+    ) -> None:
+        """The attempt failed; the next one is at ``again_at``."""
+        ...
+
+    async def finish(
+        self, delivery: str, state: DeliveryState, *, status: int | None, error: str, at: int
+    ) -> None:
+        """The receiver accepted the message, or never will."""
+        ...
+
+    async def fetch(self, deliveries: Sequence[str]) -> dict[str, Delivery]:
+        """Those of these ids that exist."""
+        ...
+
+    async def expire(self, before: int) -> int:
+        """Delete messages that ended before; returns how many."""
+        ...
+
+
+class ScopeStore(Protocol):
+    """Filters with a name; upper and lower case name the same scope."""
+
+    async def put(self, scope: Scope) -> Scope:
+        """Store the scope; an existing one keeps its spelling and its time."""
+        ...
+
+    async def get(self, name: str) -> Scope | None: ...
+
+    async def listed(self) -> list[Scope]:
+        """All scopes by name."""
+        ...
+
+    async def remove(self, name: str) -> bool:
+        """Delete a scope; False when there was none."""
+        ...
+
+
+class TokenStore(Protocol):
+    """Tokens by the digest of their secret, never the secret."""
+
+    async def all(self) -> list[Token]:
+        """All tokens by name."""
+        ...
+
+    async def add(self, token: Token) -> bool:
+        """Add a token; False when the name is taken."""
+        ...
+
+    async def remove(self, names: Sequence[str]) -> None: ...
+
+    async def note_used(self, at: Mapping[str, int]) -> None:
+        """name → when the token was last used."""
+        ...
+
+
+class SearchLogStore(Protocol):
+    """The newest ten thousand searches; queries that differ only in case are equal."""
+
+    async def add(self, searches: Sequence[LoggedSearch]) -> None:
+        """Store searches and drop the oldest beyond the limit."""
+        ...
+
+    async def popular(self, limit: int, since: int | None = None) -> list[AskedQuery]:
+        """The most frequent queries."""
+        ...
+
+    async def without_results(self, limit: int, since: int | None = None) -> list[AskedQuery]:
+        """Queries that found nothing when they were last asked with the same filters."""
+        ...
+
+    async def slow(self, limit: int, since: int | None = None) -> list[LoggedSearch]:
+        """The searches that took longest."""
+        ...
+
+    async def clear(self) -> int:
+        """Empty the log; returns how many searches it had."""
+        ...

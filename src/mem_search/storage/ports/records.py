@@ -1,0 +1,239 @@
+"""Ports for records: reading them, storing what a source read, indexing, and counting.
+
+A record is known by its number, which is never used again. Times are milliseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mem_search.model import Draft, Filters, Location, Order, Record
+from mem_search.model.ingest import (
+    FollowedLocation,
+    IngestCounts,
+    LedgerRow,
+    OutboxStep,
+    PreparedBatch,
+    ToEmbed,
+    VectorEntry,
+)
+from mem_search.model.rankings import Vectors
+from mem_search.model.records import RecordWithLinks
+from mem_search.model.statistics import Corpus, ProjectTotals, Searchable, StoreTotals
+
+
+class RecordStore(Protocol):
+    """The stored records."""
+
+    async def fetch(self, numbers: Sequence[int]) -> dict[int, Record]:
+        """number → record, without the numbers that no record has."""
+        ...
+
+    async def with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
+        """The records that exist, in the order of ``numbers``, with the links they came with."""
+        ...
+
+    async def page(
+        self, filters: Filters, order: Order, limit: int, offset: int
+    ) -> tuple[list[RecordWithLinks], int]:
+        """A page of what passes ``filters``, by date, and how many pass.
+
+        The order "relevance" means the newest first.
+        """
+        ...
+
+    async def newest(self, filters: Filters, limit: int) -> list[Record]:
+        """The newest records that pass ``filters``."""
+        ...
+
+    async def recent_sessions(
+        self, filters: Filters, limit: int, observations: int
+    ) -> tuple[list[Record], list[Record]]:
+        """The newest session summaries and their observations, at most so many a session.
+
+        Where the sessions have none, the newest observations that pass ``filters``. All are the
+        newest first.
+        """
+        ...
+
+    async def export_page(self, filters: Filters, after: int, size: int) -> list[RecordWithLinks]:
+        """The next records after the number ``after``, in the order they were stored."""
+        ...
+
+    async def projects(self, platform: str = "") -> list[ProjectTotals]:
+        """Projects, the one with the newest record first; of all platforms or of one."""
+        ...
+
+    async def content_hashes(self, numbers: Sequence[int]) -> dict[int, str]:
+        """number → hash of the record's content in hex, of the records that exist."""
+        ...
+
+    async def revision(self) -> int:
+        """How often a record or a scope was stored, changed or removed."""
+        ...
+
+    async def forget(self, numbers: Sequence[int]) -> int:
+        """Delete records with everything derived from them; returns how many existed.
+
+        A tombstone refuses them when a source offers them again.
+        """
+        ...
+
+
+class IngestStore(Protocol):
+    """What was read: batches with their cursor, followed locations, and the ledger."""
+
+    async def store_batch(
+        self, location: Location, prepared: PreparedBatch, *, followed: bool
+    ) -> IngestCounts:
+        """Store a batch, its ledger entries and its cursor in one transaction.
+
+        A draft whose ``source_id`` a record of another kind has gets an id of its own. Unchanged
+        and forgotten drafts change nothing. Passages without a vector go to the outbox.
+        """
+        ...
+
+    async def first_read(
+        self, drafts: Sequence[Draft]
+    ) -> Mapping[tuple[str, str], tuple[str, str]]:
+        """(source, source id) → project and branch of the record that is stored of a draft."""
+        ...
+
+    async def cursor(self, location: Location) -> dict[str, Any]:
+        """Where reading stopped; empty for a location that was never read."""
+        ...
+
+    async def note_unchanged(self, location: Location, *, followed: bool) -> None:
+        """Remember that the location has nothing new, and follow it if asked."""
+        ...
+
+    async def note_error(self, location: Location, error: str, *, followed: bool) -> None:
+        """Keep the cursor and remember why reading failed.
+
+        A location that was never read and is not to be ``followed`` is not remembered.
+        """
+        ...
+
+    async def locations(self) -> list[FollowedLocation]:
+        """Every location that was read, by source and path."""
+        ...
+
+    async def drop_location(self, location: Location) -> bool:
+        """Forget the cursor and stop following; False when the location was never read."""
+        ...
+
+    async def ledger(self, source: str, item: str, limit: int, offset: int) -> list[LedgerRow]:
+        """Entries, newest first. ``source`` and ``item``, when not empty, narrow them down.
+
+        ``item`` is a part of the location and item: ``notes.jsonl/line 2``.
+        """
+        ...
+
+    async def ledger_counts(self) -> list[tuple[str, str, int]]:
+        """(source, outcome, number of items)."""
+        ...
+
+
+class IndexingStore(Protocol):
+    """Vectors, and the outbox: which passages must be embedded, indexed or deleted.
+
+    ``model`` is the number of an embedding space; an entry is ``2 * passage`` or
+    ``2 * passage + 1``, one for each half of a passage. A passage enters the outbox with the batch
+    that stores it and leaves it when a step is acknowledged, so a crash loses nothing.
+    """
+
+    async def model_number(self, fingerprint: str, name: str, dimensions: int) -> int:
+        """The number of an embedding space, new for a new ``fingerprint``."""
+        ...
+
+    async def queue_without_vector(self, model: int) -> int:
+        """Queue every passage that has no vector of ``model``; returns how many."""
+        ...
+
+    async def to_embed(self, limit: int) -> list[ToEmbed]:
+        """Passages to embed, the newest first: recent records are searched for first."""
+        ...
+
+    async def vectors_of_equal_content(
+        self, model: int, hashes: Sequence[bytes]
+    ) -> dict[bytes, dict[int, Vectors]]:
+        """Content hash → half → stored vector of shape (dimensions,).
+
+        So equal content is embedded once.
+        """
+        ...
+
+    async def store_vectors(
+        self, model: int, passages: Sequence[int], entries: Sequence[int], rows: Vectors
+    ) -> None:
+        """Store the vectors of ``entries``; ``passages`` wait to be indexed from now on.
+
+        A passage that was deleted meanwhile keeps its deletion.
+        """
+        ...
+
+    async def waiting(self, step: OutboxStep, limit: int) -> list[int]:
+        """Passages that wait for ``step``, the oldest first."""
+        ...
+
+    async def outbox_counts(self) -> dict[OutboxStep, int]:
+        """How many passages wait for each step; a step that none waits for is left out."""
+        ...
+
+    async def vectors(
+        self, model: int, dimensions: int, passages: Sequence[int]
+    ) -> tuple[list[VectorEntry], Vectors]:
+        """The entries of ``passages`` for the vector index, with a row for each."""
+        ...
+
+    async def acknowledge(self, step: OutboxStep, passages: Sequence[int]) -> None:
+        """The step is done; a passage that waits for another step by now stays.
+
+        Acknowledging a deletion deletes the vectors.
+        """
+        ...
+
+    async def queue(self, step: OutboxStep, passages: Iterable[int]) -> None:
+        """Ask for ``step`` again, unless the passage waits for another one already."""
+        ...
+
+    async def entries(self, model: int) -> set[int]:
+        """Every entry that has a vector of ``model``."""
+        ...
+
+    async def settled_entries(self, model: int) -> set[int]:
+        """The entries of passages that wait for nothing: the index should have these."""
+        ...
+
+
+class StatisticsStore(Protocol):
+    """Numbers about the store."""
+
+    async def store_id(self) -> str:
+        """The identity of the store, made when it was created."""
+        ...
+
+    async def totals(self) -> StoreTotals:
+        """Exact counts of records and passages."""
+        ...
+
+    async def corpus(self) -> Corpus:
+        """What ranking needs to know. One pass over all passages: cache it for seconds."""
+        ...
+
+    async def searchable(self) -> Searchable:
+        """Exact counts of what can be searched."""
+        ...
+
+    async def last_indexed(self) -> int | None:
+        """When the newest complete record was stored; None while there is none."""
+        ...
+
+    async def has_due_work(self) -> bool:
+        """Whether a job, a background search or a message waits, or a search has a schedule."""
+        ...
+
+    async def size_bytes(self) -> int:
+        """The size of the stored data."""
+        ...

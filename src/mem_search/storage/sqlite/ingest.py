@@ -1,0 +1,173 @@
+"""What sources left behind: cursors, the ledger, tombstones."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.model.ingest import FollowedLocation, IngestCounts, LedgerRow, PreparedBatch
+from mem_search.storage.sqlite import identities, record_writer
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.text.dates import now_ms
+
+
+class SqliteIngest(Repository):
+    """``ports.IngestStore``: the only way in which what sources read comes into the store."""
+
+    @writes
+    def store_batch(
+        self, connection: Connection, location: Location, prepared: PreparedBatch, *, followed: bool
+    ) -> IngestCounts:
+        batch = prepared.batch
+        offered = identities.settle(connection, prepared.drafts)
+        stored = record_writer.store(connection, offered)
+        back = [
+            item.draft.source_id
+            for item, done in zip(offered, stored, strict=True)
+            if done.outcome == "new"
+        ]
+        deleted = record_writer.remove_by_source_id(connection, location.source, batch.deletions)
+        _strike(connection, location, [*batch.outdated, *back])
+        _note(connection, location, prepared.ledger(stored))
+        _save_cursor(connection, location, batch.cursor, followed=followed)
+        return prepared.counts(stored, deleted)
+
+    @reads
+    def first_read(
+        self, connection: Connection, drafts: Sequence[Draft]
+    ) -> dict[tuple[str, str], tuple[str, str]]:
+        return identities.first_read(connection, drafts)
+
+    @reads
+    def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
+        row = connection.execute(
+            "select cursor from cursors where source = ? and location = ?",
+            (location.source, location.path),
+        ).fetchone()
+        return dict(json.loads(row[0])) if row else {}
+
+    @writes
+    def note_unchanged(self, connection: Connection, location: Location, *, followed: bool) -> None:
+        connection.execute(
+            "insert into cursors(source, location, label, options, followed, read_at)"
+            " values(?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+            " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''"
+            # Followed locations are looked at all day: nothing is written while nothing changes.
+            " where error != '' or followed < excluded.followed",
+            (
+                location.source, location.path, location.label, json.dumps(dict(location.options)),
+                int(followed), now_ms(),
+            ),
+        )  # fmt: skip
+
+    @writes
+    def note_error(
+        self, connection: Connection, location: Location, error: str, *, followed: bool
+    ) -> None:
+        if not followed:
+            connection.execute(
+                "update cursors set read_at = ?, error = ? where source = ? and location = ?",
+                (now_ms(), error, location.source, location.path),
+            )
+            return
+        connection.execute(
+            "insert into cursors(source, location, label, options, followed, read_at, error)"
+            " values(?, ?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+            " read_at = excluded.read_at, error = excluded.error",
+            (
+                location.source, location.path, location.label, json.dumps(dict(location.options)),
+                int(followed), now_ms(), error,
+            ),
+        )  # fmt: skip
+
+    @writes
+    def drop_location(self, connection: Connection, location: Location) -> bool:
+        dropped = connection.execute(
+            "delete from cursors where source = ? and location = ?",
+            (location.source, location.path),
+        )
+        return dropped.rowcount > 0
+
+    @reads
+    def locations(self, connection: Connection) -> list[FollowedLocation]:
+        rows = connection.execute(
+            "select source, location, label, options, followed, read_at, error from cursors"
+            " order by source, location"
+        )
+        return [
+            FollowedLocation(
+                Location(source, path, label, json.loads(options)), bool(followed), at, error
+            )
+            for source, path, label, options, followed, at, error in rows
+        ]
+
+    @reads
+    def ledger(
+        self, connection: Connection, source: str, item: str, limit: int, offset: int
+    ) -> list[LedgerRow]:
+        rows = connection.execute(
+            "select source, location, item, outcome, reason, records, at from ledger"
+            " where (?1 = '' or source = ?1)"
+            " and (?2 = '' or instr(location || '/' || item, ?2) > 0)"
+            " order by at desc, item limit ?3 offset ?4",
+            (source, item, limit, offset),
+        )
+        return [LedgerRow(*row) for row in rows]
+
+    @reads
+    def ledger_counts(self, connection: Connection) -> list[tuple[str, str, int]]:
+        return connection.execute(
+            "select source, outcome, count(*) from ledger group by source, outcome order by 1, 2"
+        ).fetchall()
+
+
+def _save_cursor(
+    connection: sqlite3.Connection, location: Location, value: Mapping[str, Any], *, followed: bool
+) -> None:
+    connection.execute(
+        "insert into cursors(source, location, label, options, cursor, followed, read_at)"
+        " values(?, ?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
+        " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
+        " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''",
+        (
+            location.source, location.path, location.label, json.dumps(dict(location.options)),
+            json.dumps(value), int(followed), now_ms(),
+        ),
+    )  # fmt: skip
+
+
+def _note(
+    connection: sqlite3.Connection, location: Location, entries: Iterable[LedgerEntry]
+) -> None:
+    """Write what became of items; the newest word on an item replaces the older one."""
+    now = now_ms()
+    connection.executemany(
+        "insert or replace into ledger(source, location, item, outcome, reason, records, at)"
+        " values(?, ?, ?, ?, ?, ?, ?)",
+        [
+            (location.source, location.path, e.item, e.outcome, e.reason, e.records, now)
+            for e in entries
+        ],
+    )
+
+
+def _strike(connection: sqlite3.Connection, location: Location, items: Iterable[str]) -> None:
+    """Drop what was said of ``items`` and of what lies in them, ``name:7`` in ``name``.
+
+    An empty item is the whole location.
+    """
+    for item in items:
+        place = (location.source, location.path, item)
+        if not item:
+            connection.execute("delete from ledger where source = ? and location = ?", place[:2])
+        else:
+            connection.execute(
+                "delete from ledger where source = ?1 and location = ?2"
+                # The key finds the range that both of the last line are in.
+                " and item >= ?3 and item < ?3 || ';'"
+                " and (item = ?3 or item > ?3 || ':')",
+                place,
+            )

@@ -1,0 +1,50 @@
+"""The whole store over one SQLite file: ``ports.Store``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.ingest import SqliteIngest
+from mem_search.storage.sqlite.jobs import SqliteJobs
+from mem_search.storage.sqlite.operations import SqliteOperations
+from mem_search.storage.sqlite.outbox import SqliteIndexing
+from mem_search.storage.sqlite.records import SqliteRecords
+from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
+from mem_search.storage.sqlite.scopes import SqliteScopes
+from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
+from mem_search.storage.sqlite.search_log import SqliteSearchLog
+from mem_search.storage.sqlite.stats import SqliteStatistics
+from mem_search.storage.sqlite.tokens import SqliteTokens
+from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
+
+
+class SqliteStore:
+    """An open file. Make it with ``SqliteStore.open``; always ``close`` it."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.records = SqliteRecords(database)
+        self.ingest = SqliteIngest(database)
+        self.indexing = SqliteIndexing(database)
+        self.statistics = SqliteStatistics(database)
+        self.jobs = SqliteJobs(database)
+        self.research = SqliteOperations(database)
+        self.search_jobs = SqliteSearchJobs(database)
+        self.saved_searches = SqliteSavedSearches(database)
+        self.deliveries = SqliteDeliveries(database)
+        self.scopes = SqliteScopes(database)
+        self.tokens = SqliteTokens(database)
+        self.search_log = SqliteSearchLog(database)
+
+    @classmethod
+    async def open(cls, path: Path) -> SqliteStore:
+        """Create or open the file and migrate it. Raises StorageError."""
+        return cls(await Database.open(path))
+
+    @property
+    def location(self) -> str:
+        return str(self.database.path)
+
+    async def close(self) -> None:
+        await self.database.close()

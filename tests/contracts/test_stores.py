@@ -1,0 +1,707 @@
+"""The contract of a store (``storage/ports``), the same for every store.
+
+A store is opened by a function in ``STORES``; nothing below knows which one it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drafts import draft
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record
+from mem_search.model.access import Token
+from mem_search.model.ingest import IngestCounts, PreparedBatch
+from mem_search.model.research import IndexState, Operation, OperationFilter, Seen
+from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
+from mem_search.model.statistics import LoggedSearch, ProjectTotals
+from mem_search.storage.ports import Store
+from mem_search.storage.sqlite.store import SqliteStore
+
+HERE = Location("test", "/repo", "repo", {"branch": "main"})
+
+
+async def sqlite(folder: Path) -> Store:
+    return await SqliteStore.open(folder / "mem-search.db")
+
+
+STORES: dict[str, Callable[[Path], Awaitable[Store]]] = {"sqlite": sqlite}
+"""name → opens the store of a folder, a new one where there is none."""
+
+
+@pytest.fixture(params=STORES)
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    store = await STORES[request.param](tmp_path)
+    yield store
+    await store.close()
+
+
+@pytest.fixture(params=STORES)
+def opens(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
+    """Opens the same store again, as the next worker does."""
+    return lambda: STORES[request.param](tmp_path)
+
+
+def prepared(*drafts: Draft, **batch: Any) -> PreparedBatch:
+    ready = tuple(prepare(each) for each in drafts)
+    return PreparedBatch(
+        Batch(drafts=drafts, **batch), ready, tuple(each.source_id for each in drafts)
+    )
+
+
+async def fill(store: Store, *drafts: Draft, **batch: Any) -> IngestCounts:
+    return await store.ingest.store_batch(HERE, prepared(*drafts, **batch), followed=True)
+
+
+async def numbers(store: Store) -> dict[str, int]:
+    """source id → number."""
+    page, _ = await store.records.page(Filters(), "date_asc", 1000, 0)
+    return {record.source_id: record.number for record, _ in page}
+
+
+async def ledger(store: Store) -> dict[str, tuple[str, str]]:
+    return {e.item: (e.outcome, e.reason) for e in await store.ingest.ledger("", "", 99, 0)}
+
+
+class TestBatches:
+    async def test_a_batch_and_its_cursor_are_kept_together(self, store: Store) -> None:
+        assert await store.ingest.cursor(HERE) == {}
+        assert await fill(store, draft("a"), draft("b"), cursor={"at": [1, "x"]}) == IngestCounts(2)
+        assert await store.ingest.cursor(HERE) == {"at": [1, "x"]}
+        assert await fill(store, draft("a"), draft("b", "other"), cursor={"at": 2}) == IngestCounts(
+            changed=1, unchanged=1
+        )
+        assert await store.ingest.cursor(HERE) == {"at": 2}
+        assert await store.ingest.cursor(Location("test", "/other")) == {}
+
+    async def test_a_batch_that_fails_leaves_nothing(self, store: Store) -> None:
+        await fill(store, draft("a"), cursor={"at": 1})
+        before = await store.statistics.totals(), await store.records.revision()
+        broken = prepared(draft("b"), cursor={"at": object()}, deletions=("a",), item="all")
+        with pytest.raises(TypeError):
+            await store.ingest.store_batch(HERE, broken, followed=True)
+        assert (await store.statistics.totals(), await store.records.revision()) == before
+        assert await store.ingest.cursor(HERE) == {"at": 1}
+        assert await ledger(store) == {}
+
+    async def test_what_was_forgotten_is_refused_and_the_ledger_says_so(self, store: Store) -> None:
+        await fill(store, draft("a"), draft("b"))
+        known = await numbers(store)
+        assert await store.records.forget([known["a"], known["a"], 999]) == 1
+        assert await fill(store, draft("a"), draft("b")) == IngestCounts(unchanged=1, forgotten=1)
+        assert await numbers(store) == {"b": known["b"]}
+        assert await ledger(store) == {
+            "a": ("left", "it was deleted here before and is not stored again")
+        }
+
+    async def test_what_the_source_deleted_may_come_back(self, store: Store) -> None:
+        await fill(store, draft("a"), draft("b"))
+        why = LedgerEntry("b", "deleted", "has no text any more")
+        assert await fill(store, deletions=("a", "b", "c"), ledger=(why,)) == IngestCounts(
+            deleted=2
+        )
+        gone = ("deleted", "the source no longer has it")
+        assert await ledger(store) == {"a": gone, "b": ("deleted", why.reason), "c": gone}
+        assert await fill(store, draft("a")) == IngestCounts(new=1)
+        assert set(await ledger(store)) == {"b", "c"}
+
+    async def test_records_of_two_kinds_never_share_an_id(self, store: Store) -> None:
+        await fill(store, draft("5", kind="observation"))
+        await fill(store, draft("5", kind="user_prompt"), draft("5", kind="observation"))
+        assert set(await numbers(store)) == {"5", "5#user_prompt"}
+
+    async def test_the_project_and_branch_of_the_first_reading_are_known(
+        self, store: Store
+    ) -> None:
+        first = draft("a", project="web", metadata={"branch": "main"})
+        await fill(store, first)
+        assert await store.ingest.first_read([first, draft("b")]) == {
+            ("test", "a"): ("web", "main")
+        }
+
+
+class TestLedger:
+    async def test_the_newest_entry_of_an_item_counts(self, store: Store) -> None:
+        torn, left = LedgerEntry("a", "failed", "torn"), LedgerEntry("b%", "left")
+        await fill(store, ledger=(torn, left))
+        await fill(store, ledger=(LedgerEntry("a", "taken", records=2),))
+        assert await store.ingest.ledger_counts() == [("test", "left", 1), ("test", "taken", 1)]
+        (entry,) = await store.ingest.ledger("test", "a", 9, 0)
+        assert (entry.outcome, entry.records, entry.reason) == ("taken", 2, "")
+        assert [e.item for e in await store.ingest.ledger("", "%", 9, 0)] == ["b%"]
+        assert await store.ingest.ledger("jsonl", "", 9, 0) == []
+        assert len(await store.ingest.ledger("", "", 1, 1)) == 1
+
+    async def test_drafts_that_belong_together_are_counted_as_they_are_stored(
+        self, store: Store
+    ) -> None:
+        await fill(store, draft("a"), draft("b"), item="lines 1-2")
+        (entry,) = await store.ingest.ledger("", "", 9, 0)
+        assert (entry.item, entry.outcome, entry.records) == ("lines 1-2", "taken", 2)
+
+    async def test_an_outdated_item_is_dropped_with_all_that_lies_in_it(self, store: Store) -> None:
+        items = ["a", "a:1", "a:20", "a.b", "a;", "ab", "b", "A", "a/c:1"]
+        entries = tuple(LedgerEntry(item, "left") for item in items)
+        elsewhere = Location("test", "/elsewhere")
+        await fill(store, ledger=entries)
+        await store.ingest.store_batch(elsewhere, prepared(ledger=entries), followed=False)
+
+        async def left() -> list[str]:
+            found = await store.ingest.ledger("", "", 99, 0)
+            return sorted(entry.item for entry in found if entry.location == HERE.path)
+
+        await fill(store, outdated=("a", "no such"))
+        assert await left() == sorted(["a.b", "a;", "ab", "b", "A", "a/c:1"])
+        await fill(store, outdated=("",))
+        assert await left() == []
+        assert len(await store.ingest.ledger("", "", 99, 0)) == len(items)
+
+
+class TestLocations:
+    async def test_a_location_once_followed_stays_followed(self, store: Store) -> None:
+        await fill(store, cursor={"at": 1})
+        await store.ingest.store_batch(HERE, prepared(cursor={"at": 2}), followed=False)
+        (known,) = await store.ingest.locations()
+        assert (known.location, known.followed, known.error) == (HERE, True, "")
+
+    async def test_an_error_keeps_the_cursor_until_reading_succeeds(self, store: Store) -> None:
+        await fill(store, cursor={"at": 1})
+        await store.ingest.note_error(HERE, "gone", followed=True)
+        assert await store.ingest.cursor(HERE) == {"at": 1}
+        assert [known.error for known in await store.ingest.locations()] == ["gone"]
+        await store.ingest.note_unchanged(HERE, followed=True)
+        assert [known.error for known in await store.ingest.locations()] == [""]
+
+    async def test_a_failure_alone_keeps_no_location_that_is_not_followed(
+        self, store: Store
+    ) -> None:
+        await store.ingest.note_error(HERE, "a slip", followed=False)
+        assert await store.ingest.locations() == []
+        await store.ingest.note_error(HERE, "locked", followed=True)
+        await store.ingest.note_error(HERE, "gone", followed=False)
+        (known,) = await store.ingest.locations()
+        assert (known.followed, known.error) == (True, "gone")
+        assert await store.ingest.drop_location(HERE)
+        assert not await store.ingest.drop_location(HERE)
+
+
+class TestRecords:
+    async def test_records_page_by_date_with_their_links(self, store: Store) -> None:
+        drafts = [draft(f"{n}", created_at=n // 2) for n in range(6)]
+        drafts[2] = draft("2", created_at=1, links=(Link("https://a.example/", "cites"),))
+        await fill(store, *drafts)
+        order = [await self._number(store, f"{n}") for n in range(6)]
+        page, total = await store.records.page(Filters(), "date_desc", 2, 1)
+        assert ([record.number for record, _ in page], total) == (order[::-1][1:3], 6)
+        ((record, links),) = await store.records.with_links([999, order[2]])
+        assert (record.source_id, links) == ("2", (Link("https://a.example/", "cites"),))
+        assert [r.number for r in await store.records.newest(Filters(), 2)] == order[::-1][:2]
+        exported = await store.records.export_page(Filters(), order[1], 2)
+        assert [record.number for record, _ in exported] == order[2:4]
+        assert await store.records.fetch([]) == {}
+
+    @staticmethod
+    async def _number(store: Store, source_id: str) -> int:
+        return (await numbers(store))[source_id]
+
+    async def test_filters_hold_for_every_listing(self, store: Store) -> None:
+        await fill(store, draft("a", project="web"), draft("b", project="api"))
+        only = Filters(project="web")
+        page, total = await store.records.page(only, "relevance", 9, 0)
+        assert ([record.source_id for record, _ in page], total) == (["a"], 1)
+        assert [r.source_id for r in await store.records.newest(only, 9)] == ["a"]
+        assert [r.source_id for r, _ in await store.records.export_page(only, 0, 9)] == ["a"]
+
+    async def test_projects_come_newest_first(self, store: Store) -> None:
+        await fill(
+            store,
+            draft("a", project="old", created_at=1),
+            draft("b", project="new", created_at=9),
+            draft("c", project="old", created_at=2),
+            draft("d"),
+        )
+        projects = [ProjectTotals("new", 1, 9), ProjectTotals("old", 2, 2)]
+        assert await store.records.projects() == projects
+
+    async def test_the_newest_sessions_come_with_their_own_observations(self, store: Store) -> None:
+        def of(kind: str, source_id: str, at: int, session: str) -> Draft:
+            return draft(source_id, kind=kind, project="web", session=session, created_at=at)
+
+        await fill(
+            store,
+            of("session_summary", "s1", 5, "one"),
+            of("session_summary", "s2", 9, "two"),
+            of("observation", "o1", 4, "one"),
+            of("observation", "o2", 8, "two"),
+            of("observation", "o3", 7, "two"),
+        )
+        sessions, observations = await store.records.recent_sessions(Filters(project="web"), 1, 9)
+        assert [r.source_id for r in sessions] == ["s2"]
+        assert [r.source_id for r in observations] == ["o2", "o3"]
+
+    async def test_hash_and_revision_tell_what_changed(self, store: Store) -> None:
+        await fill(store, draft("a"), draft("b"))
+        known = await numbers(store)
+        before = await store.records.content_hashes([*known.values(), 999])
+        revision = await store.records.revision()
+        assert set(before) == set(known.values())
+        await fill(store, draft("a", "changed"), draft("b"))
+        after = await store.records.content_hashes(list(known.values()))
+        assert {n for n in before if before[n] != after[n]} == {known["a"]}
+        assert await store.records.revision() > revision
+
+
+class TestIndexing:
+    async def test_a_passage_is_embedded_then_indexed_and_acknowledged(self, store: Store) -> None:
+        outbox = store.indexing
+        model = await outbox.model_number("space", "test", 2)
+        assert await outbox.model_number("space", "test", 2) == model
+        assert await outbox.model_number("other", "test", 2) != model
+        await fill(store, draft("a"), draft("b"))
+        newest, oldest = await outbox.to_embed(9)
+        assert newest.passage > oldest.passage
+        assert await outbox.to_embed(1) == [newest]
+        rows = np.array([[1, 0], [0, 1]], dtype=np.float32)
+        entries = [2 * newest.passage, 2 * newest.passage + 1]
+        await outbox.store_vectors(model, [newest.passage], entries, rows)
+        assert await outbox.outbox_counts() == {"embed": 1, "index": 1}
+        assert await outbox.waiting("index", 9) == [newest.passage]
+        found, vectors = await outbox.vectors(model, 2, [newest.passage])
+        assert [entry.entry for entry in found] == entries
+        assert vectors.tolist() == rows.tolist()
+        (halves,) = (await outbox.vectors_of_equal_content(model, [newest.digest])).values()
+        assert {half: row.tolist() for half, row in halves.items()} == {0: [1, 0], 1: [0, 1]}
+        assert await outbox.settled_entries(model) == set()
+        await outbox.acknowledge("index", [newest.passage])
+        assert await outbox.settled_entries(model) == await outbox.entries(model) == set(entries)
+        assert await outbox.outbox_counts() == {"embed": 1}
+
+    async def test_a_deletion_wins_over_a_vector_that_comes_late(self, store: Store) -> None:
+        outbox = store.indexing
+        model = await outbox.model_number("space", "test", 2)
+        await fill(store, draft("a"))
+        (waiting,) = await outbox.to_embed(9)
+        await fill(store, deletions=("a",))
+        row = np.array([[1, 0]], dtype=np.float32)
+        await outbox.store_vectors(model, [waiting.passage], [2 * waiting.passage], row)
+        assert await outbox.entries(model) == set()
+        assert await outbox.outbox_counts() == {"delete": 1}
+        await outbox.acknowledge("index", [waiting.passage])
+        assert await outbox.waiting("delete", 9) == [waiting.passage]
+        await outbox.acknowledge("delete", [waiting.passage])
+        assert await outbox.outbox_counts() == {}
+
+    async def test_a_new_model_queues_what_it_has_not_read(self, store: Store) -> None:
+        outbox = store.indexing
+        first = await outbox.model_number("first", "test", 1)
+        await fill(store, draft("a"))
+        (waiting,) = await outbox.to_embed(9)
+        one = np.ones((1, 1), dtype=np.float32)
+        await outbox.store_vectors(first, [waiting.passage], [2 * waiting.passage], one)
+        await outbox.acknowledge("index", [waiting.passage])
+        assert await outbox.queue_without_vector(first) == 0
+        second = await outbox.model_number("second", "test", 1)
+        assert await outbox.queue_without_vector(second) == 1
+        await outbox.queue("index", [waiting.passage])
+        assert await outbox.outbox_counts() == {"embed": 1}
+
+
+class TestJobs:
+    async def test_a_job_reports_and_ends(self, store: Store) -> None:
+        await store.jobs.create("a", "sync", {"path": "/x"})
+        assert (await self._job(store, "a")).state == "queued"
+        await store.jobs.start("a")
+        await store.jobs.report_progress("a", 1, 2, "half way")
+        running = await self._job(store, "a")
+        assert (running.state, running.done, running.total) == ("running", 1, 2)
+        await store.jobs.finish("a", "done", "", {"new": 3})
+        done = await self._job(store, "a")
+        assert (done.state, done.result, done.params) == ("done", {"new": 3}, {"path": "/x"})
+        assert await store.jobs.unfinished() == []
+        assert await store.jobs.get("b") is None
+        assert done.ended_at is not None
+        assert await store.jobs.expire(done.ended_at) == 0
+        assert await store.jobs.expire(done.ended_at + 1) == 1
+
+    @staticmethod
+    async def _job(store: Store, job: str) -> Any:
+        found = await store.jobs.get(job)
+        assert found is not None
+        return found
+
+    async def test_what_a_crash_interrupted_is_unfinished_for_the_next_worker(
+        self, opens: Callable[[], Awaitable[Store]]
+    ) -> None:
+        first = await opens()
+        for job in ("a", "b", "c"):
+            await first.jobs.create(job, "sync", {})
+        await first.jobs.start("a")
+        await first.jobs.finish("c", "failed", "torn", {})
+        await first.close()
+        second = await opens()
+        unfinished = await second.jobs.unfinished()
+        assert [(each.id, each.state) for each in unfinished] == [("a", "running"), ("b", "queued")]
+        assert {each.id for each in await second.jobs.newest(9)} == {"a", "b", "c"}
+        await second.close()
+
+
+MESSAGE = Message("msg_1", "search_job.completed", "https://example.org/", b"{}", 7)
+
+
+async def search_job(store: Store, job: str, most: int = 0) -> bool:
+    return await store.search_jobs.create(
+        job, {"query": "x"}, surface="http", webhook_url="", at=1, most=most
+    )
+
+
+class TestSearchJobs:
+    async def test_ending_a_job_queues_its_message_in_the_same_step(self, store: Store) -> None:
+        assert await search_job(store, "a")
+        assert await store.search_jobs.start("a", 2)
+        await store.search_jobs.report_progress("a", "searching", 1, 2)
+        assert await store.search_jobs.finish_and_notify(
+            "a", "completed", 7, result="{}", message=MESSAGE
+        )
+        job = await store.search_jobs.get("a", 0)
+        assert job is not None
+        assert (job.status, job.result, job.done, job.delivery_id) == (
+            "completed",
+            "{}",
+            2,
+            "msg_1",
+        )
+        assert await store.deliveries.due(7) == [("msg_1", "https://example.org/")]
+
+    async def test_a_job_ends_once_and_notifies_once(self, store: Store) -> None:
+        await search_job(store, "a")
+        assert await store.search_jobs.finish_and_notify("a", "cancelled", 3)
+        assert not await store.search_jobs.start("a", 4)
+        assert not await store.search_jobs.finish_and_notify("a", "completed", 5, message=MESSAGE)
+        job = await store.search_jobs.get("a", 0)
+        assert job is not None
+        assert (job.status, job.completed_at) == ("cancelled", 3)
+        assert await store.deliveries.due(99) == []
+
+    async def test_only_so_many_may_be_unfinished(self, store: Store) -> None:
+        assert await search_job(store, "a", most=1)
+        assert not await search_job(store, "b", most=1)
+        assert await store.search_jobs.unfinished() == ["a"]
+        await store.search_jobs.finish_and_notify("a", "failed", 2, error="no")
+        assert await search_job(store, "b", most=1)
+
+    async def test_an_ended_job_expires(self, store: Store) -> None:
+        for job in ("a", "b"):
+            await search_job(store, job)
+        await store.search_jobs.finish_and_notify("a", "completed", 5, result="{}")
+        assert await store.search_jobs.get("a", 5) is None
+        page, total = await store.search_jobs.newest(4, "", 9, 0)
+        assert ([(job.id, job.result) for job in page], total) == ([("b", None), ("a", None)], 2)
+        assert [job.id for job in (await store.search_jobs.newest(4, "completed", 9, 0))[0]] == [
+            "a"
+        ]
+        assert await store.search_jobs.expire(5) == 1
+        await store.search_jobs.delete("b")
+        assert await store.search_jobs.newest(0, "", 9, 0) == ([], 0)
+
+
+def operation(name: str, parent: str | None = None, session: str = "s", at: int = 1) -> Operation:
+    state = IndexState(1, 2, 0, "space", "1.0")
+    return Operation(
+        name, session, parent, "refine" if parent else "search", f"query {name}", "deep_research",
+        ("note",), {"search": {"query": name}}, False, (Seen("note:1", "ff", 0.5),), 1, 2.5, {},
+        state, at,
+    )  # fmt: skip
+
+
+class TestResearch:
+    async def test_operations_are_kept_whole_and_form_chains(self, store: Store) -> None:
+        chain = [operation("a"), operation("b", "a"), operation("c", "b", at=3)]
+        for each in chain:
+            await store.research.add(each)
+        assert await store.research.get("b") == chain[1]
+        assert await store.research.get("x") is None
+        assert await store.research.chain_length("c") == 3
+        assert await store.research.of_session("s") == chain
+        assert await store.research.newest(OperationFilter(), 1, 1) == ([chain[1]], 3)
+        assert await store.research.newest(OperationFilter(type="search", until=1), 9, 0) == (
+            [chain[0]], 1,
+        )  # fmt: skip
+
+    async def test_the_same_operation_again_takes_the_place_of_an_interrupted_one(
+        self, store: Store
+    ) -> None:
+        await store.research.add(operation("a"))
+        await store.research.add(operation("a", at=9))
+        assert [each.created_at for each in await store.research.of_session("s")] == [9]
+
+    async def test_a_session_is_summed_up_and_forgotten(self, store: Store) -> None:
+        for each in (operation("a"), operation("z", session="t"), operation("b", "a", at=5)):
+            await store.research.add(each)
+        (first, second), total = await store.research.sessions(9, 0)
+        assert (first.id, first.operations, first.first_query, first.last_at) == (
+            "s", 2, "query a", 5,
+        )  # fmt: skip
+        assert (second.id, total) == ("t", 2)
+        assert await store.research.forget_session("s") == 2
+        assert await store.research.forget_session("s") == 0
+        assert await store.research.of_session("s") == []
+
+
+PLAN: dict[str, Any] = {"every_seconds": 60, "inbox": True, "webhook_url": "https://x.example/"}
+
+
+async def saved_search(store: Store, **plan: Any) -> SavedSearch:
+    assert await store.saved_searches.create(
+        "news", {"search": {"query": "x"}}, **{**PLAN, **plan}, at=1000
+    )
+    found = await store.saved_searches.get("news")
+    assert found is not None
+    return found
+
+
+async def run(
+    store: Store, saved: SavedSearch, **values: Any
+) -> tuple[tuple[Match, ...], int | None]:
+    hashes = await store.records.content_hashes(list((await numbers(store)).values()))
+    return await store.saved_searches.finish_run_and_notify(
+        saved, list(hashes.items()), at=2000, since=1500, **values
+    )
+
+
+class TestSavedSearches:
+    async def test_a_run_reports_what_is_new_once(self, store: Store) -> None:
+        await fill(store, draft("old"))
+        saved = await saved_search(store)
+        assert not await store.saved_searches.create("news", {}, **PLAN, at=1)
+        await fill(store, draft("old", "changed"), draft("new"))
+        known = await numbers(store)
+        seen: list[list[str]] = []
+
+        def message(matches: Sequence[Match], records: Mapping[int, Record]) -> Message:
+            seen.append(sorted(records[match.number].source_id for match in matches))
+            return MESSAGE
+
+        matches, notification = await run(store, saved, message=message)
+        assert {m.number: m.changed for m in matches} == {known["old"]: True, known["new"]: False}
+        assert seen == [["new", "old"]]
+        assert await store.deliveries.due(99) == [("msg_1", "https://example.org/")]
+        (told,), total = await store.saved_searches.notifications("news", 9, 0, unread=True)
+        assert (told.id, told.count, told.delivery_id, total) == (notification, 2, "msg_1", 1)
+        assert await run(store, saved, message=message) == ((), None)
+        await fill(store, draft("new", "changed as well"))
+        assert [m.number for m in (await run(store, saved))[0]] == [known["new"]]
+
+    async def test_a_message_that_cannot_be_made_undoes_the_run(self, store: Store) -> None:
+        saved = await saved_search(store)
+        await fill(store, draft("a"))
+
+        def message(matches: Sequence[Match], records: Mapping[int, Record]) -> Message:
+            raise KeyError("a bug")
+
+        with pytest.raises(KeyError):
+            await run(store, saved, message=message)
+        again = await store.saved_searches.get("news")
+        assert again == saved
+        assert await store.saved_searches.notifications("", 9, 0, unread=False) == ([], 0)
+        assert len((await run(store, saved))[0]) == 1
+
+    async def test_the_next_run_is_a_whole_interval_later(self, store: Store) -> None:
+        saved = await saved_search(store)
+        assert await store.saved_searches.next_at() == saved.next_at == 61_000
+        assert await store.saved_searches.due(60_999) == []
+        assert await store.saved_searches.due(61_000) == ["news"]
+        await store.saved_searches.note_failure(saved, 61_000, "no such scope")
+        failed = await store.saved_searches.get("NEWS")
+        assert failed is not None
+        assert (failed.error, failed.next_at, failed.since) == ("no such scope", 121_000, 1000)
+        await run(store, failed)
+        after = await store.saved_searches.get("news")
+        assert after is not None
+        assert (after.error, after.next_at, after.since) == ("", 62_000, 1500)
+
+    async def test_another_query_looks_from_now_on(self, store: Store) -> None:
+        await saved_search(store)
+        same = {"search": {"query": "x"}}
+        assert await store.saved_searches.change("news", same, **PLAN, at=5000)
+        assert [s.since for s in await store.saved_searches.listed()] == [1000]
+        other = {"search": {"query": "y"}}
+        assert await store.saved_searches.change(
+            "news", other, **{**PLAN, "every_seconds": None}, at=6000
+        )
+        (changed,) = await store.saved_searches.listed()
+        assert (changed.since, changed.request, changed.next_at) == (6000, other, None)
+        assert not await store.saved_searches.change("other", other, **PLAN, at=1)
+
+    async def test_a_notification_is_read_and_dismissed(self, store: Store) -> None:
+        saved = await saved_search(store)
+        await fill(store, draft("a"), draft("b"))
+        _, number = await run(store, saved)
+        assert number is not None
+        read = await store.saved_searches.mark_read(number, 5)
+        assert read is not None
+        assert (read.read_at, len(read.matches)) == (5, 2)
+        assert (await store.saved_searches.mark_read(number, 9)) == read
+        assert (await store.saved_searches.notifications("", 9, 0, unread=True))[1] == 0
+        await store.records.forget([read.matches[0].number])
+        ((left,), _) = await store.saved_searches.notifications("", 9, 0, unread=False)
+        assert left.matches == read.matches[1:]
+        assert await store.saved_searches.dismiss(number)
+        assert not await store.saved_searches.dismiss(number)
+        assert await store.saved_searches.mark_read(number, 5) is None
+        assert (await run(store, saved))[1] is None
+        assert await store.saved_searches.remove("news")
+        assert not await store.saved_searches.remove("news")
+
+
+class TestDeliveries:
+    async def test_a_message_is_tried_again_until_it_ends(self, store: Store) -> None:
+        await search_job(store, "a")
+        await store.search_jobs.finish_and_notify("a", "completed", 7, message=MESSAGE)
+        assert await store.deliveries.next_at(6) == 7
+        await store.deliveries.retry_later("msg_1", status=500, error="busy", again_at=50)
+        assert await store.deliveries.due(49) == []
+        assert await store.deliveries.next_at(7) == 50
+        await store.deliveries.finish("msg_1", "delivered", status=200, error="", at=60)
+        found = await store.deliveries.fetch(["msg_1", "msg_2"])
+        assert set(found) == {"msg_1"}
+        assert (found["msg_1"].state, found["msg_1"].attempts, found["msg_1"].body) == (
+            "delivered", 2, b"{}",
+        )  # fmt: skip
+        assert await store.deliveries.next_at(0) is None
+        assert await store.deliveries.expire(60) == 0
+        assert await store.deliveries.expire(61) == 1
+        assert await store.deliveries.fetch([]) == {}
+
+
+class TestScopes:
+    async def test_a_scope_keeps_its_first_spelling_and_time(self, store: Store) -> None:
+        assert await store.scopes.put(Scope("Work", "tag:a", 1)) == Scope("Work", "tag:a", 1)
+        changed = await store.scopes.put(Scope("work", "tag:b", 2))
+        assert changed == await store.scopes.get("WORK") == Scope("Work", "tag:b", 1)
+        await store.scopes.put(Scope("art", "tag:c", 3))
+        assert [scope.name for scope in await store.scopes.listed()] == ["art", "Work"]
+        assert await store.scopes.remove("work")
+        assert not await store.scopes.remove("work")
+
+
+class TestTokens:
+    async def test_a_token_is_found_by_its_digest_until_it_is_removed(self, store: Store) -> None:
+        tokens = [Token("b", "ada", b"1", True, 5, 9), Token("a", "", b"2", False, 6)]
+        for token in tokens:
+            assert await store.tokens.add(token)
+        assert not await store.tokens.add(Token("a", "bob", b"3", False, 7))
+        assert await store.tokens.all() == tokens[::-1]
+        await store.tokens.note_used({"a": 77, "unknown": 1})
+        assert [token.last_used_at for token in await store.tokens.all()] == [77, None]
+        await store.tokens.remove(["a", "unknown"])
+        assert await store.tokens.all() == tokens[:1]
+
+
+def logged(query: str, at: int = 1, **values: Any) -> LoggedSearch:
+    said = {"filters": "", "mode": "hybrid", "total": 1, "took_ms": 1.0, "surface": "http"}
+    return LoggedSearch(at, query, **{**said, **values})
+
+
+class TestSearchLog:
+    async def test_popular_counts_queries_in_any_case(self, store: Store) -> None:
+        await store.search_log.add(
+            [logged("Auth", 1), logged("auth", 2, total=7), logged("jwt", 3)]
+        )
+        first, second = await store.search_log.popular(5)
+        assert (first.query, first.times, first.last_at, first.total) == ("auth", 2, 2, 7)
+        assert second.query == "jwt"
+        assert [each.query for each in await store.search_log.popular(1, 3)] == ["jwt"]
+
+    async def test_a_query_is_without_results_until_it_finds_something(self, store: Store) -> None:
+        await store.search_log.add(
+            [logged("a", 1, total=0), logged("b", 2, total=0), logged("a", 3)]
+        )
+        assert [each.query for each in await store.search_log.without_results(5)] == ["b"]
+        await store.search_log.add([logged("b", 4, filters="f")])
+        assert [each.query for each in await store.search_log.without_results(5)] == ["b"]
+
+    async def test_the_slowest_come_first(self, store: Store) -> None:
+        await store.search_log.add([logged("a", took_ms=1), logged("b", took_ms=9)])
+        assert await store.search_log.slow(1) == [logged("b", took_ms=9)]
+
+    async def test_only_the_newest_ten_thousand_are_kept(self, store: Store) -> None:
+        await store.search_log.add([logged(f"q{n}", n) for n in range(10_000)])
+        await store.search_log.add([logged("one", 20_000), logged("more", 20_000)])
+        kept = {each.query for each in await store.search_log.slow(20_000)}
+        assert len(kept) == 10_000
+        assert {"one", "more", "q2"} <= kept
+        assert not {"q0", "q1"} & kept
+
+    async def test_clearing_leaves_nothing(self, store: Store) -> None:
+        await store.search_log.add([logged("a"), logged("b")])
+        assert await store.search_log.clear() == 2
+        assert await store.search_log.popular(5) == []
+
+
+class TestStatistics:
+    async def test_counts_follow_what_is_stored_and_indexed(self, store: Store) -> None:
+        empty = await store.statistics.totals()
+        assert (empty.records, empty.passages, empty.coverage) == ({}, 0, 1.0)
+        assert await store.statistics.last_indexed() is None
+        await fill(store, draft("a", created_at=5), draft("b", kind="memory", created_at=9))
+        found = await store.statistics.totals()
+        assert (found.records, found.first_at, found.last_at) == ({"note": 1, "memory": 1}, 5, 9)
+        assert (found.passages, found.embedded, found.indexed) == (2, 0, 0)
+        corpus = await store.statistics.corpus()
+        assert (corpus.passages, corpus.waiting) == ({"note": 1, "memory": 1}, 2)
+        assert (await store.statistics.searchable()).complete == 0
+        waiting = [each.passage for each in await store.indexing.to_embed(9)]
+        model = await store.indexing.model_number("space", "test", 1)
+        rows = np.ones((2, 1), dtype=np.float32)
+        await store.indexing.store_vectors(model, waiting, [2 * p for p in waiting], rows)
+        assert (await store.statistics.totals()).embedded == 2
+        await store.indexing.acknowledge("index", waiting)
+        assert (await store.statistics.totals()).indexed == 2
+        assert (await store.statistics.searchable()).coverage == 1.0
+        assert await store.statistics.last_indexed() is not None
+
+    async def test_the_store_says_who_and_where_it_is(
+        self, opens: Callable[[], Awaitable[Store]]
+    ) -> None:
+        first = await opens()
+        named, where = await first.statistics.store_id(), first.location
+        assert await first.statistics.size_bytes() > 0
+        await first.close()
+        second = await opens()
+        assert (await second.statistics.store_id(), second.location) == (named, where)
+        await second.close()
+
+    async def test_what_is_planned_is_due_until_it_has_ended(self, store: Store) -> None:
+        async def due() -> bool:
+            return await store.statistics.has_due_work()
+
+        assert not await due()
+        await store.jobs.create("j", "sync", {})
+        assert await due()
+        await store.jobs.finish("j", "done", "", {})
+        assert not await due()
+        await search_job(store, "s")
+        assert await due()
+        await store.search_jobs.finish_and_notify("s", "completed", 7, message=MESSAGE)
+        assert await due()
+        await store.deliveries.finish("msg_1", "failed", status=410, error="", at=8)
+        assert not await due()
+        saved = await saved_search(store)
+        assert saved.next_at is not None
+        assert await due()
+        await store.saved_searches.change("news", {}, **{**PLAN, "every_seconds": None}, at=1)
+        assert not await due()
+
+
+async def test_reads_and_writes_may_be_asked_for_at_once(store: Store) -> None:
+    await asyncio.gather(
+        *(fill(store, draft(f"{n}")) for n in range(8)),
+        *(store.statistics.totals() for _ in range(8)),
+    )
+    assert len(await numbers(store)) == 8
