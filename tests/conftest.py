@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.migrations import migrate
@@ -15,6 +16,11 @@ from mem_search.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from mem_search.wiring import Runtime
+
+
+# A busy machine is no fault of an example.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture
