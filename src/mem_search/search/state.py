@@ -74,9 +74,9 @@ class StoredData:
     counts: Mapping[str, int] | None = None
     """Kind → records that pass the filters, where the filters alone decide what matches."""
     newest: Sequence[int] = ()
-    expand: Callable[[Mapping[int, float], int], Expansion] | None = None
-    """Walks the links from seeds (record → weight) so many steps; None where no link counts."""
     """The newest records that pass the filters, where the filters alone decide."""
+    expand: Callable[[Mapping[int, float], int], Expansion] | None = None
+    """Follows links from starting records (record → weight); None where links do not count."""
 
 
 class Fusion(Protocol):
