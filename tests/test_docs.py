@@ -195,3 +195,13 @@ def test_a_module_that_does_not_exist_is_found_in_text_and_in_drawings(tmp_path:
         '```mermaid\nflowchart LR\n  a["search/engine.py"] --> b["lost.py"] --> c["search/"]\n```\n'
     )
     assert unknown_modules(text, tmp_path) == ["lost.py", "search/gone.py"]
+
+
+def test_the_files_that_the_guide_to_new_parts_names_exist() -> None:
+    named = re.findall(r"`(\w[\w/.]*/[\w.]+)`", FENCE.sub("", text_of("docs/extending.md")))
+    folders = ("tests/", "docs/", "scripts/")
+    paths = [path for path in named if "NAME" not in path]
+    assert len(paths) > 40
+    for path in paths:
+        place = ROOT if path.startswith(folders) else ROOT / "src" / "mem_search"
+        assert (place / path).exists(), path
