@@ -98,10 +98,12 @@ def file_reply(
 
 
 async def _records(call: Call, refs: Sequence[Ref]) -> list[Record]:
-    """In the order of ``refs``. Raises NotFound naming all that there are not."""
+    """In the order of ``refs``. Raises NotFound naming all missing ones, InputError for no ref."""
     found = await call.runtime.store.records.with_links([ref.number for ref in refs])
     known = {record.ref: record for record, _ in found}
-    missing = [str(ref) for ref in refs if ref not in known]
+    missing = [ref for ref in refs if ref not in known]
+    for ref in missing:
+        installed_kinds().check(ref, "refs")
     if missing:
-        raise NotFound(f"there is no record {', '.join(missing)}", field="refs")
+        raise NotFound(f"there is no record {', '.join(map(str, missing))}", field="refs")
     return [known[ref] for ref in refs]

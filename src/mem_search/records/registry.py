@@ -18,7 +18,7 @@ from typing import Any
 
 from mem_search.contracts import RankingTraits, RecordKind
 from mem_search.errors import InputError
-from mem_search.model import Kind
+from mem_search.model import Kind, Ref
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records import BUILT_IN
@@ -94,6 +94,18 @@ class KindRegistry:
         known = ", ".join(self.names)
         broken = "".join(f"; {each}" for each in self.broken)
         raise InputError(f"{name!r} is no kind of record; known are {known}{broken}", field="kind")
+
+    def check(self, ref: Ref, field: str) -> None:
+        """Raises InputError naming ``field`` when no installed kind is called like that of ``ref``.
+
+        For a ref that is in no store: a record may outlive its kind.
+        """
+        if ref.kind not in self._by_name:
+            raise InputError(
+                f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
+                f" known are {', '.join(self.names)}",
+                field=field,
+            )
 
     def missing(self, counts: Mapping[Kind, int]) -> dict[Kind, int]:
         """Those of ``counts`` that belong to kinds that are not installed."""

@@ -21,12 +21,8 @@ async def open_record(store: SearchStore, ref: Ref, field: str = "ref") -> Recor
     """Raises NotFound naming ``field``, or InputError when nothing is called like its kind."""
     found = await store.read(lambda snapshot: snapshot.records_with_links([ref.number]))
     kinds = installed_kinds()
-    if ref.kind not in kinds.names and (not found or found[0][0].kind != ref.kind):
-        raise InputError(
-            f"{str(ref)!r} is not a ref: no kind of record is called {ref.kind!r};"
-            f" known are {', '.join(kinds.names)}",
-            field=field,
-        )
+    if not found or found[0][0].kind != ref.kind:
+        kinds.check(ref, field)
     if not found:
         raise NotFound(f"no record has the number {ref.number}", field=field)
     record, links = found[0]
