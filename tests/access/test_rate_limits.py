@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.access import rate_limits
-from mem_search.access.rate_limits import Policy, RateLimiters, Window, refused
+from mem_search.access.rate_limits import Policy, RateLimiters, Window, limit_error
 
 PAUSES = st.lists(
     st.one_of(st.integers(0, 5000), st.integers(0, 200_000), st.sampled_from([0, 60_000])),
@@ -137,11 +137,11 @@ def test_windows_are_not_kept_without_end() -> None:
 def test_who_asked_too_much_is_told_which_limit_and_how_long() -> None:
     window, policy = Window(), Policy("search", 1)
     window.take(policy, 0)
-    error = refused(window.take(policy, 600_000))
+    error = limit_error(window.take(policy, 600_000))
     assert (error.status, error.policies, error.retry_after) == (429, ("search",), 3000)
     assert "3000 s" in error.message
 
 
 def test_who_asks_for_more_at_once_than_there_can_be_is_told_to_ask_one_by_one() -> None:
-    error = refused(Window().take(Policy("research", 3), 0, 4))
+    error = limit_error(Window().take(Policy("research", 3), 0, 4))
     assert "this is 4 requests, and the limit is 3 an hour (research)" in error.message

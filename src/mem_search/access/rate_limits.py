@@ -89,7 +89,7 @@ class RateLimiters:
         return window.take(policy, self._clock(), count)
 
 
-def refused(allowance: Allowance) -> LimitReached:
+def limit_error(allowance: Allowance) -> LimitReached:
     """The error for an allowance that was not granted."""
     policy, count, wait = allowance.policy, allowance.count, f"ask again in {allowance.reset} s"
     if count == 1:

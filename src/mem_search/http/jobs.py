@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mem_search import sources
 from mem_search.contracts import FileFormat, Source
 from mem_search.errors import InputError, MissingField
 from mem_search.http.access.rate_limits import check_jobs
-from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.jobs import Job, Jobs, SourceLocation, SubmittedJob, Unfollowed
@@ -24,10 +24,8 @@ NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
 
 
-class SyncBody(BaseModel):
+class SyncBody(Body):
     """What to read: everything found on the machine, one source, or one path of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     source: str = ""
     path: str = ""
@@ -35,19 +33,15 @@ class SyncBody(BaseModel):
     again: bool = Field(default=False, description="Read everything, not only what is new")
 
 
-class UnfollowBody(BaseModel):
+class UnfollowBody(Body):
     """A location that was read, as `GET /api/stats` lists it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     source: str
     path: str
 
 
-class ImportBody(BaseModel):
+class ImportBody(Body):
     """One file to read from its start."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     source: str = Field(default="", description="Else the one that reads files of this name")
     path: str = Field(description="An absolute path on the worker's machine")

@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import NotFound
-from mem_search.http.core.parameter_types import RefName, refused
+from mem_search.http.core.parameter_types import RefName
 from mem_search.http.core.parameters import Listed, Opened, budget
 from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.replies import json_reply, prefers_text, text_reply
@@ -21,6 +21,7 @@ from mem_search.renderers import render_record
 from mem_search.renderers.schemas import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.search.timeline import open_record
+from mem_search.validation import invalid_value
 
 MOST = 200
 _BIGGEST = 10**18
@@ -31,7 +32,7 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, str):
         return [word for word in value.strip().strip("[]").replace(" ", "").split(",") if word]
     if isinstance(value, list) and any(isinstance(item, bool) for item in value):
-        raise refused("has true or false among the numbers")
+        raise invalid_value("has true or false among the numbers")
     return value
 
 

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.http.access.rate_limits import admit, check_schedule
-from mem_search.http.core.parameter_types import Name, refused
-from mem_search.http.core.parameters import Listing
+from mem_search.http.core.parameter_types import Name
+from mem_search.http.core.parameters import Body, Listing
 from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
@@ -29,7 +29,7 @@ from mem_search.http.schemas.saved_searches import (
     SavedSearchRun,
     WebhookSecret,
 )
-from mem_search.http.schemas.universal_requests import LONGEST_URL, Body, UniversalSearchRequest
+from mem_search.http.schemas.universal_requests import LONGEST_URL, UniversalSearchRequest
 from mem_search.model import Record
 from mem_search.model import saved_searches as stored
 from mem_search.renderers.universal import UniversalSearchResponse, id_of, url_of
@@ -38,14 +38,13 @@ from mem_search.research.requests import load
 from mem_search.research.saved_searches import Plan
 from mem_search.search.citations import citation
 from mem_search.text.dates import now_ms
+from mem_search.validation import input_errors_as_invalid
 from mem_search.webhooks import signing
 
 
 def _interval(text: str) -> str:
-    try:
+    with input_errors_as_invalid():
         return saved_searches.written(saved_searches.seconds(text))
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 Every = Annotated[str, Field(max_length=40), AfterValidator(_interval)]

@@ -7,12 +7,12 @@ from pydantic import Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.http.core.parameter_types import NAME
+from mem_search.http.core.parameters import Body
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.saved_searches import Scope, Scopes
-from mem_search.http.schemas.universal_requests import Body
 from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.search.scopes import LONGEST_FILTER, demand_of

@@ -6,21 +6,15 @@ import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
-from mem_search.errors import InputError
 from mem_search.mcp.tool import Arguments
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
+from mem_search.validation import input_errors_as_invalid, invalid_value
 
 LONGEST = 4000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-def refused(message: str) -> PydanticCustomError:
-    """The error that a validator raises with ``message`` about its value."""
-    return PydanticCustomError("value", "{message}", {"message": message})
 
 
 def split(value: Any) -> Any:
@@ -39,20 +33,18 @@ def _kinds(value: Any) -> Any:
     unknown = [word for word, kind in found if kind is None]
     if unknown:
         known = ", ".join(installed_kinds().names)
-        raise refused(f"{str(unknown[0])[:60]!r} is no kind of record; known are {known}")
+        raise invalid_value(f"{str(unknown[0])[:60]!r} is no kind of record; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 
-def _moment(value: Any) -> Any:
+def _rfc3339_or_day(value: Any) -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise refused("write a date such as 2025-10-03T17:45:00Z or 2025-10-03")
+        raise invalid_value("write a date such as 2025-10-03T17:45:00Z or 2025-10-03")
     day = _DAY.fullmatch(value.strip())
-    try:
+    with input_errors_as_invalid():
         return dates.read_rfc3339(f"{value.strip()}T00:00:00Z" if day else value.strip())
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 def _given(value: Any) -> Any:
@@ -73,7 +65,7 @@ Kinds = Annotated[
 ]
 Moment = Annotated[
     int | None,
-    BeforeValidator(_moment),
+    BeforeValidator(_rfc3339_or_day),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 """Milliseconds since 1970; a day begins at midnight UTC."""

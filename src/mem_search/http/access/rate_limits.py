@@ -13,7 +13,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
-from mem_search.access.rate_limits import HOUR, Policy, RateLimiters, refused
+from mem_search.access.rate_limits import HOUR, Policy, RateLimiters, limit_error
 from mem_search.access.security_levels import Circumstances, Level, flags, level_of
 from mem_search.errors import InputError, LimitReached
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -64,7 +64,7 @@ def admit(
         context.allowances[policy.name] = allowance
         if not allowance.granted:
             log.info("%s reached the limit %s", caller.name, policy.name)
-            raise refused(allowance)
+            raise limit_error(allowance)
     if level is Level.STRICT and (found := flags(text)):
         context.flags = found
         # Never the question itself: the log holds nothing that people search for.

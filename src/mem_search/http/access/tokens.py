@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 from aiohttp import web
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from mem_search.access.callers import USER, check_user, home_of
 from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
-from mem_search.errors import InputError, NotFound
-from mem_search.http.core.parameter_types import refused
+from mem_search.errors import NotFound
+from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
@@ -28,17 +28,16 @@ from mem_search.http.schemas.access import (
     RevokedToken,
 )
 from mem_search.model.access import Token
+from mem_search.validation import input_errors_as_invalid
 
 
 def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
     """``check`` as a validator: all that is wrong with a body is told at once."""
 
     def validate(text: str) -> str:
-        try:
+        with input_errors_as_invalid():
             if text or not optional:
                 check(text)
-        except InputError as error:
-            raise refused(error.message) from None
         return text
 
     return validate
@@ -58,10 +57,8 @@ _Lifetime = Annotated[
 ]
 
 
-class TokenBody(BaseModel):
+class TokenBody(Body):
     """A token to be made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: _Name = Field(description="What to call it, to revoke it by; no secret")
     user: _User = Field(

@@ -24,6 +24,7 @@ from mem_search.model import Boost, Mode, Ref
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
+from mem_search.validation import input_errors_as_invalid, invalid_value
 
 Zone = tzinfo
 
@@ -63,42 +64,30 @@ def _kinds(value: Any) -> Any:
     unknown = [word for word, kind in found if kind is None]
     if unknown:
         known = ", ".join(kind.plural for kind in installed_kinds())
-        raise refused(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
+        raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 
 def _zone(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    try:
+    with input_errors_as_invalid():
         return zone(value)
-    except InputError as error:
-        raise refused(error.message) from None
 
 
-def _moment(value: Any, info: ValidationInfo, *, end: bool) -> Any:
+def _date_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
     if not isinstance(value, str | int | float):
         return value
     context = info.context or {}
     now: datetime = context.get("now") or datetime.now().astimezone()
     tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
-    try:
+    with input_errors_as_invalid():
         return dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
-    except InputError as error:
-        raise refused(error.message) from None
-
-
-def refused(message: str) -> PydanticCustomError:
-    """What a validator raises to have ``message`` said of its value."""
-    # The message goes in as a value: braces in it are not ours to interpret.
-    return PydanticCustomError("value", "{message}", {"message": message})
 
 
 def _ref(text: str) -> str:
-    try:
+    with input_errors_as_invalid():
         return str(Ref.parse(text))
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 def _mode(value: Any) -> Any:
@@ -107,7 +96,7 @@ def _mode(value: Any) -> Any:
 
 def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
     """A fault of the field ``name``, for rules over several fields."""
-    return InitErrorDetails(type=refused(message), loc=(name,), input=given)
+    return InitErrorDetails(type=invalid_value(message), loc=(name,), input=given)
 
 
 def faults_of(error: ValidationError) -> list[InitErrorDetails]:
@@ -124,11 +113,11 @@ def faults_of(error: ValidationError) -> list[InitErrorDetails]:
 
 
 def _start(value: Any, info: ValidationInfo) -> Any:
-    return _moment(value, info, end=False)
+    return _date_bound(value, info, end=False)
 
 
 def _end(value: Any, info: ValidationInfo) -> Any:
-    return _moment(value, info, end=True)
+    return _date_bound(value, info, end=True)
 
 
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]

@@ -70,6 +70,12 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+class Body(BaseModel):
+    """Base of all bodies: JSON's own types, and nothing that is not declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
 class Seen(Parameters):
     """How the reply is to look."""
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -24,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.config import JsonDict
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails
 
 from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
@@ -34,15 +33,15 @@ from mem_search.http.core.parameter_types import (
     Stripped,
     fault_at,
     faults_of,
-    refused,
 )
-from mem_search.http.core.parameters import DEEPEST_RANK
+from mem_search.http.core.parameters import DEEPEST_RANK, Body
 from mem_search.model import Boost, Ref, ResultTexts, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS, ResearchMode
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.search.request_codec import At, to_request, to_wire
 from mem_search.text import dates
+from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
 
 LONGEST_ID = 200
 LONGEST_URL = 2000
@@ -62,19 +61,11 @@ ONLY_IN_BACKGROUND: JsonDict = {
 }
 
 
-def _asked(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("missing", "is required")
-    return text
-
-
-def _moment(value: Any) -> Any:
+def _rfc3339(value: Any) -> Any:
     if not isinstance(value, str):
-        raise refused("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
-    try:
+        raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+    with input_errors_as_invalid():
         return dates.read_rfc3339(value)
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 def _whole(value: Any) -> Any:
@@ -86,7 +77,7 @@ def _ref(text: str) -> str:
     try:
         return str(Ref.parse(text))
     except InputError:
-        raise refused(
+        raise invalid_value(
             f"{text[:60]!r} is no id; ids look like local:note:42, as a search returns them"
         ) from None
 
@@ -94,7 +85,7 @@ def _ref(text: str) -> str:
 Query = Annotated[
     str,
     Field(max_length=LONGEST_VALUE),
-    AfterValidator(_asked),
+    AfterValidator(not_blank),
     WithJsonSchema(
         {"type": "string", "minLength": 1, "maxLength": LONGEST_VALUE, "pattern": r"\S"}
     ),
@@ -104,7 +95,7 @@ ContentTypes = Annotated[list[KindName] | None, At("filters.kinds")]
 SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
 Moment = Annotated[
     int,
-    BeforeValidator(_moment),
+    BeforeValidator(_rfc3339),
     PlainSerializer(dates.iso, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
@@ -120,12 +111,6 @@ Named = Annotated[
     WithJsonSchema({"type": "string", "pattern": REF_PATTERN}),
 ]
 """A ref as text."""
-
-
-class Body(BaseModel):
-    """Base of all: JSON's own types, and nothing that is not declared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class UniversalSearchRequest(Body):

@@ -13,30 +13,28 @@ from uuid import UUID
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails
 
-from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
     LONGEST_VALUE,
     Text,
     fault_at,
     faults_of,
-    refused,
     split,
 )
+from mem_search.http.core.parameters import Body
 from mem_search.http.weighted import filters
 from mem_search.http.weighted.filters import SourceType
 from mem_search.model import GraphOptions, ResultTexts, RrfOptions, SearchRequest
 from mem_search.search.request_codec import At, to_request
 from mem_search.text import dates
+from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
 
 BASE = SearchRequest(texts=ResultTexts(snippet_length=200))
 """What the bodies of ``/api/v2`` leave out, as this API means it."""
@@ -44,12 +42,6 @@ BASE = SearchRequest(texts=ResultTexts(snippet_length=200))
 WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
 ROUNDING = 1e-6
 """How far from 1 the weights' sum may be: .4 + .4 + .2 is not 1 to a computer."""
-
-
-def _asked(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("missing", "is required")
-    return text
 
 
 def _names(value: Any) -> Any:
@@ -60,46 +52,38 @@ def _names(value: Any) -> Any:
     return list(words) if isinstance(words, tuple) else words
 
 
-def _moment(value: Any, *, end: bool) -> Any:
+def _utc_bound(value: Any, *, end: bool) -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise refused("is no date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
+        raise invalid_value("is no date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
     now = datetime.now(UTC)
-    try:
+    with input_errors_as_invalid():
         return dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
-    except InputError as error:
-        raise refused(error.message) from None
 
 
 def _first(value: Any) -> Any:
-    return _moment(value, end=False)
+    return _utc_bound(value, end=False)
 
 
 def _last(value: Any) -> Any:
-    return _moment(value, end=True)
+    return _utc_bound(value, end=True)
 
 
 def _user(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise refused("is no UUID") from None
+        raise invalid_value("is no UUID") from None
 
 
-Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(_asked), At("text")]
+Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(not_blank), At("text")]
 Share = Annotated[float, Field(ge=0, le=1)]
 Neighbours = Annotated[int, Field(ge=0, le=20), At("neighbours")]
 Names = Annotated[list[Text], BeforeValidator(_names, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_first, json_schema_input_type=str | None)]
 End = Annotated[int | None, BeforeValidator(_last, json_schema_input_type=str | None)]
 User = Annotated[str, AfterValidator(_user)]
-
-
-class Body(BaseModel):
-    """Base of all: JSON's own types, and nothing that is not declared."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Tagged(Body):
