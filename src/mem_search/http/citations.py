@@ -55,24 +55,24 @@ class CitationsBody(BaseModel):
 
 async def cite(call: Call) -> web.StreamResponse:
     """Cite the records of the refs in the address."""
-    return await _cited(call, call.asked(CitationParameters))
+    return await _cited(call, call.parameters(CitationParameters))
 
 
 async def cite_body(call: Call) -> web.StreamResponse:
     """Cite the records of the refs in the body."""
-    return await _cited(call, call.sent(CitationsBody))
+    return await _cited(call, call.json_body(CitationsBody))
 
 
-async def _cited(call: Call, asked: CitationParameters | CitationsBody) -> web.Response:
-    if asked.format == "html" and asked.style not in formats.STYLES:
+async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.Response:
+    if params.format == "html" and params.style not in formats.STYLES:
         known = ", ".join(formats.STYLES)
-        raise InputError(f"only {known} are written as HTML, {asked.style} is not", field="format")
-    refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
-    items = items_of(call, await _records(call, refs), asked.tz)
-    if asked.format == "html":
-        fragment = await asyncio.to_thread(formats.as_html, items, asked.style)
+        raise InputError(f"only {known} are written as HTML, {params.style} is not", field="format")
+    refs = list(dict.fromkeys(Ref.parse(text) for text in params.refs))
+    items = items_of(call, await _records(call, refs), params.tz)
+    if params.format == "html":
+        fragment = await asyncio.to_thread(formats.as_html, items, params.style)
         return file_reply(fragment, "text/html", headers={"Content-Security-Policy": _POLICY})
-    form = BY_NAME[asked.style]
+    form = BY_NAME[params.style]
     return file_reply(await asyncio.to_thread(form.write, items), form.content_type)
 
 

@@ -30,24 +30,26 @@ class RecentParameters(Seen, OfPlatform):
 
 async def recent(call: Call) -> web.StreamResponse:
     """The newest sessions and their observations, as a block that says what it is."""
-    asked = call.asked(RecentParameters)
+    params = call.parameters(RecentParameters)
     sessions, observations = await call.runtime.store.records.recent_sessions(
-        Filters(project=asked.project, facets=asked.facets()), asked.limit, OBSERVATIONS_A_SESSION
+        Filters(project=params.project, facets=params.facets()),
+        params.limit,
+        OBSERVATIONS_A_SESSION,
     )
-    view = call.view(asked.tz)
+    view = call.view(params.tz)
 
     def block(longest: int) -> str:
         return render_context(
-            sessions, observations, project=asked.project, view=view, max_chars=longest
+            sessions, observations, project=params.project, view=view, max_chars=longest
         )
 
-    longest, limit = asked.max_chars, asked.max_tokens
+    longest, limit = params.max_chars, params.max_tokens
     if limit is not None:
         longest = most_that(lambda length: fits(block(length), limit), longest)
     text = block(longest)
     if not text and sessions + observations:
         return text_reply(call.request, "Nothing fits; ask for more max_tokens or max_chars")
-    named = f" of the project {asked.project}" if asked.project else ""
+    named = f" of the project {params.project}" if params.project else ""
     return text_reply(
         call.request,
         text or f"Nothing is known{named} yet; mem-search sync reads what this machine has",

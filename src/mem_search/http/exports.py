@@ -41,8 +41,8 @@ class ExportParameters(Narrowed):
 
 async def export_records(call: Call) -> web.StreamResponse:
     """Stream the records in the order they were stored."""
-    asked = call.asked(ExportParameters)
-    filters = asked.filters(asked.types)
+    params = call.parameters(ExportParameters)
+    filters = params.filters(params.types)
     store = call.runtime.store
     # The first page before the first byte: what goes wrong at once is still a proper problem.
     page = await store.records.export_page(filters, 0, PAGE)
@@ -95,10 +95,10 @@ class SearchExportParameters(SearchParameters):
 
 async def export_results(call: Call) -> web.StreamResponse:
     """Search as ``/api/search`` does; the headers say how many there are and how to go on."""
-    asked = call.asked(SearchExportParameters)
-    page = await call.search(asked.search())
-    text, page = await asyncio.to_thread(_written, call, asked, page)
-    content_type, suffix = _TABLES.get(asked.format) or _of_citation(asked.format)
+    params = call.parameters(SearchExportParameters)
+    page = await call.search(params.search())
+    text, page = await asyncio.to_thread(_written, call, params, page)
+    content_type, suffix = _TABLES.get(params.format) or _of_citation(params.format)
     headers = {
         "Content-Disposition": f'attachment; filename="mem-search.{suffix}"',
         "X-Total-Count": str(page.total),
@@ -112,10 +112,12 @@ async def export_results(call: Call) -> web.StreamResponse:
     return file_reply(text, content_type, headers=headers)
 
 
-def _written(call: Call, asked: SearchExportParameters, page: SearchPage) -> tuple[str, SearchPage]:
+def _written(
+    call: Call, params: SearchExportParameters, page: SearchPage
+) -> tuple[str, SearchPage]:
     """The file, and the page of what is in it, shortened until it fits ``max_tokens``."""
-    write = _writer(call, asked)
-    whole, kept, limit = page, len(page.results), asked.max_tokens
+    write = _writer(call, params)
+    whole, kept, limit = page, len(page.results), params.max_tokens
     text = write(page)
     while limit is not None and kept and not fits(text, limit):
         # By its share of the size: a file is written twice or so, where trying each would be slow.
@@ -125,19 +127,19 @@ def _written(call: Call, asked: SearchExportParameters, page: SearchPage) -> tup
     return text, page
 
 
-def _writer(call: Call, asked: SearchExportParameters) -> Callable[[SearchPage], str]:
-    match asked.format:
+def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage], str]:
+    match params.format:
         case "csv":
             return as_csv
         case "json":
             return lambda page: to_json(page_within(page, None)).decode()
         case "markdown":
-            base, view = str(call.request.url.origin()), call.view(asked.tz)
+            base, view = str(call.request.url.origin()), call.view(params.tz)
             return lambda page: as_markdown(page, view, base)
         case citation:
             write = BY_NAME[citation].write
             return lambda page: write(
-                items_of(call, [result.record for result in page.results], asked.tz)
+                items_of(call, [result.record for result in page.results], params.tz)
             )
 
 

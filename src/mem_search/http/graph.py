@@ -35,21 +35,21 @@ class GraphParameters(Seen):
 
 async def related(call: Call) -> web.StreamResponse:
     """The record of the ref in the path and the records most related to it."""
-    asked = call.asked(GraphParameters)
+    params = call.parameters(GraphParameters)
     record, _ = await find(call, Ref.parse(call.request.match_info["ref"]))
     store = call.runtime.search.store
     cloud = await store.read(
         graph.related,
         record.number,
-        depth=asked.depth,
-        limit=asked.limit,
-        relations=asked.relation,
+        depth=params.depth,
+        limit=params.limit,
+        relations=params.relation,
     )
-    if asked.format == "json" and not prefers_text(call.request.headers.get("Accept", "")):
+    if params.format == "json" and not prefers_text(call.request.headers.get("Accept", "")):
         return json_reply(RelatedRecords.of(record.ref, cloud))
     numbers = [node.ref.number for node in cloud.nodes]
     found = await store.read(lambda snapshot: snapshot.records(numbers))
-    text = _listing(record, cloud, found, call.view(asked.tz))
+    text = _listing(record, cloud, found, call.view(params.tz))
     return text_reply(
         call.request,
         text,

@@ -74,50 +74,50 @@ class Newest(Parameters):
 
 async def sync(call: Call) -> web.StreamResponse:
     """Read what is new from the sources of this machine."""
-    asked = call.sent(SyncBody)
-    if asked.source:
-        _known(asked.source)
-    if asked.path:
-        if not asked.source:
+    body = call.json_body(SyncBody)
+    if body.source:
+        _known(body.source)
+    if body.path:
+        if not body.source:
             raise MissingField("a path needs its source", field="source")
-        _existing(asked.path, "path")
-    if asked.cwd:
-        _existing(asked.cwd, "cwd")
-    return await _submit(call, "sync", asked.model_dump(exclude_defaults=True))
+        _existing(body.path, "path")
+    if body.cwd:
+        _existing(body.cwd, "cwd")
+    return await _submit(call, "sync", body.model_dump(exclude_defaults=True))
 
 
 async def unfollow(call: Call) -> web.StreamResponse:
     """Stop reading a location again, for one that no longer exists; its records stay."""
-    asked = call.sent(UnfollowBody)
-    _known(asked.source)
-    await call.runtime.ingest.reader.unfollow(Location(asked.source, asked.path))
-    return json_reply(Unfollowed(unfollowed=SourceLocation(source=asked.source, path=asked.path)))
+    body = call.json_body(UnfollowBody)
+    _known(body.source)
+    await call.runtime.ingest.reader.unfollow(Location(body.source, body.path))
+    return json_reply(Unfollowed(unfollowed=SourceLocation(source=body.source, path=body.path)))
 
 
 async def import_file(call: Call) -> web.StreamResponse:
     """Read one file of the worker's machine."""
-    asked = call.sent(ImportBody)
-    if asked.source:
-        _known(asked.source)
-    _existing(asked.path, "path")
-    source = asked.source or sources.for_file(asked.path)[0].name
-    return await _submit(call, "import", {"source": source, "path": asked.path})
+    body = call.json_body(ImportBody)
+    if body.source:
+        _known(body.source)
+    _existing(body.path, "path")
+    source = body.source or sources.for_file(body.path)[0].name
+    return await _submit(call, "import", {"source": source, "path": body.path})
 
 
 async def import_upload(call: Call) -> web.StreamResponse:
     """Read the file in the body with the source that is named or that knows such files."""
-    asked = call.asked(UploadParameters)
+    params = call.parameters(UploadParameters)
     content_type = call.request.content_type
     if content_type.startswith("multipart/"):
         raise web.HTTPUnsupportedMediaType  # a form, with the file somewhere in it
     return await _upload(
-        call, asked.name, *sources.for_file(asked.name, asked.source, content_type)
+        call, params.name, *sources.for_file(params.name, params.source, content_type)
     )
 
 
 async def import_lines(call: Call) -> web.StreamResponse:
     """Read the records in the body, one a line."""
-    return await _upload(call, call.asked(UploadedName).name, *sources.for_file("", "jsonl"))
+    return await _upload(call, call.parameters(UploadedName).name, *sources.for_file("", "jsonl"))
 
 
 async def _upload(
@@ -134,7 +134,7 @@ async def _upload(
 
 async def newest(call: Call) -> web.StreamResponse:
     """The jobs that came last, first."""
-    found = await call.runtime.ingest.jobs.newest(call.asked(Newest).limit)
+    found = await call.runtime.ingest.jobs.newest(call.parameters(Newest).limit)
     return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
 
 

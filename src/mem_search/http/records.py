@@ -1,4 +1,4 @@
-"""Records by their number or ref: open one, open several, list them, forget one."""
+"""Records by their number or ref: open one, open several, list them, delete one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RefsBody(BaseModel):
 
 
 def open_kind(kind: Kind) -> Handler:
-    """Open the record of ``kind`` with the number in the path."""
+    """The handler that opens the record of ``kind`` with the number in the path."""
 
     async def opened(call: Call) -> web.StreamResponse:
         return await _opened(call, await find(call, Ref(kind, number_in_path(call.request))))
@@ -80,36 +80,36 @@ async def open_ref(call: Call) -> web.StreamResponse:
 
 
 async def batch_numbers(call: Call) -> web.StreamResponse:
-    """A bare array of observations; in the order asked, unless a date order is."""
-    asked = call.sent(NumbersBody)
-    found = await call.runtime.store.records.with_links(list(dict.fromkeys(asked.ids)))
+    """Return observations as a bare array, in the order of the request or by date."""
+    body = call.json_body(NumbersBody)
+    found = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
     taken = [
         item
         for item in found
         if item[0].kind == "observation"
-        and (not asked.project or item[0].project.lower() == asked.project.lower())
+        and (not body.project or item[0].project.lower() == body.project.lower())
         and (
-            not asked.platform
-            or str(item[0].metadata.get("platform", "")).lower() == asked.platform.lower()
+            not body.platform
+            or str(item[0].metadata.get("platform", "")).lower() == body.platform.lower()
         )
     ]
-    if asked.order in ("date_asc", "date_desc"):
+    if body.order in ("date_asc", "date_desc"):
         taken.sort(
             key=lambda item: (item[0].created_at, item[0].number),
-            reverse=asked.order == "date_desc",
+            reverse=body.order == "date_desc",
         )
-    said = [WholeRecord.of(*item) for item in taken[: asked.limit]]
+    said = [WholeRecord.of(*item) for item in taken[: body.limit]]
     return json_reply(said, kind=list[WholeRecord])
 
 
 async def batch_refs(call: Call) -> web.StreamResponse:
-    """The records of these refs, and which of them there are not."""
-    asked = call.sent(RefsBody)
-    refs = list(dict.fromkeys(Ref.parse(text) for text in asked.refs))
+    """Return the records of these refs, and the refs that have no record."""
+    body = call.json_body(RefsBody)
+    refs = list(dict.fromkeys(Ref.parse(text) for text in body.refs))
     found = await call.runtime.store.records.with_links([ref.number for ref in refs])
     known = {record.ref: (record, links) for record, links in found}
     opened = [WholeRecord.of(*known[ref]) for ref in refs if ref in known]
-    kept, tokens = first_that_fit(opened, asked.max_tokens)
+    kept, tokens = first_that_fit(opened, body.max_tokens)
     return json_reply(
         Records(
             records=opened[:kept],
@@ -121,34 +121,34 @@ async def batch_refs(call: Call) -> web.StreamResponse:
 
 
 def list_kind(kind: Kind) -> Handler:
-    """Records of ``kind``, newest first, in pages."""
+    """The handler that lists records of ``kind``, newest first, in pages."""
 
     async def listed(call: Call) -> web.StreamResponse:
-        asked = call.asked(Listed)
-        filters = Filters(kinds=(kind,), project=asked.project, facets=asked.facets())
+        params = call.parameters(Listed)
+        filters = Filters(kinds=(kind,), project=params.project, facets=params.facets())
         items, total = await call.runtime.store.records.page(
-            filters, "date_desc", asked.limit, asked.offset
+            filters, "date_desc", params.limit, params.offset
         )
         found = [WholeRecord.of(*item) for item in items]
-        kept, tokens = first_that_fit(found, asked.max_tokens)
-        following = asked.offset + kept
+        kept, tokens = first_that_fit(found, params.max_tokens)
+        following = params.offset + kept
         reply = RecordList(
             items=found[:kept],
             has_more=following < total and bool(items),
-            offset=asked.offset,
-            limit=asked.limit,
+            offset=params.offset,
+            limit=params.limit,
             total=total,
             tokens_used=tokens,
         )
         if kept < len(found):
-            reply.note = f"cut to max_tokens={asked.max_tokens}; next: offset={following}"
+            reply.note = f"cut to max_tokens={params.max_tokens}; next: offset={following}"
         return json_reply(reply)
 
     return listed
 
 
 def forget_kind(kind: Kind) -> Handler:
-    """Forget the record of ``kind`` with the number in the path."""
+    """The handler that deletes the record of ``kind`` with the number in the path."""
 
     async def forgotten(call: Call) -> web.StreamResponse:
         return await _forgotten(call, Ref(kind, number_in_path(call.request)))
@@ -157,25 +157,25 @@ def forget_kind(kind: Kind) -> Handler:
 
 
 async def forget_ref(call: Call) -> web.StreamResponse:
-    """Forget the record that the ref in the path names."""
+    """Delete the record that the ref in the path names."""
     return await _forgotten(call, Ref.parse(call.request.match_info["ref"]))
 
 
 async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """The record among those the caller may see. Raises NotFound naming ``field``."""
+    """The record with its links, of the caller's store. Raises NotFound that names ``field``."""
     return await open_record(call.runtime.search.store, ref, field)
 
 
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
-    asked = call.asked(Opened)
+    params = call.parameters(Opened)
     record, links = found
     wants_text = prefers_text(call.request.headers.get("Accept", ""))
-    if asked.format == "json" and not wants_text:
-        return json_reply(record_within(WholeRecord.of(record, links), asked.max_tokens))
-    text = render_record(record, call.view(asked.tz), links)
-    if asked.max_tokens is not None:
+    if params.format == "json" and not wants_text:
+        return json_reply(record_within(WholeRecord.of(record, links), params.max_tokens))
+    text = render_record(record, call.view(params.tz), links)
+    if params.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
-        text = fitted_text(text, asked.max_tokens, step)
+        text = fitted_text(text, params.max_tokens, step)
     return text_reply(call.request, text, partial(RecordText, ref=str(record.ref)))
 
 

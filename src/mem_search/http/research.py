@@ -1,4 +1,4 @@
-"""``/api/v1/search/operations`` and ``sessions``: the steps of research, done again, exported."""
+"""``/api/v1/search/operations`` and ``sessions``: steps of research, replays, exports."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class OperationsListing(Listing):
 
 
 class ReplayParameters(Parameters):
-    """What a replay answers."""
+    """What the reply of a replay contains."""
 
-    results: bool = Field(default=True, description="Whether the new results are in the reply")
+    results: bool = Field(default=True, description="Include the new results in the reply")
 
 
 class SessionReplayParameters(Parameters):
-    """What the replay of a session answers."""
+    """What the reply of a session's replay contains."""
 
-    results: bool = Field(default=False, description="Whether the new results are in the reply")
+    results: bool = Field(default=False, description="Include the new results in the reply")
 
 
 class ExportParameters(Seen):
-    """How a session is written."""
+    """The format of an exported session."""
 
     format: Literal["json", "markdown"] = Field(default="json", description="JSON or Markdown")
     style: Literal["apa", "mla", "chicago"] = Field(
@@ -67,56 +67,56 @@ class ExportParameters(Seen):
 
 
 async def listed(call: Call) -> web.StreamResponse:
-    """Operations, the newest first."""
-    asked = call.asked(OperationsListing)
-    wanted = OperationFilter(asked.session_id, asked.operation_type or "")
-    found, total = await call.runtime.store.research.newest(wanted, asked.limit, asked.offset)
+    """List operations, newest first."""
+    params = call.parameters(OperationsListing)
+    wanted = OperationFilter(params.session_id, params.operation_type or "")
+    found, total = await call.runtime.store.research.newest(wanted, params.limit, params.offset)
     return json_reply(
         ResearchSteps(
             operations=[ResearchStep.of_step(operation) for operation in found],
             total=total,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=params.limit,
+            offset=params.offset,
         )
     )
 
 
 async def one(call: Call) -> web.StreamResponse:
-    """One operation with its filters, its results and the index it met."""
+    """Show an operation with its filters, its results and the state of the index."""
     return json_reply(WholeStep.whole(await call.runtime.research.replays.get(_id(call))))
 
 
 async def replay(call: Call) -> web.StreamResponse:
-    """Do an operation again: the same result, or what has changed."""
+    """Repeat an operation and report what has changed."""
     replays = call.runtime.research.replays
     done = await replays.replay(await replays.get(_id(call)))
-    return json_reply(_replay(call, done, results=call.asked(ReplayParameters).results))
+    return json_reply(_replay(call, done, results=call.parameters(ReplayParameters).results))
 
 
 async def sessions(call: Call) -> web.StreamResponse:
-    """Research sessions, the last active first."""
-    asked = call.asked(Listing)
-    found, total = await call.runtime.store.research.sessions(asked.limit, asked.offset)
+    """List research sessions, last active first."""
+    params = call.parameters(Listing)
+    found, total = await call.runtime.store.research.sessions(params.limit, params.offset)
     return json_reply(
         ResearchSessions(
             sessions=[ResearchSession.of(session) for session in found],
             total=total,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=params.limit,
+            offset=params.offset,
         )
     )
 
 
 async def session(call: Call) -> web.StreamResponse:
-    """The chains of one session as trees."""
+    """Show the chains of a session as trees."""
     return json_reply(
         SessionTree.of(_id(call), await call.runtime.research.replays.session(_id(call)))
     )
 
 
 async def replay_session(call: Call) -> web.StreamResponse:
-    """Do every operation of a session again, in their order."""
-    results = call.asked(SessionReplayParameters).results
+    """Repeat all operations of a session in their order, except redacted ones."""
+    results = call.parameters(SessionReplayParameters).results
     replays = call.runtime.research.replays
     steps = await replays.session(_id(call))
     again = [step for step in steps if not step.redacted]
@@ -134,26 +134,26 @@ async def replay_session(call: Call) -> web.StreamResponse:
 
 
 async def export(call: Call) -> web.StreamResponse:
-    """A session with all it found and cites, as JSON or as Markdown."""
+    """Export a session with everything it found and cites, as JSON or Markdown."""
     runtime = call.runtime
     steps = await runtime.research.replays.session(_id(call))
-    asked = call.asked(ExportParameters)
+    params = call.parameters(ExportParameters)
     whole = await exported(
         runtime.store.records,
         _id(call),
         steps,
-        style=asked.style,
-        tz=call.view(asked.tz).tz,
+        style=params.style,
+        tz=call.view(params.tz).tz,
         base=call.base,
     )
-    if asked.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
+    if params.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
         text = export_markdown(whole).encode("utf-8", "replace")
         return web.Response(body=text, content_type=MARKDOWN, charset="utf-8")
     return json_reply(ExportedSession.of(whole))
 
 
 async def forget(call: Call) -> web.StreamResponse:
-    """Forget a session: what was asked and what came back, not the records."""
+    """Delete a session: its questions and results, not the records."""
     count = await call.runtime.store.research.forget_session(_id(call))
     if not count:
         raise NotFound(

@@ -106,11 +106,11 @@ class NotificationsListing(Listing):
 
 async def create(call: Call) -> web.StreamResponse:
     """Save a search; it tells of what is stored from now on."""
-    asked = call.sent(SavedSearchBody)
-    plan = asked.plan(call.now)
-    await check_schedule(call.request, call.runtime, asked.name, plan.every)
+    body = call.json_body(SavedSearchBody)
+    plan = body.plan(call.now)
+    await check_schedule(call.request, call.runtime, body.name, plan.every)
     with _faults_in_search():
-        saved = await call.runtime.research.saved_searches.create(asked.name, plan)
+        saved = await call.runtime.research.saved_searches.create(body.name, plan)
     reply = json_reply(SavedSearch.of(saved), status=201)
     reply.headers["Location"] = f"/api/v1/saved-searches/{saved.name}"
     return reply
@@ -134,7 +134,7 @@ async def one(call: Call) -> web.StreamResponse:
 
 async def change(call: Call) -> web.StreamResponse:
     """Another question, schedule or way to tell; another question looks from now on."""
-    plan = call.sent(SavedSearchPlan).plan(call.now)
+    plan = call.json_body(SavedSearchPlan).plan(call.now)
     await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
         saved = await call.runtime.research.saved_searches.change(_name(call), plan)
@@ -167,16 +167,16 @@ async def run(call: Call) -> web.StreamResponse:
 
 async def inbox(call: Call) -> web.StreamResponse:
     """What saved searches have told, the newest first."""
-    asked = call.asked(NotificationsListing)
+    params = call.parameters(NotificationsListing)
     found, total = await call.runtime.store.saved_searches.notifications(
-        asked.search, asked.limit, asked.offset, unread=asked.unread
+        params.search, params.limit, params.offset, unread=params.unread
     )
     return json_reply(
         Notifications(
             notifications=await _notifications(call, found),
             total=total,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=params.limit,
+            offset=params.offset,
         )
     )
 

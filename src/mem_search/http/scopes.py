@@ -31,7 +31,7 @@ class ScopeBody(Body):
 
 async def put(call: Call) -> web.StreamResponse:
     """Keep a scope under the name in the path, in place of one of that name."""
-    name, text = call.request.match_info["name"], call.sent(ScopeBody).filter.strip()
+    name, text = call.request.match_info["name"], call.json_body(ScopeBody).filter.strip()
     faults = []
     if not NAME.fullmatch(name):
         said = "a name has letters, digits, _ . and - and begins with a letter or digit"

@@ -18,36 +18,36 @@ from mem_search.renderers.listing import heading
 
 async def unified(call: Call) -> web.StreamResponse:
     """All kinds at once; newest first, as the listing of everything always was."""
-    asked = call.asked(SearchParameters)
-    return await _answer(call, asked, asked.search(order="date_desc"))
+    params = call.parameters(SearchParameters)
+    return await _answer(call, params, params.search(order="date_desc"))
 
 
 async def everything(call: Call) -> web.StreamResponse:
     """All kinds at once, best first, with the parameters of claude-mem."""
-    asked = call.asked(SearchParameters)
-    return await _answer(call, asked, asked.search())
+    params = call.parameters(SearchParameters)
+    return await _answer(call, params, params.search())
 
 
 def of_kind(kind: Kind) -> Handler:
     """The search among records of one kind, best first."""
 
     async def search(call: Call) -> web.StreamResponse:
-        asked = call.asked(KindParameters)
-        return await _answer(call, asked, asked.search((kind,)))
+        params = call.parameters(KindParameters)
+        return await _answer(call, params, params.search((kind,)))
 
     return search
 
 
 async def filtered(call: Call) -> web.StreamResponse:
     """By concept, file or type: the filter is required, the question is not."""
-    asked = call.asked(KindParameters)
-    return await _answer(call, asked, asked.search())
+    params = call.parameters(KindParameters)
+    return await _answer(call, params, params.search())
 
 
-async def _answer(call: Call, asked: KindParameters, query: SearchRequest) -> web.StreamResponse:
+async def _answer(call: Call, params: KindParameters, query: SearchRequest) -> web.StreamResponse:
     page = await call.search(query)
     return page_reply(
-        call.request, page, asked.format, call.view(asked.tz), max_tokens=asked.max_tokens
+        call.request, page, params.format, call.view(params.tz), max_tokens=params.max_tokens
     )
 
 
@@ -68,19 +68,19 @@ def about(topic: Topic) -> Handler:
     """The route of one topic; its question is optional."""
 
     async def search(call: Call) -> web.StreamResponse:
-        asked = call.asked(KindParameters)
-        query = asked.search(("observation",))
+        params = call.parameters(KindParameters)
+        query = params.search(("observation",))
         query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
         page = await call.search(query)
-        view = call.view(asked.tz)
+        view = call.view(params.tz)
         title = heading(page, view).replace("result(s)", f"result(s) about {topic.name}", 1)
         return page_reply(
             call.request,
             page,
-            asked.format,
+            params.format,
             view,
             title=title if page.total else "",
-            max_tokens=asked.max_tokens,
+            max_tokens=params.max_tokens,
         )
 
     return search

@@ -63,16 +63,16 @@ async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse
 
 async def newest(call: Call) -> web.StreamResponse:
     """Background searches without their results, the newest first."""
-    asked = call.asked(JobsListing)
+    params = call.parameters(JobsListing)
     found, total = await call.runtime.research.search_jobs.newest(
-        asked.status or "", asked.limit, asked.offset
+        params.status or "", params.limit, params.offset
     )
     return json_reply(
         SearchJobs(
             jobs=[SearchJob.of(told) for told in found],
             total=total,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=params.limit,
+            offset=params.offset,
         )
     )
 

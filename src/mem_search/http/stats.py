@@ -45,8 +45,8 @@ class LedgerParameters(Parameters):
 
 async def projects(call: Call) -> web.StreamResponse:
     """Projects, the one with the newest record first."""
-    asked = call.asked(OfPlatform)
-    rows = await call.runtime.store.records.projects(asked.platform)
+    params = call.parameters(OfPlatform)
+    rows = await call.runtime.store.records.projects(params.platform)
     return json_reply(
         Projects(projects=[Project(name=r.name, records=r.records, last=r.last_at) for r in rows])
     )
@@ -96,9 +96,9 @@ async def totals(call: Call) -> web.StreamResponse:
 
 async def ledger(call: Call) -> web.StreamResponse:
     """What became of each item that a source saw, newest first."""
-    asked = call.asked(LedgerParameters)
+    params = call.parameters(LedgerParameters)
     rows = await call.runtime.store.ingest.ledger(
-        asked.source, asked.item, asked.limit, asked.offset
+        params.source, params.item, params.limit, params.offset
     )
     return json_reply(Ledger(entries=[LedgerEntry(**asdict(row)) for row in rows]))
 

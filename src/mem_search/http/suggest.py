@@ -1,4 +1,4 @@
-"""Completions, related searches, and what was asked before."""
+"""Completions, related searches, and the search log."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class LogParameters(Seen):
 
 
 async def suggest(call: Call) -> web.StreamResponse:
-    """How what is being typed may go on; in text, one a line."""
-    asked = call.asked(SuggestParameters)
-    found = await call.runtime.search.service.suggestions.complete(asked.prefix, asked.limit)
+    """Complete what is being typed; as text one completion a line."""
+    params = call.parameters(SuggestParameters)
+    found = await call.runtime.search.service.suggestions.complete(params.prefix, params.limit)
     if prefers_text(call.request.headers.get("Accept", "")):
         lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
     return json_reply(
         Completions(
-            prefix=asked.prefix,
+            prefix=params.prefix,
             completions=[Completion(**asdict(each)) for each in found],
             total=len(found),
         )
@@ -67,39 +67,39 @@ async def suggest(call: Call) -> web.StreamResponse:
 
 
 async def related(call: Call) -> web.StreamResponse:
-    """Searches beside this one, out of its best results and of what was asked before."""
-    asked = call.asked(RelatedParameters)
-    request = SearchRequest(text=asked.query, filters=asked.filters(), mode="keyword")
+    """Return further searches, from the best results of this one and from the search log."""
+    params = call.parameters(RelatedParameters)
+    request = SearchRequest(text=params.query, filters=params.filters(), mode="keyword")
     page = await call.runtime.search.service.search(request, NOBODY)
-    await call.runtime.search.service.log.flush()  # what was asked a moment ago counts
-    found = await call.runtime.search.service.suggestions.related(page, asked.limit)
+    await call.runtime.search.service.log.flush()  # the newest searches count, too
+    found = await call.runtime.search.service.suggestions.related(page, params.limit)
     related = [RelatedSearch(**asdict(each)) for each in found]
-    return json_reply(RelatedSearches(query=asked.query, related=related))
+    return json_reply(RelatedSearches(query=params.query, related=related))
 
 
 async def popular(call: Call) -> web.StreamResponse:
-    """What is asked most often."""
-    asked = call.asked(LogParameters)
-    rows = await (await _log(call)).popular(asked.limit, asked.since)
+    """List the most frequent questions."""
+    params = call.parameters(LogParameters)
+    rows = await (await _log(call)).popular(params.limit, params.since)
     return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def zero_results(call: Call) -> web.StreamResponse:
-    """What found nothing when it was last asked."""
-    asked = call.asked(LogParameters)
-    rows = await (await _log(call)).without_results(asked.limit, asked.since)
+    """List the questions that found nothing the last time."""
+    params = call.parameters(LogParameters)
+    rows = await (await _log(call)).without_results(params.limit, params.since)
     return json_reply(LoggedQueries(queries=[LoggedQuery(**asdict(row)) for row in rows]))
 
 
 async def slow(call: Call) -> web.StreamResponse:
     """The searches that took longest."""
-    asked = call.asked(LogParameters)
-    rows = await (await _log(call)).slow(asked.limit, asked.since)
+    params = call.parameters(LogParameters)
+    rows = await (await _log(call)).slow(params.limit, params.since)
     return json_reply(LoggedSearches(searches=[LoggedSearch(**asdict(row)) for row in rows]))
 
 
 async def forget(call: Call) -> web.StreamResponse:
-    """Empty the log."""
+    """Empty the search log."""
     return json_reply(Deleted(deleted=await call.runtime.search.service.log.forget()))
 
 

@@ -1,4 +1,4 @@
-"""What happened around a record, a moment, or the best answer to a question."""
+"""The records around a record, a time, or the best result of a question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 
 class AroundParameters(Narrowed):
-    """How much before and after; filters hold for what stands around the anchor."""
+    """How many records before and after; the filters apply to these, not to the anchor."""
 
     types: Kinds = Field(default=(), description="Kinds of record", json_schema_extra=also("kinds"))
     depth_before: int = Field(default=10, ge=0, le=50, description="Records before")
@@ -45,7 +45,7 @@ class TimelineParameters(AroundParameters):
     )
     query: Text = Field(
         default="",
-        description="Or a question: its best answer is the anchor",
+        description="Or a question: its best result is the anchor",
         json_schema_extra=also("q"),
     )
 
@@ -55,90 +55,90 @@ class ByQueryParameters(AroundParameters):
 
     query: Text = Field(description="The question", min_length=1, json_schema_extra=also("q"))
     mode: Literal["auto", "interactive"] = Field(
-        default="auto", description="Around the best answer, or choose among the best first"
+        default="auto", description="Use the best result, or list the best ones to choose from"
     )
-    limit: int = Field(default=5, ge=1, le=20, description="How many to choose among")
+    limit: int = Field(default=5, ge=1, le=20, description="How many results to choose from")
 
 
 async def timeline(call: Call) -> web.StreamResponse:
-    """Around an anchor, or around the best answer to a question."""
-    asked = call.asked(TimelineParameters)
-    anchor, query = asked.anchor.strip(), asked.query.strip()
+    """Show the records around an anchor, or around the best result of a question."""
+    params = call.parameters(TimelineParameters)
+    anchor, query = params.anchor.strip(), params.query.strip()
     if not anchor and not query:
         raise MissingField("give an anchor or a query", field="anchor")
     if anchor and query:
         raise InputError("give an anchor or a query, not both", field="anchor")
     if query:
         admit(call.request, query)
-        return await _around_best(call, asked, query)
-    view = call.view(asked.tz)
+        return await _around_best(call, params, query)
+    view = call.view(params.tz)
     found = await find_anchor(call.runtime.search.store, anchor, now=view.now, tz=view.tz)
-    return await _around(call, asked, found)
+    return await _around(call, params, found)
 
 
 async def by_query(call: Call) -> web.StreamResponse:
-    """Around the best answer; with ``mode=interactive`` the best ones to choose from."""
-    asked = call.asked(ByQueryParameters)
-    if asked.mode == "auto":
-        return await _around_best(call, asked, asked.query)
-    page = await _best(call, asked, asked.query, asked.limit)
+    """Show the records around the best result, or with ``mode=interactive`` the best results."""
+    params = call.parameters(ByQueryParameters)
+    if params.mode == "auto":
+        return await _around_best(call, params, params.query)
+    page = await _best(call, params, params.query, params.limit)
     title = (
-        f'Choose an anchor among the best of {page.total} result(s) matching "{asked.query[:100]}",'
-        " then GET /api/timeline?anchor=NUMBER:"
+        f"Choose an anchor among the best of {page.total} result(s) matching"
+        f' "{params.query[:100]}", then GET /api/timeline?anchor=NUMBER:'
     )
     return page_reply(
         call.request,
         page,
-        asked.format,
-        call.view(asked.tz),
+        params.format,
+        call.view(params.tz),
         title=title if page.total else "",
-        max_tokens=asked.max_tokens,
+        max_tokens=params.max_tokens,
     )
 
 
-async def _around_best(call: Call, asked: AroundParameters, query: str) -> web.StreamResponse:
-    page = await _best(call, asked, query, 1)
+async def _around_best(call: Call, params: AroundParameters, query: str) -> web.StreamResponse:
+    page = await _best(call, params, query, 1)
     if not page.results:
-        return page_reply(call.request, page, asked.format, call.view(asked.tz))
-    return await _around(call, asked, Anchor.of(page.results[0].record), page.report)
+        return page_reply(call.request, page, params.format, call.view(params.tz))
+    return await _around(call, params, Anchor.of(page.results[0].record), page.report)
 
 
-async def _best(call: Call, asked: AroundParameters, query: str, limit: int) -> SearchPage:
+async def _best(call: Call, params: AroundParameters, query: str, limit: int) -> SearchPage:
     return await call.search(
-        SearchRequest(text=query, filters=asked.filters(asked.types), limit=limit)
+        SearchRequest(text=query, filters=params.filters(params.types), limit=limit)
     )
 
 
 async def _around(
-    call: Call, asked: AroundParameters, anchor: Anchor, report: SearchReport | None = None
+    call: Call, params: AroundParameters, anchor: Anchor, report: SearchReport | None = None
 ) -> web.StreamResponse:
     """The timeline; ``report`` is how the search went that found the anchor."""
     found = await records_around(
         call.runtime.search.store,
         anchor,
-        asked.depth_before,
-        asked.depth_after,
-        asked.filters(asked.types),
+        params.depth_before,
+        params.depth_after,
+        params.filters(params.types),
     )
-    view = call.view(asked.tz)
+    view = call.view(params.tz)
     values = (
         {record.number: to_values(WholeRecord.of(record)) for record in found.records}
-        if asked.format == "json"
+        if params.format == "json"
         else {}
     )
 
     def written(some: Sequence[Record]) -> str:
-        if asked.format == "json":
+        if params.format == "json":
             return dumped([values[record.number] for record in some])
-        if asked.format == "full":
+        if params.format == "full":
             return RULE.join(render_record(record, view) for record in some)
         return render_timeline(some, anchor.record, view)
 
-    seen = around(found.records, found.place, written, asked.max_tokens, view.parameter)
+    seen = around(found.records, found.place, written, params.max_tokens, view.parameter)
     search = None
     if report is not None:
         search = HowSearched.of(report, call.flags)
-    if asked.format == "json":
+    if params.format == "json":
         return json_reply(
             Timeline(
                 anchor=str(anchor),

@@ -30,7 +30,7 @@ from mem_search.search.citations import citation
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one universal search; a step of a research chain is stored."""
-    body = call.sent(UniversalSearchRequest)
+    body = call.json_body(UniversalSearchRequest)
     if body.background:
         return await search_jobs.submit(call, body)
     request = body.request(call.now)
@@ -43,7 +43,7 @@ SURFACE = "mcp"
 
 async def agent_search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
-    request = call.sent(McpSearchRequest).request(call.now)
+    request = call.json_body(McpSearchRequest).request(call.now)
     page = await call.runtime.search.service.search(request, SURFACE)
     return json_reply(McpSearchResponse.of(page, call.base, call.flags))
 
@@ -53,7 +53,7 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
 
     Raises NotFound naming ``id``, and what its place in the chain does not allow.
     """
-    body, started = call.sent(McpFetchRequest), time.perf_counter()
+    body, started = call.json_body(McpFetchRequest), time.perf_counter()
     record, _ = await find(call, Ref.parse(body.id), "id")
     step = None
     if body.session_id or body.parent_operation_id:

@@ -72,9 +72,9 @@ class TokenBody(Body):
 
 async def create_token(call: Call) -> web.StreamResponse:
     """Make a token; its secret is in this reply and nowhere else."""
-    asked = call.sent(TokenBody)
+    body = call.json_body(TokenBody)
     token, secret = await call.lifecycle.tokens.create(
-        asked.name, user=asked.user, read_only=asked.read_only, expires=asked.expires
+        body.name, user=body.user, read_only=body.read_only, expires=body.expires
     )
     return json_reply(NewToken.of(token, token=secret), status=201)
 

@@ -1,4 +1,4 @@
-"""The web application of one worker, put together from the map of routes."""
+"""The web application of one worker, built from the map of routes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ each, and a request several such; aiohttp by itself takes 8 KB and refuses more 
 def build_app(settings: Settings) -> web.Application:
     """An app that opens its runtime in the background once it runs.
 
-    ``app[LIFECYCLE].ready()`` waits for that, or raises why it failed. Raises StorageError when
-    the token cannot be kept, InputError when it cannot be the home's.
+    ``app[LIFECYCLE].ready()`` waits for that, or raises the reason why it failed. Raises
+    StorageError when the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[LIFECYCLE] = Lifecycle(settings)

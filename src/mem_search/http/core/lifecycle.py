@@ -1,7 +1,7 @@
-"""The runtime of one app: opened in the background, so that the port answers at once.
+"""The runtime of one app. It opens in the background, so that the port answers at once.
 
-Until it is open every route that needs it answers 503; when it cannot be opened the reason
-stays here and is the answer to every request. The worker awaits ``Lifecycle.ready``.
+Until it is open, every route that needs it answers 503. When it cannot be opened, every request
+is answered with the reason. The process of the worker awaits ``Lifecycle.ready``.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Lifecycle:
 
     @property
     def users(self) -> UserRuntimes:
-        """The runtimes of everybody else. Raises as ``runtime`` does."""
+        """The runtimes of users. Raises as ``runtime`` does."""
         return self._ready(self._users)
 
     @property
     def tokens(self) -> Tokens:
-        """Those given out. Raises as ``runtime`` does."""
+        """The tokens of users. Raises as ``runtime`` does."""
         return self._ready(self._tokens)
 
     def _ready(self, part: P | None) -> P:
@@ -126,7 +126,7 @@ class Lifecycle:
             await self._store_uses(self._tokens)
 
     async def _look_after(self) -> None:
-        """Close idle runtimes, store when tokens were used; until cancelled."""
+        """Close idle runtimes and store when tokens were used, until cancelled."""
         await self.users.wake()
         while True:
             await asyncio.sleep(LOOK_SECONDS)

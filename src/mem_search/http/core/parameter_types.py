@@ -1,4 +1,4 @@
-"""Names that people give: fit to stand in a path, after a colon, and in a shell."""
+"""The types of query parameters: lists, kinds, dates, time zones, refs and names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Zone = tzinfo
 def zone(name: str) -> Zone:
     """The IANA zone called ``name``; the machine's own for an empty name. Raises InputError."""
     if not name:
-        # With its rules, not today's offset: records of last summer keep their hour.
+        # The zone with its rules, not today's offset: dates in summer keep their hour.
         return gettz() or tzlocal()
     try:
         return ZoneInfo(name)
@@ -100,8 +100,8 @@ def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
 
 
 def faults_of(error: ValidationError) -> list[InitErrorDetails]:
-    """The faults that were found, to be told again together with others."""
-    # The message goes in as a value: braces in it are not ours to interpret.
+    """The faults of ``error``, to be raised again together with others."""
+    # The message goes in as a value: pydantic would interpret braces in a template.
     return [
         InitErrorDetails(
             type=PydanticCustomError(item["type"], "{message}", {"message": item["msg"]}),

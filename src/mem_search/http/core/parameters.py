@@ -30,7 +30,7 @@ from mem_search.search.request_codec import At, to_request
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
-"""How far a ranked list can be paged: nobody reads on, and ranking deeper costs memory."""
+"""The largest offset of a ranked list; a deeper rank costs memory."""
 FARTHEST = 1_000_000_000
 
 
@@ -43,14 +43,14 @@ def budget() -> Any:
         default=None,
         ge=50,
         le=100_000,
-        description="Longest answer in tokens, as counted here; what does not fit is left out"
+        description="Most tokens of the reply, as counted here; what does not fit is left out"
         " from the end, and a note says how to go on",
         json_schema_extra=also("maxTokens"),
     )
 
 
 def also(*words: str) -> Any:
-    """Further spellings of a parameter (see ``reading``)."""
+    """Further spellings of a parameter (see ``parsing.spellings``)."""
     return {"spellings": list(words)}
 
 
@@ -65,19 +65,19 @@ def _platform() -> Any:
 
 
 class Parameters(BaseModel):
-    """Base of all: what is not declared is refused."""
+    """Base of all query parameters: an unknown one is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Body(BaseModel):
-    """Base of all bodies: JSON's own types, and nothing that is not declared."""
+    """Base of all JSON bodies: strict types, and an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Seen(Parameters):
-    """How the reply is to look."""
+    """How the reply writes times."""
 
     tz: TimeZone = Field(
         default=None,
@@ -86,7 +86,7 @@ class Seen(Parameters):
 
 
 class OfPlatform(Parameters):
-    """All records, or those of one platform."""
+    """The records of all platforms, or of one."""
 
     platform: Text = _platform()
 
@@ -95,7 +95,7 @@ class OfPlatform(Parameters):
 
 
 class Narrowed(Seen):
-    """Which records, whatever their kind."""
+    """Filters for records of any kind."""
 
     project: Annotated[Stripped, At("filters.project")] = Field(
         default="", description="Project by name"
@@ -143,12 +143,12 @@ class Narrowed(Seen):
 
 
 class KindParameters(Narrowed):
-    """A search whose route says the kind."""
+    """A search whose path names the kind."""
 
     query: Annotated[Text, At("text")] = Field(
         default="", description="The question", json_schema_extra=also("q")
     )
-    format: Format = Field(default="index", description="A line a record, all of it, or JSON")
+    format: Format = Field(default="index", description="One line a record, whole records, or JSON")
     type: Annotated[Words, At("filters.types")] = Field(
         default=(),
         description="Types of observation: bugfix, feature, decision, …",
@@ -173,27 +173,27 @@ class KindParameters(Narrowed):
     order: Order | None = Field(
         default=None,
         alias="orderBy",
-        description="Relevance decides which records make a page; this is the order on it",
+        description="The order on the page; relevance decides which records are on it",
     )
     mode: SearchMode = Field(
         default="hybrid",
-        description="Which search; semantic is vector",
+        description="How to search; semantic means vector",
         json_schema_extra=also("search_type", "searchType"),
     )
-    explain: bool = Field(default=False, description="Say how every score came about")
+    explain: bool = Field(default=False, description="Explain every score")
     fold: bool = Field(
-        default=True, description="Put near-duplicates under the best of them, which names them"
+        default=True, description="Fold near-duplicates into the best of them, which lists them"
     )
     per_session: int | None = Field(
         default=None,
         ge=1,
         le=100,
-        description="Results of one session before those of others come; no bound by default",
+        description="Most results of one session before those of others; no limit by default",
         json_schema_extra=also("perSession"),
     )
     boosts: Boosts = Field(
         default=(),
-        description="What counts beside the question, a little: recency, importance",
+        description="What counts a little besides the question: recency, importance",
         json_schema_extra=also("boost"),
     )
     max_tokens: int | None = budget()
@@ -281,7 +281,7 @@ class Listed(OfPlatform):
 
 
 class Opened(Seen):
-    """How one record is shown."""
+    """The format of one record."""
 
     format: Format = Field(default="json", description="JSON, or the whole record as text")
     max_tokens: int | None = budget()

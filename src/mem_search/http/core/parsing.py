@@ -1,7 +1,7 @@
-"""Query strings and bodies, read against pydantic models; every fault is named at once.
+"""Parse query strings and bodies into pydantic models, and report all faults at once.
 
-A parameter is spelled as its field's alias (or name); further spellings stand in the field's
-``spellings``. What values mean is in ``parameters``.
+A parameter has the name of its field's alias, or of the field; further spellings are in the
+field's ``spellings``. ``parameters`` says what values mean.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """Every way to write a parameter, the proper one first."""
+    """All names of a parameter, the preferred one first."""
     extra = field.json_schema_extra
     more = extra.get("spellings", []) if isinstance(extra, dict) else []
     assert isinstance(more, list)

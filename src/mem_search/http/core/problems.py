@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details: one shape for everything that is not an answer."""
+"""Errors as RFC 9457 problem details: the one schema of every error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Fault:
 
 
 class Invalid(InputError):
-    """Several faults at once: the caller can mend all of them before asking again."""
+    """Several faults at once, so that the caller can correct all of them in one go."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         named = [f"{fault.field}: {fault.detail}" if fault.field else fault.detail
@@ -137,7 +137,7 @@ def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
 
 
 def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
-    """The reply for what aiohttp refuses by itself."""
+    """The reply for an error that aiohttp raises, such as 404 or 405."""
     code = _CODES.get(error.status, "http_error")
     headers = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
     detail = _DETAILS.get(error.status, error.reason)
@@ -145,7 +145,7 @@ def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
 
 
 def of_bug(request: web.Request) -> web.Response:
-    """The reply for what nobody foresaw: nothing of it is shown, the log has it all."""
+    """The reply for a bug: it shows nothing of it, the log has all of it."""
     detail = "internal error; the worker's log has it under this request_id"
     return _reply(request, 500, "internal", detail)
 
@@ -180,7 +180,7 @@ def _reply(
     body = to_json(problem)
     content_type, context = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
     if context is not None and context.message is not None:
-        # Clients of MCP tell their agent why only when it stands in a reply to their message.
+        # MCP clients show their agent the reason only when it is in a reply to the message.
         error = {"code": _INTERNAL_ERROR, "message": detail, "data": to_values(problem)}
         body = to_json({"jsonrpc": "2.0", "id": context.message, "error": error})
         content_type = JSON

@@ -61,7 +61,7 @@ def page_reply(
     title: str = "",
     max_tokens: int | None = None,
 ) -> web.Response:
-    """A page of results in the format asked for, within ``max_tokens``."""
+    """A page of results in ``format``, within ``max_tokens``."""
     if format == "json":
         return json_reply(page_within(page, max_tokens))
     shown = fitted(page, format, view, max_tokens, title=title)

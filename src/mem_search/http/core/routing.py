@@ -1,4 +1,4 @@
-"""What a route is: one line of the map, and what its handler is given."""
+"""A route, which is one line of the URL map, and the call that its handler receives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMAND_LINE = "mem-search"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, its parameters and body already read and checked."""
+    """One request; its parameters and body are parsed and valid."""
 
     request: web.Request
     query: BaseModel | None = None
@@ -41,19 +41,16 @@ class Call:
 
     @property
     def runtime(self) -> Runtime:
-        """The store of whoever asks, with all its parts.
-
-        Raises Unavailable while the worker's is being opened.
-        """
+        """The runtime of the caller's own store. Raises Unavailable while it is being opened."""
         return self.request[REQUEST_CONTEXT].runtime or self.lifecycle.runtime
 
     @property
     def caller(self) -> Caller:
-        """Who asks."""
+        """The caller: the owner, a user, or nobody."""
         return self.request[REQUEST_CONTEXT].caller
 
     def check_may_change(self) -> None:
-        """For what changes something only sometimes; a route that always does is ``write``.
+        """Check the token of a request that changes something on a route that may only read.
 
         Raises Unauthorized without a token, Forbidden with one that may only read.
         """
@@ -61,48 +58,48 @@ class Call:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What a careful look at the question found; empty where none was taken."""
+        """Suspicious patterns in the question of a remote caller; empty where none was checked."""
         return self.request[REQUEST_CONTEXT].flags
 
     @property
     def question(self) -> str:
-        """What is looked for, by the field ``query`` of parameters or body; empty without."""
+        """The field ``query`` of the body or of the parameters; empty without one."""
         return str(getattr(self.body, "query", "") or getattr(self.query, "query", "") or "")
 
-    def asked(self, model: type[M]) -> M:
-        """The query parameters, as the model that the route names."""
+    def parameters(self, model: type[M]) -> M:
+        """The query parameters as the model that the route names."""
         assert isinstance(self.query, model)
         return self.query
 
-    def sent(self, model: type[M]) -> M:
-        """The body, as the model that the route names."""
+    def json_body(self, model: type[M]) -> M:
+        """The JSON body as the model that the route names."""
         assert isinstance(self.body, model)
         return self.body
 
     async def search(self, query: SearchRequest) -> SearchPage:
-        """Ask as whoever called, the command line or another program."""
+        """Search, and log the search for the surface that called."""
         if query.asked_at is None:
             query = replace(query, asked_at=self.now)
         return await self.runtime.search.service.search(query, self.surface)
 
     @property
     def surface(self) -> str:
-        """The word for who called."""
+        """``cli`` for the command line, else ``http``: the surface in the search log."""
         return "cli" if self.request.headers.get("User-Agent", "") == COMMAND_LINE else "http"
 
     @property
     def now(self) -> datetime:
-        """The moment of asking, in the worker's own time zone."""
+        """The present, in the worker's time zone."""
         return datetime.now(zone(self.lifecycle.settings.timezone))
 
     @property
     def base(self) -> str:
-        """Where the caller reached this worker; its Host was checked (``guard``)."""
+        """The URL by which the caller reached this worker; ``check_place`` has checked its Host."""
         secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
         return f"{'https' if secure else self.request.scheme}://{self.request.host}"
 
     def view(self, tz: Zone | None = None) -> View:
-        """How the caller sees times; the worker's own time zone where none is asked for."""
+        """How replies write times: in ``tz``, or in the worker's own time zone."""
         seen_from = tz or zone(self.lifecycle.settings.timezone)
         now, command_line = datetime.now(seen_from), self.surface == "cli"
         return View(installed_kinds().get, seen_from, now, command_line=command_line)
@@ -159,17 +156,17 @@ class Route:
 
     @property
     def is_for_agents(self) -> bool:
-        """Whether agents ask here, as over MCP."""
+        """Whether the route is for agents, as MCP is."""
         return "mcp" in self.path.split("/")
 
     @property
     def changes(self) -> bool:
-        """Whether a token that may only read does not do."""
+        """Whether the route refuses a token that may only read."""
         return self.write and self.method != "GET"
 
     @property
     def streams_body(self) -> bool:
-        """Whether the handler takes the body as it comes, in pieces."""
+        """Whether the handler reads the body itself, in pieces."""
         return self.body is None and self.body_type != "application/json"
 
 

@@ -91,7 +91,7 @@ def _schemas(
 
 
 def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": _operation_id(route),
         "summary": route.summary,
         "tags": [route.tag],
@@ -101,16 +101,16 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
         },
     }
     if parameters := [*_in_path(route), *_in_query(route.query)]:
-        said["parameters"] = parameters
+        operation["parameters"] = parameters
     if route.write:
-        said["security"] = [{"token": []}]
+        operation["security"] = [{"token": []}]
     if route.successor:
-        said["deprecated"] = True
-        said["description"] = f"Use {route.successor} instead."
+        operation["deprecated"] = True
+        operation["description"] = f"Use {route.successor} instead."
     if route.body is not None:
         schema = {"$ref": REFS.format(model=route.body.__name__)}
         required = any(field.is_required() for field in route.body.model_fields.values())
-        said["requestBody"] = {
+        operation["requestBody"] = {
             "required": required,
             "content": {route.body_type: {"schema": schema}},
         }
@@ -119,8 +119,11 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
         if route.body_type == ANY_TYPE:
             body = {"description": "A file; its own Content-Type is better", "format": "binary"}
             body["type"] = "string"
-        said["requestBody"] = {"required": True, "content": {route.body_type: {"schema": body}}}
-    return said
+        operation["requestBody"] = {
+            "required": True,
+            "content": {route.body_type: {"schema": body}},
+        }
+    return operation
 
 
 def _operation_id(route: Route) -> str:
@@ -138,7 +141,7 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
     if model is None:
         return []
     properties = model.model_json_schema(by_alias=True).get("properties", {})
-    said = []
+    parameters = []
     for name, field in model.model_fields.items():
         proper, *others = spellings(name, field)
         schema = {
@@ -156,8 +159,8 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
         }
         if get_origin(field.annotation) is tuple:
             parameter |= {"style": "form", "explode": False}
-        said.append(parameter)
-    return said
+        parameters.append(parameter)
+    return parameters
 
 
 def _as_sent(schema: dict[str, Any]) -> dict[str, Any]:

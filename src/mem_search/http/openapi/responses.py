@@ -1,4 +1,4 @@
-"""What an operation answers, for the OpenAPI document: its reply, and every error it may give."""
+"""The responses of an operation in the OpenAPI document: its reply and every possible error."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from mem_search.http.core.routing import Route
 REFS = "#/components/schemas/{model}"
 HEADERS = {
     "RequestId": {
-        "description": "Of this request; its own when it sent one",
+        "description": "The id of this request; the one that it sent, if any",
         "required": True,
         "schema": {"type": "string"},
     }
 }
 _REQUEST_ID = {"$ref": "#/components/headers/RequestId"}
 _PROBLEMS = {
-    400: "The body is not the JSON that it claims to be",
-    401: "A token is needed, or the one given is not valid",
-    403: "Whoever asks may not do this, or asks from a foreign page",
-    404: "Nothing has that ref, id or name",
-    409: "The state of things forbids it now: ended already, a chain at its limit, a name taken",
+    400: "The body is not valid JSON",
+    401: "A token is required, or the token is not valid",
+    403: "The caller may not do this, or the request comes from a web page of another site",
+    404: "Nothing has this ref, id or name",
+    409: "The state does not allow it: already ended, a chain at its limit, a name in use",
     413: "The body is too large",
-    415: "The body has another Content-Type than this operation reads",
-    421: "The Host header names somebody else",
-    422: "Something given cannot be used; errors names each by parameter or JSON pointer",
-    429: "A limit is reached; violated-policies names it",
-    500: "A bug; the worker's log has it under request_id",
-    503: "A part that the answer needs is away; try again",
+    415: "The operation does not read this Content-Type",
+    421: "The Host header does not name this worker",
+    422: "Parameters or fields are not valid; `errors` names each by parameter or JSON pointer",
+    429: "A rate limit is reached; `violated-policies` names it",
+    500: "A bug; the worker's log has it under `request_id`",
+    503: "A part that the reply needs is not available; try again",
 }
 CSL_JSON = "application/vnd.citationstyles.csl+json"
 _SECONDS = {"type": "integer", "minimum": 0}
@@ -40,16 +40,16 @@ _TOLD_BY = {
     429: ("Retry-After", _SECONDS),
     503: ("Retry-After", _SECONDS),
 }
-"""The header that says more, by status."""
+"""The header that belongs to a status."""
 
 
 def problems() -> dict[str, Any]:
-    """Every error as a response that operations refer to."""
+    """Every error as a response, for operations to refer to."""
     return {f"Problem{status}": _problem(status) for status in _PROBLEMS}
 
 
 def refusals(route: Route) -> dict[str, Any]:
-    """By status: what the route may answer instead, as it follows from what it is."""
+    """The errors of a route by status; most follow from its other fields."""
     statuses = {403, 421, 422, 500, *route.errors}
     if not route.early or route.path == "/api/readiness":
         statuses.add(503)
@@ -78,23 +78,23 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def reply(route: Route, schema: dict[str, Any] | None) -> dict[str, Any]:
-    """What the route answers when all is well; ``schema`` is that of its JSON."""
-    said: dict[str, Any] = {
+    """The successful response of a route; ``schema`` is that of its JSON."""
+    response: dict[str, Any] = {
         "description": HTTPStatus(route.status).phrase,
         "headers": {"X-Request-Id": _REQUEST_ID},
     }
     if route.status in (201, 202, 302) and route.path != "/api/v1/tokens":
-        said["headers"]["Location"] = {"required": True, "schema": {"type": "string"}}
+        response["headers"]["Location"] = {"required": True, "schema": {"type": "string"}}
     if route.successor:
-        said["headers"] |= {
+        response["headers"] |= {
             name: {"required": True, "schema": {"type": "string"}}
             for name in ("Deprecation", "Link")
         }
     if route.content_types:
-        said["content"] = {
+        response["content"] = {
             content_type: _content(content_type, schema) for content_type in route.content_types
         }
-    return said
+    return response
 
 
 def _content(content_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:

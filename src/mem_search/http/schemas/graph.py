@@ -15,7 +15,7 @@ from mem_search.renderers.schema import Count, Time, schema
 
 @schema
 class GraphNode:
-    """A record; `depth` is its distance from the one that was asked for."""
+    """A record; `depth` is its distance from the record of the request."""
 
     id: str
     title: str

@@ -43,7 +43,7 @@ class RelatedSearches:
 
 @schema
 class LoggedQuery:
-    """A question: how often it was asked, when last, and how many records matched then."""
+    """A question: how often and when last it was searched, and how many records matched then."""
 
     query: str
     times: Count

@@ -33,7 +33,7 @@ EDGES = 120
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
-    asked = call.sent(HybridBody)
+    asked = call.json_body(HybridBody)
     page = await call.search(asked.request(call.now))
     return success(
         {

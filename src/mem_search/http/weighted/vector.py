@@ -24,7 +24,7 @@ METHOD = "vector_similarity"
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one search by meaning. Raises Unavailable while there is no model to read it."""
-    asked = call.sent(VectorBody)
+    asked = call.json_body(VectorBody)
     request = asked.request(call.now)
     page = await call.search(request)
     return success(
