@@ -19,7 +19,6 @@ import pytest
 
 from mem_search.model import SearchRequest
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess
-from mem_search.storage.sqlite import stats, vectors
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import settled, small
 
@@ -124,7 +123,7 @@ def kill_chroma(runtime: Runtime) -> None:
 
 async def check(runtime: Runtime, acknowledged: set[str]) -> None:
     """Every record is there, is found, and is in the index; the store itself is whole."""
-    stored = await runtime.database.read(
+    stored = await runtime.store.database.read(
         lambda c: {name for (name,) in c.execute("select source_id from records")}
     )
     assert acknowledged <= stored
@@ -136,16 +135,17 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
     await runtime.index.ready(30)
     await settled(runtime, 60)
     async with asyncio.timeout(30):
-        while await runtime.index.entries() != await runtime.database.read(vectors.entries, 1):  # noqa: ASYNC110  it asks from outside
+        stored = runtime.store.indexing
+        while await runtime.index.entries() != await stored.entries(1):  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.1)  # the audit after the start finds what Chroma lost
     await settled(runtime, 60)
-    totals = await runtime.database.read(stats.totals)
+    totals = await runtime.store.statistics.totals()
     assert totals.coverage == 1
     assert totals.embedded == totals.passages
-    assert await runtime.database.read(
+    assert await runtime.store.database.read(
         lambda c: c.execute("pragma integrity_check").fetchone()
     ) == ("ok",)
-    await runtime.database.write(
+    await runtime.store.database.write(
         lambda c: c.execute(
             "insert into passages_fts(passages_fts, rank) values('integrity-check', 1)"
         )

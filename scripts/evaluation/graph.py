@@ -103,7 +103,7 @@ async def load(runtime: Runtime, documents: list[dict[str, Any]], edges: Edges, 
             }
             lines.write(json.dumps(line, ensure_ascii=False) + "\n")
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
-    (stored,) = await runtime.database.read(
+    (stored,) = await runtime.store.database.read(
         lambda connection: connection.execute(
             "select count(*) from edges where origin = 'given'"
         ).fetchone()
@@ -115,7 +115,7 @@ async def load(runtime: Runtime, documents: list[dict[str, Any]], edges: Edges, 
 
 async def numbers(runtime: Runtime) -> dict[str, int]:
     return dict(
-        await runtime.database.read(
+        await runtime.store.database.read(
             lambda connection: connection.execute("select source_id, id from records").fetchall()
         )
     )

@@ -153,7 +153,7 @@ async def _get(client: TestClient, path: str) -> None:  # type: ignore[type-arg]
 async def _indexed(runtime: Runtime) -> None:
     """Wait until nothing waits for the indexer."""
     async with asyncio.timeout(_SECONDS):
-        while await runtime.database.read(outbox.depth):  # noqa: ASYNC110  it asks the store
+        while await runtime.store.database.read(outbox.depth):  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.05)
 
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +40,7 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports import SearchStore, Store
-from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import CorpusNumbers
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.text.dates import now_ms
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
@@ -73,7 +69,6 @@ class SearchRuntime:
     store: SearchStore
     service: SearchService
     pipeline: SearchPipeline
-    corpus: CorpusNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,6 @@ class Runtime:
 
     settings: Settings
     store: Store
-    database: Database
     model: EmbeddingModel
     index: Index
     search: SearchRuntime
@@ -129,32 +123,28 @@ async def open_runtime(
     Raises StorageError, or InputError naming the setting at fault.
     """
     async with AsyncExitStack() as stack:
-        # Threads of the database read these until it is closed, so they close after it.
-        caches = stack.enter_context(ExitStack())
-        store = await SqliteStore.open(settings.database)
+        store: Store = await SqliteStore.open(settings.database)
         stack.push_async_callback(store.close)
-        database = store.database
         model = await stack.enter_async_context(_open_model(settings, shared))
         embedder = model.embedder
         space = await store.indexing.model_number(
             embedder.fingerprint, embedder.name, embedder.dimensions
         )
-        rows = VectorRows(settings.home, space, embedder.dimensions)
-        caches.callback(rows.close)
         reset = asyncio.Event()
         few = shared is not None and (await store.statistics.corpus()).size <= FEW
         index = _open_index(settings, embedder, reset.set, off=few)
         stack.push_async_callback(index.close)
 
-        corpus, priority = CorpusNumbers(database), SearchPriority()
-        search = _search_runtime(settings, store, model, index, rows, corpus, priority, stages)
+        chats, priority = installed_kinds().ranking.chat, SearchPriority()
+        searched = store.open_search(settings.home, space, embedder.dimensions, chats)
+        search = _search_runtime(settings, store, searched, model, index, priority, stages)
         stack.push_async_callback(search.service.log.flush)
         research = _research_runtime(settings, store, model, search)
         stack.push_async_callback(research.deliveries.close)
         indexer = Indexer(
-            store.indexing, index, embedder, space, model.passage_thread, corpus.changed
+            store.indexing, index, embedder, space, model.passage_thread, searched.changed
         )
-        ingest = _ingest_runtime(settings, store, indexer, corpus, priority)
+        ingest = _ingest_runtime(settings, store, indexer, searched, priority)
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
@@ -162,7 +152,7 @@ async def open_runtime(
         if background:
             await ingest.jobs.start()
             tasks.start("index", indexer.run())
-            tasks.start("vectors", rows.fill(database))
+            tasks.start("vectors", searched.fill_caches())
             tasks.start("audit", _audit_after(reset, indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             tasks.start("search log", search.service.log.run())
@@ -174,7 +164,6 @@ async def open_runtime(
         yield Runtime(
             settings=settings,
             store=store,
-            database=database,
             model=model,
             index=index,
             search=search,
@@ -186,16 +175,14 @@ async def open_runtime(
 
 def _search_runtime(
     settings: Settings,
-    store: SqliteStore,
+    store: Store,
+    searched: SearchStore,
     model: EmbeddingModel,
     index: Index,
-    rows: VectorRows,
-    corpus: CorpusNumbers,
     priority: SearchPriority,
     stages: Sequence[Stage],
 ) -> SearchRuntime:
     kinds = installed_kinds()
-    searched = SqliteSearchStore(store.database, corpus, rows, kinds.ranking.chat)
     legs: tuple[Retriever, ...] = (
         KeywordRetriever(searched),
         VectorRetriever(
@@ -213,7 +200,6 @@ def _search_runtime(
         store=searched,
         service=service,
         pipeline=pipeline,
-        corpus=corpus,
     )
 
 
@@ -221,11 +207,11 @@ def _ingest_runtime(
     settings: Settings,
     store: Store,
     indexer: Indexer,
-    corpus: CorpusNumbers,
+    searched: SearchStore,
     priority: SearchPriority,
 ) -> IngestRuntime:
     def stored() -> None:
-        corpus.changed()
+        searched.changed()
         indexer.wake()
 
     writer = IngestWriter(store.ingest, store.records, stored, priority.give)
@@ -243,7 +229,11 @@ def _research_runtime(
     settings: Settings, store: Store, model: EmbeddingModel, search: SearchRuntime
 ) -> ResearchRuntime:
     operations = Research(
-        store.research, store.records, search.service, search.corpus, model.embedder.fingerprint
+        store.research,
+        store.records,
+        search.service,
+        search.store.corpus,
+        model.embedder.fingerprint,
     )
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
     deliveries = Deliveries(store.deliveries, sender)

@@ -58,7 +58,7 @@ async def client(empty: Client, tmp_path: Path) -> Client:
 @pytest.fixture
 async def numbers(client: Client) -> dict[str, int]:
     """source_id → number."""
-    rows = await opening_of(client).runtime.database.read(
+    rows = await opening_of(client).runtime.store.database.read(
         lambda connection: connection.execute("select source_id, id from records").fetchall()
     )
     return dict(rows)

@@ -36,7 +36,7 @@ async def plan(client: Client, tmp_path: Path) -> str:
     file.write_text("".join(json.dumps(line) + "\n" for line in LINKED), "utf-8")
     runtime = opening_of(client).runtime
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
-    rows = await runtime.database.read(
+    rows = await runtime.store.database.read(
         lambda connection: connection.execute(
             "select id from records where source_id = 'plan'"
         ).fetchall()

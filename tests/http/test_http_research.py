@@ -181,7 +181,7 @@ async def test_a_replay_counts_from_the_moment_it_was_first_asked(client: Client
     operation = first["operations"][0]["id"]
     kept = await get(client, f"{OPERATIONS}/{operation}")
     # As if it had been asked before any of the records was written.
-    database = opening_of(client).runtime.database
+    database = opening_of(client).runtime.store.database
     await database.write(
         lambda c: c.execute(
             "update search_operations set request = json_set(request, '$.asked_at', ?)",
@@ -278,7 +278,7 @@ async def test_a_question_with_a_secret_is_kept_without_it(client: Client) -> No
     kept = await get(client, f"{OPERATIONS}/{operation['id']}")
     assert kept["redacted"]
     assert secret not in str(kept)
-    rows = await opening_of(client).runtime.database.read(
+    rows = await opening_of(client).runtime.store.database.read(
         lambda c: c.execute("select * from search_operations").fetchall()
     )
     assert secret not in str(rows)

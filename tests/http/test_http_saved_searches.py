@@ -149,7 +149,7 @@ async def test_by_the_clock_it_runs_without_being_told(client: Client) -> None:
     await save(client, every="1h")
     await store(client, new="Something on auth.")
     runtime = opening_of(client).runtime
-    await runtime.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
+    await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
         while not await inbox(client):  # noqa: ASYNC110  it asks from outside
@@ -167,7 +167,7 @@ async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client:
     await call(client, "DELETE", f"{SCOPES}/work")
     await store(client, new="Something on auth.")
     runtime = opening_of(client).runtime
-    await runtime.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
+    await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
         while True:

@@ -215,7 +215,7 @@ async def test_an_unreachable_webhook_fails_its_notification_and_not_the_result(
     told = await notified(client, job)
     assert (told["state"], told["status"], told["error"]) == ("pending", 500, "answered 500")
     assert told["next_attempt_at"] > (await job_of(client, job))["completed_at"]
-    database = opening_of(client).runtime.database
+    database = opening_of(client).runtime.store.database
     await database.write(
         lambda c: c.execute("update webhook_deliveries set attempts = 7, next_at = 0")
     )
@@ -298,7 +298,7 @@ async def test_deleting_ends_a_search_and_then_forgets_it(client: Client) -> Non
 async def test_an_ended_search_is_kept_for_a_day(client: Client) -> None:
     job = (await submit(client))["job_id"]
     done = await ended(client, job)
-    database = opening_of(client).runtime.database
+    database = opening_of(client).runtime.store.database
     day = 24 * 3600 * 1000
     for age, status in ((day - 60_000, 200), (day + 1000, 404)):
         at = int(time.time() * 1000) - age
@@ -333,7 +333,7 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
         await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
         await unfinished(first, "waits", "was running")
         await runtime.store.search_jobs.start("was running", 5)
-        await runtime.database.write(
+        await runtime.store.database.write(
             lambda c: c.execute(
                 "update search_jobs set webhook_url = ? where id = 'waits'", (receiver.url,)
             )

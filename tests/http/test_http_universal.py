@@ -227,7 +227,7 @@ async def test_an_id_that_nothing_has_is_not_found(filled: Client, ref: str) -> 
 async def test_who_asked_is_noted_with_what_was_asked(post: Post, filled: Client) -> None:
     await post(query="lantern one")
     await post(MCP_SEARCH, query="lantern two")
-    database = opening_of(filled).runtime.database
+    database = opening_of(filled).runtime.store.database
     await opening_of(filled).runtime.search.service.log.flush()
     rows = await database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()

@@ -44,7 +44,7 @@ async def test_every_request_of_the_document_is_answered(client: Client) -> None
     note = Draft("note", "jsonl", "limit", "Rate limit by token bucket.", "Limits", tags=("work",))
     await fill(opening_of(client).runtime, note)
     await settled(opening_of(client).runtime)
-    (number,) = await opening_of(client).runtime.database.read(
+    (number,) = await opening_of(client).runtime.store.database.read(
         lambda c: c.execute("select id from records where source_id = 'limit'").fetchone()
     )
     known = {"$TOKEN": TOKEN, "local:note:1": f"local:note:{number}"}

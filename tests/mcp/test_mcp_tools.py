@@ -55,7 +55,7 @@ async def test_search_reads_the_query_language(asker: Asker) -> None:
 async def test_fetch_answers_the_whole_record_with_texts_beside_it(asker: Asker) -> None:
     found = await ask(asker, "fetch", id="local:observation:2")
     assert set(found) == {"id", "title", "text", "url", "metadata"}
-    record = (await asker.runtime.database.read(_record, 2)).text
+    record = (await asker.runtime.store.database.read(_record, 2)).text
     assert found["text"] == record
     assert found["metadata"] == {
         "kind": "observation",
@@ -251,7 +251,7 @@ async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: 
 async def test_who_searches_is_in_the_log(asker: Asker) -> None:
     await ask(asker, "search", query="token")
     await asker.runtime.search.service.log.flush()
-    rows = await asker.runtime.database.read(
+    rows = await asker.runtime.store.database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )
     assert rows == [("token", "mcp")]

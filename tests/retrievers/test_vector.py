@@ -67,26 +67,26 @@ async def test_what_has_to_be_exact_is_not_asked_of_the_index(full: Runtime) -> 
 
 async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
     """What has a vector and is not in the index yet is scored beside what the index returns."""
-    (passage,) = await full.database.read(
+    (passage,) = await full.store.database.read(
         lambda c: c.execute("select id from passages where kind = 'note'").fetchone()
     )
     wait = "insert into outbox values(?, 'index')"
     await full.index.delete([2 * passage, 2 * passage + 1])
-    await full.database.write(lambda c: c.execute(wait, (passage,)))
-    full.search.corpus.changed()
+    await full.store.database.write(lambda c: c.execute(wait, (passage,)))
+    full.search.store.changed()
     ranking = await rank(full, 50)
     assert ranking.state == "ok"
     assert passage in {candidate.passage for candidate in ranking.candidates}
-    await full.database.write(lambda c: c.execute("delete from outbox"))
-    full.search.corpus.changed()
+    await full.store.database.write(lambda c: c.execute("delete from outbox"))
+    full.search.store.changed()
 
 
 async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     full: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector, "MOST_UNINDEXED", 0)
-    await full.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
-    full.search.corpus.changed()
+    await full.store.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
+    full.search.store.changed()
     monkeypatch.setattr(vector, "FEW", 10)
     for filters in (Filters(), Filters(project="p")):
         ranking = await rank(full, 50, filters)
@@ -94,8 +94,8 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
             "degraded",
             "the index is away or filling: exact scan",
         )
-    await full.database.write(lambda c: c.execute("delete from outbox"))
-    full.search.corpus.changed()
+    await full.store.database.write(lambda c: c.execute("delete from outbox"))
+    full.search.store.changed()
     assert (await rank(full, 50)).state == "ok"
 
 

@@ -95,7 +95,9 @@ async def test_a_question_is_moved_only_to_what_has_a_vector(filled: Runtime) ->
         return scorer(np.array(answers, dtype=np.intp))
 
     # Before anything was scored: what has been read of a passage is never read again.
-    await filled.database.write(lambda c: c.execute("delete from vectors where entry_id in (2, 3)"))
+    await filled.store.database.write(
+        lambda c: c.execute("delete from vectors where entry_id in (2, 3)")
+    )
     alone, both = await scores(1), await scores(0, 1)
     assert alone is not None
     assert both is not None

@@ -73,8 +73,8 @@ async def passing(runtime: Runtime, query: SearchRequest) -> tuple[set[str], str
     """Source ids within the query's filters, and what of its text is left to look for."""
     reading = read(query.text, now=NOW, kinds=installed_kinds())
     filters = replace(query.filters, demand=reading.demand)
-    numbers = await runtime.database.read(records.browse, filters, "date_asc", 999, 0)
-    stored = await runtime.database.read(records.fetch, numbers)
+    numbers = await runtime.store.database.read(records.browse, filters, "date_asc", 999, 0)
+    stored = await runtime.store.database.read(records.fetch, numbers)
     return {record.source_id for record in stored.values()}, reading.text
 
 
@@ -103,7 +103,7 @@ async def test_by_meaning_and_links_it_is_the_search_of_the_filtered_store(
 
 
 async def test_by_words_it_is_the_search_restricted_afterwards(filled: Runtime) -> None:
-    legs = tuple(Restricted(leg, filled.database) for leg in filled.search.pipeline._legs)
+    legs = tuple(Restricted(leg, filled.store.database) for leg in filled.search.pipeline._legs)
     restricted = SearchPipeline(filled.search.store, legs, installed_kinds())
     fusion = RrfOptions({"keyword": 0.4, "vector": 0.4, "graph": 0.2}, graph=GraphOptions())
     for text in TEXTS:

@@ -170,7 +170,7 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
         for kind in rare
     ]
     await fill(runtime, *many, *few)
-    await runtime.database.write(
+    await runtime.store.database.write(
         lambda c: c.execute("delete from vectors where entry_id / 2 > ?", (embedded,))
     )
     for limit in (10, 20):
@@ -200,7 +200,7 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
     runtime: Runtime, filters: Filters, mode: Mode
 ) -> None:
     await fill(runtime, *mixed(150))
-    passing = await runtime.database.read(records.browse, filters, "relevance", 999, 0)
+    passing = await runtime.store.database.read(records.browse, filters, "relevance", 999, 0)
     everything = await runtime.search.pipeline.search(
         SearchRequest("shared delta", mode=mode, limit=150)
     )
@@ -215,7 +215,7 @@ async def test_a_filter_alone_lists_by_date(runtime: Runtime) -> None:
     await fill(runtime, *mixed(40))
     filters = Filters(kinds=("note",))
     page = await runtime.search.pipeline.search(SearchRequest(filters=filters, limit=5, offset=2))
-    whole = await runtime.database.read(records.browse, filters, "date_desc", 99, 0)
+    whole = await runtime.store.database.read(records.browse, filters, "date_desc", 99, 0)
     assert numbers(page) == whole[2:7]
     assert (page.total, page.report.realised) == (len(whole), "filter")
     assert page.report.notices == ()
@@ -327,10 +327,10 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
 
 async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
-    await runtime.database.write(
+    await runtime.store.database.write(
         lambda c: c.execute("insert into outbox select id, 'index' from passages limit 5")
     )
-    runtime.search.corpus.changed()
+    runtime.search.store.changed()
     page = await runtime.search.pipeline.search(SearchRequest("shared alpha"))
     assert page.report.coverage == 0.75
     assert any("75.0%" in notice for notice in page.report.notices)

@@ -120,7 +120,7 @@ async def test_a_filtered_search_is_the_search_restricted_afterwards(
     runtime: Runtime, mode: Mode
 ) -> None:
     await fill(runtime, *mixed(120))
-    legs = tuple(Restricted(leg, runtime.database) for leg in runtime.search.pipeline._legs)
+    legs = tuple(Restricted(leg, runtime.store.database) for leg in runtime.search.pipeline._legs)
     restricted = SearchPipeline(runtime.search.store, legs, installed_kinds())
     for text in QUERIES:
         query = SearchRequest(text, mode=mode, limit=100, asked_at=NOW)
@@ -167,7 +167,9 @@ async def test_what_passes_by_the_other_side_of_an_or_is_found_without_the_words
         *(draft(f"s{n}", f"anything {n}", kind="memory", tags=("sea",)) for n in range(5)),
         draft("r", "kestrel", kind="memory", tags=("red",)),
     )
-    expected = await passing(runtime.database, read(text, now=NOW, kinds=installed_kinds()).demand)
+    expected = await passing(
+        runtime.store.database, read(text, now=NOW, kinds=installed_kinds()).demand
+    )
     assert len(expected) > 4
     pages = [
         await runtime.search.pipeline.search(
@@ -192,7 +194,7 @@ async def test_fields_and_exclusions_alone_browse(runtime: Runtime) -> None:
     await fill(runtime, *mixed(60))
     page = await runtime.search.pipeline.search(SearchRequest("kind:note -alpha", limit=100))
     expected = await passing(
-        runtime.database, read("kind:note -alpha", now=NOW, kinds=installed_kinds()).demand
+        runtime.store.database, read("kind:note -alpha", now=NOW, kinds=installed_kinds()).demand
     )
     assert {result.record.number for result in page.results} == expected
     assert page.total == len(expected)

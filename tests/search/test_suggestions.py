@@ -163,7 +163,7 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
     def hold(_connection: sqlite3.Connection) -> None:
         release.wait(30)
 
-    holding = asyncio.create_task(runtime.database.write(hold))
+    holding = asyncio.create_task(runtime.store.database.write(hold))
     try:
         page = await runtime.search.pipeline.search(SearchRequest("auth"))
         for _ in range(search_logs.MOST_WAITING + 5):

@@ -239,7 +239,7 @@ async def test_a_question_that_only_filters_is_answered_without_relevance(filled
 async def test_that_the_scratchpad_is_hidden_is_no_filter_of_the_question(filled: Runtime) -> None:
     await ask(filled, "lantern")
     await filled.search.service.log.flush()
-    rows = await filled.database.read(
+    rows = await filled.store.database.read(
         lambda connection: connection.execute("select query, filters from search_log").fetchall()
     )
     assert rows == [("lantern", "")]

@@ -10,16 +10,16 @@ from runtimes import fill
 
 async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runtime) -> None:
     await fill(runtime, *(Draft("note", "jsonl", f"n{n}", f"text {n}") for n in range(3)))
-    settled = await runtime.database.read(stats.corpus)
+    settled = await runtime.store.database.read(stats.corpus)
     assert (settled.waiting, settled.waiting_since, settled.index_age(1e12)) == (0, None, 0.0)
-    await runtime.database.write(
+    await runtime.store.database.write(
         lambda c: c.executescript(
             "update records set stored_at = 1000 * id;"
             "insert into outbox select id, case id when 2 then 'index' else 'embed' end"
             " from passages where id > 1;"
         )
     )
-    waiting = await runtime.database.read(stats.corpus)
+    waiting = await runtime.store.database.read(stats.corpus)
     assert (waiting.waiting, waiting.waiting_since) == (2, 2000)
     assert await runtime.store.statistics.last_indexed() == 1000
     assert waiting.index_age(5.5) == 3.5

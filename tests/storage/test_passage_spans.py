@@ -17,7 +17,7 @@ async def test_neighbours_are_counted_on_both_sides_and_stop_at_the_ends(tmp_pat
         await fill(
             runtime, Draft("file", "test", "long", TEXT), Draft("note", "test", "s", "Short")
         )
-        rows = await runtime.database.read(
+        rows = await runtime.store.database.read(
             lambda connection: connection.execute(
                 "select id, start, end from passages where record_id = 1 order by ordinal"
             ).fetchall()

@@ -8,8 +8,11 @@ Every method raises StorageError when the store cannot be used.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
 from typing import Protocol
 
+from mem_search.model import Kind
 from mem_search.storage.ports.activity import (
     DeliveryStore,
     JobStore,
@@ -79,6 +82,16 @@ class Store(Protocol):
     def tokens(self) -> TokenStore: ...
     @property
     def search_log(self) -> SearchLogStore: ...
+
+    def open_search(
+        self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
+    ) -> SearchStore:
+        """What searches read; it is closed with the store.
+
+        ``model`` is the number of the embedding space of the queries, ``chats`` are the kinds of
+        chat turns. Caches that are not worth memory are files in ``folder``.
+        """
+        ...
 
     async def close(self) -> None:
         """Wait for what runs, then close. A second call does nothing."""

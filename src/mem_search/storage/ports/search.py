@@ -249,6 +249,14 @@ class SearchStore(Protocol):
         """As ``SearchSnapshot.passage_map``; mostly from memory."""
         ...
 
+    def changed(self) -> None:
+        """Note that the store has changed: the numbers of the corpus are counted again."""
+        ...
+
+    async def fill_caches(self) -> None:
+        """Read ahead, little by little, what later searches need."""
+        ...
+
     async def matching(self, filters: Filters) -> tuple[int, ...]:
         """As ``SearchSnapshot.matching``; from memory while nothing is written."""
         ...

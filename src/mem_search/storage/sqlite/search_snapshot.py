@@ -107,6 +107,12 @@ class SqliteSearchStore:
         """The numbers of the corpus, some seconds old at most; mostly from memory."""
         return await self.corpus_numbers()
 
+    def changed(self) -> None:
+        self.corpus_numbers.changed()
+
+    async def fill_caches(self) -> None:
+        await self.vectors.fill(self._database)
+
     async def passage_map(self, last: int) -> PassageMap:
         """The passage map up to ``last``; mostly from memory."""
         known = self.passages.known

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
+from mem_search.model import Kind
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
@@ -14,8 +16,10 @@ from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
 from mem_search.storage.sqlite.scopes import SqliteScopes
 from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
 from mem_search.storage.sqlite.search_log import SqliteSearchLog
-from mem_search.storage.sqlite.stats import SqliteStatistics
+from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.stats import CorpusNumbers, SqliteStatistics
 from mem_search.storage.sqlite.tokens import SqliteTokens
+from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
 
 
@@ -24,6 +28,7 @@ class SqliteStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._vectors: list[VectorRows] = []
         self.records = SqliteRecords(database)
         self.ingest = SqliteIngest(database)
         self.indexing = SqliteIndexing(database)
@@ -46,5 +51,14 @@ class SqliteStore:
     def location(self) -> str:
         return str(self.database.path)
 
+    def open_search(
+        self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
+    ) -> SqliteSearchStore:
+        vectors = VectorRows(folder, model, dimensions)
+        self._vectors.append(vectors)
+        return SqliteSearchStore(self.database, CorpusNumbers(self.database), vectors, chats)
+
     async def close(self) -> None:
         await self.database.close()
+        for vectors in self._vectors:  # reading threads use them until the database is closed
+            vectors.close()
