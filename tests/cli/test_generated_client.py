@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Home
+from homes import Home
 
 pytestmark = pytest.mark.worker
 
