@@ -28,7 +28,6 @@ from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
 from mem_search.settings import Settings
-from mem_search.storage.sqlite import outbox
 from mem_search.wiring import Runtime
 
 PACKAGE: Final = "mem_search"
@@ -153,7 +152,7 @@ async def _get(client: TestClient, path: str) -> None:  # type: ignore[type-arg]
 async def _indexed(runtime: Runtime) -> None:
     """Wait until nothing waits for the indexer."""
     async with asyncio.timeout(_SECONDS):
-        while await runtime.store.database.read(outbox.depth):  # noqa: ASYNC110  it asks the store
+        while await runtime.store.indexing.outbox_counts():  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.05)
 
 

@@ -297,6 +297,15 @@ class TestIndexing:
         await outbox.acknowledge("delete", [waiting.passage])
         assert await outbox.outbox_counts() == {}
 
+    async def test_a_vector_of_a_passage_that_does_not_exist_is_not_kept(
+        self, store: Store
+    ) -> None:
+        model = await store.indexing.model_number("space", "test", 1)
+        one = np.ones((1, 1), dtype=np.float32)
+        await store.indexing.store_vectors(model, [9999], [2 * 9999], one)
+        assert await store.indexing.entries(model) == set()
+        assert await store.indexing.outbox_counts() == {}
+
     async def test_a_new_model_queues_what_it_has_not_read(self, store: Store) -> None:
         outbox = store.indexing
         first = await outbox.model_number("first", "test", 1)
@@ -649,12 +658,15 @@ class TestStatistics:
         empty = await store.statistics.totals()
         assert (empty.records, empty.passages, empty.coverage) == ({}, 0, 1.0)
         assert await store.statistics.last_indexed() is None
+        corpus = await store.statistics.corpus()
+        assert (corpus.size, corpus.coverage, corpus.mean_length) == (0, 1, 1)
         await fill(store, draft("a", created_at=5), draft("b", kind="memory", created_at=9))
         found = await store.statistics.totals()
         assert (found.records, found.first_at, found.last_at) == ({"note": 1, "memory": 1}, 5, 9)
         assert (found.passages, found.embedded, found.indexed) == (2, 0, 0)
         corpus = await store.statistics.corpus()
         assert (corpus.passages, corpus.waiting) == ({"note": 1, "memory": 1}, 2)
+        assert corpus.mean_length == len("some words")
         assert (await store.statistics.searchable()).complete == 0
         waiting = [each.passage for each in await store.indexing.to_embed(9)]
         model = await store.indexing.model_number("space", "test", 1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from mem_search.model import Draft
-from mem_search.storage.sqlite import stats
 from mem_search.wiring import Runtime
 from runtimes import fill
 
 
 async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runtime) -> None:
     await fill(runtime, *(Draft("note", "jsonl", f"n{n}", f"text {n}") for n in range(3)))
-    settled = await runtime.store.database.read(stats.corpus)
+    settled = await runtime.store.statistics.corpus()
     assert (settled.waiting, settled.waiting_since, settled.index_age(1e12)) == (0, None, 0.0)
     await runtime.store.database.write(
         lambda c: c.executescript(
@@ -19,7 +18,7 @@ async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runt
             " from passages where id > 1;"
         )
     )
-    waiting = await runtime.store.database.read(stats.corpus)
+    waiting = await runtime.store.statistics.corpus()
     assert (waiting.waiting, waiting.waiting_since) == (2, 2000)
     assert await runtime.store.statistics.last_indexed() == 1000
     assert waiting.index_age(5.5) == 3.5

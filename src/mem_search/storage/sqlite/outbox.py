@@ -1,13 +1,12 @@
-"""What the indexer still has to do, one row a passage: embed it, index it, or delete it.
+"""Vectors, and the outbox of the indexer: a row for each passage with work to do.
 
-The rows are written in the transaction that stores the passage and go only when the step is
-done, so a process that dies at any point loses nothing: the next one finds the rest here.
+The transaction that stores a passage writes the row; acknowledging the step deletes it. So a
+process that dies at any point loses nothing: the next one finds the rest here.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 
 from mem_search.contracts import VectorEntry, Vectors
@@ -16,67 +15,11 @@ from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 
-def to_embed(connection: sqlite3.Connection, limit: int) -> list[ToEmbed]:
-    """The newest passages first: what was just stored is what is asked for next."""
-    rows = connection.execute(
-        "select t.id, t.title, t.text, p.content_hash from"
-        " (select passage_id from outbox where step = 'embed' order by passage_id desc limit ?) o"
-        " join passage_texts t on t.id = o.passage_id join passages p on p.id = o.passage_id",
-        (limit,),
-    )
-    return [ToEmbed(*row) for row in rows]
-
-
-def waiting(connection: sqlite3.Connection, step: OutboxStep, limit: int) -> list[int]:
+def waiting(connection: Connection, step: OutboxStep, limit: int) -> list[int]:
     rows = connection.execute(
         "select passage_id from outbox where step = ? order by passage_id limit ?", (step, limit)
     )
     return [passage for (passage,) in rows]
-
-
-def advance(connection: sqlite3.Connection, passages: Sequence[int]) -> None:
-    """These have their vectors now; next they are indexed."""
-    connection.execute(
-        "update outbox set step = 'index' where step = 'embed'"
-        " and passage_id in (select value from json_each(?))",
-        (json.dumps(list(passages)),),
-    )
-
-
-def done(connection: sqlite3.Connection, step: OutboxStep, passages: Sequence[int]) -> None:
-    """The step is done; a row that has since become another step stays."""
-    wanted = json.dumps(list(passages))
-    connection.execute(
-        "delete from outbox where step = ? and passage_id in (select value from json_each(?))",
-        (step, wanted),
-    )
-    if step == "delete":
-        connection.execute(
-            "delete from vectors where entry_id / 2 in (select value from json_each(?))", (wanted,)
-        )
-
-
-def add(connection: sqlite3.Connection, step: OutboxStep, passages: Iterable[int]) -> None:
-    """Ask for a step again, unless the passage waits for something else already."""
-    connection.executemany(
-        "insert or ignore into outbox(passage_id, step) values(?, ?)",
-        [(passage, step) for passage in passages],
-    )
-
-
-def without_vector(connection: sqlite3.Connection, model: int) -> int:
-    """Queue every passage that has no vector of ``model``; returns how many. For a new model."""
-    return connection.execute(
-        "insert into outbox(passage_id, step)"
-        " select p.id, 'embed' from passages p where not exists"
-        " (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = ?)"
-        " on conflict(passage_id) do update set step = 'embed' where step = 'index'",
-        (model,),
-    ).rowcount
-
-
-def depth(connection: sqlite3.Connection) -> dict[OutboxStep, int]:
-    return dict(connection.execute("select step, count(*) from outbox group by step").fetchall())
 
 
 class SqliteIndexing(Repository):
@@ -90,11 +33,23 @@ class SqliteIndexing(Repository):
 
     @writes
     def queue_without_vector(self, connection: Connection, model: int) -> int:
-        return without_vector(connection, model)
+        return connection.execute(
+            "insert into outbox(passage_id, step)"
+            " select p.id, 'embed' from passages p where not exists"
+            " (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = ?)"
+            " on conflict(passage_id) do update set step = 'embed' where step = 'index'",
+            (model,),
+        ).rowcount
 
     @reads
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
-        return to_embed(connection, limit)
+        rows = connection.execute(
+            "select t.id, t.title, t.text, p.content_hash from (select passage_id from outbox"
+            " where step = 'embed' order by passage_id desc limit ?) o"
+            " join passage_texts t on t.id = o.passage_id join passages p on p.id = o.passage_id",
+            (limit,),
+        )
+        return [ToEmbed(*row) for row in rows]
 
     @reads
     def vectors_of_equal_content(
@@ -118,7 +73,11 @@ class SqliteIndexing(Repository):
         rows: Vectors,
     ) -> None:
         vectors.save(connection, model, entries, rows)
-        advance(connection, passages)
+        connection.execute(
+            "update outbox set step = 'index' where step = 'embed'"
+            " and passage_id in (select value from json_each(?))",
+            (json.dumps(list(passages)),),
+        )
 
     @reads
     def waiting(self, connection: Connection, step: OutboxStep, limit: int) -> list[int]:
@@ -126,7 +85,8 @@ class SqliteIndexing(Repository):
 
     @reads
     def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
-        return depth(connection)
+        rows = connection.execute("select step, count(*) from outbox group by step")
+        return dict(rows.fetchall())
 
     @reads
     def vectors(
@@ -138,11 +98,23 @@ class SqliteIndexing(Repository):
     def acknowledge(
         self, connection: Connection, step: OutboxStep, passages: Sequence[int]
     ) -> None:
-        done(connection, step, passages)
+        wanted = json.dumps(list(passages))
+        connection.execute(
+            "delete from outbox where step = ? and passage_id in (select value from json_each(?))",
+            (step, wanted),
+        )
+        if step == "delete":
+            connection.execute(
+                "delete from vectors where entry_id / 2 in (select value from json_each(?))",
+                (wanted,),
+            )
 
     @writes
     def queue(self, connection: Connection, step: OutboxStep, passages: Iterable[int]) -> None:
-        add(connection, step, passages)
+        connection.executemany(
+            "insert or ignore into outbox(passage_id, step) values(?, ?)",
+            [(passage, step) for passage in passages],
+        )
 
     @reads
     def entries(self, connection: Connection, model: int) -> set[int]:

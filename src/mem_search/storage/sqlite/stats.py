@@ -1,4 +1,4 @@
-"""The numbers of the corpus in memory: passages, their lengths, how much is indexed."""
+"""Counts of the store, and the numbers of the corpus that searches keep in memory."""
 
 from __future__ import annotations
 
@@ -12,27 +12,7 @@ from mem_search.model.statistics import Corpus, Searchable, StoreTotals
 from mem_search.storage.sqlite.database import Connection, Database, Repository, reads
 
 
-def totals(connection: sqlite3.Connection) -> StoreTotals:
-    """Exact counts; cheap enough to ask at any time."""
-    records = dict(
-        connection.execute("select kind, count(*) from records group by kind").fetchall()
-    )
-    passages, waiting = progress(connection)
-    (indexing,) = connection.execute("select count(*) from outbox where step = 'index'").fetchone()
-    first, last = connection.execute(
-        "select min(created_at), max(created_at) from records"
-    ).fetchone()
-    return StoreTotals(
-        records=records,
-        passages=passages,
-        embedded=passages - waiting + indexing,
-        indexed=passages - waiting,
-        first_at=first,
-        last_at=last,
-    )
-
-
-def progress(connection: sqlite3.Connection) -> tuple[int, int]:
+def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
     """(passages, those not in the vector index yet)."""
     (passages,) = connection.execute("select count(*) from passages").fetchone()
     (waiting,) = connection.execute(
@@ -46,7 +26,7 @@ def corpus(connection: sqlite3.Connection) -> Corpus:
     rows = connection.execute(
         "select kind, count(*), avg(end - start) from passages group by kind"
     ).fetchall()
-    _, waiting = progress(connection)
+    _, waiting = _progress(connection)
     return Corpus(
         passages={kind: count for kind, count, _ in rows},
         lengths={kind: max(1.0, length) for kind, _, length in rows},
@@ -65,34 +45,13 @@ def _waiting_since(connection: sqlite3.Connection) -> int | None:
     return None if since is None else int(since)
 
 
-def store_id(connection: sqlite3.Connection) -> str:
-    (value,) = connection.execute("select value from meta where key = 'store_id'").fetchone()
-    return str(value)
-
-
 _WAITING: Final = (
     "select p.record_id from outbox o join passages p on p.id = o.passage_id"
     " where o.step in ('embed', 'index')"
 )
 
 
-def searchable(connection: sqlite3.Connection) -> Searchable:
-    """Exact counts."""
-    records = dict(
-        connection.execute("select kind, count(*) from records group by kind").fetchall()
-    )
-    (incomplete,) = connection.execute(
-        f"select count(*) from (select distinct record_id from ({_WAITING}))"
-    ).fetchone()
-    (relationships,) = connection.execute(
-        "select count(*) from edges where to_id is not null"
-    ).fetchone()
-    return Searchable(
-        records, sum(records.values()) - incomplete, relationships, last_indexed(connection)
-    )
-
-
-def last_indexed(connection: sqlite3.Connection) -> int | None:
+def _last_indexed(connection: sqlite3.Connection) -> int | None:
     """When the newest of the complete records was stored; None while there is none."""
     (last,) = connection.execute(
         f"select max(stored_at) from records where id not in ({_WAITING})"
@@ -105,11 +64,29 @@ class SqliteStatistics(Repository):
 
     @reads
     def store_id(self, connection: Connection) -> str:
-        return store_id(connection)
+        (value,) = connection.execute("select value from meta where key = 'store_id'").fetchone()
+        return str(value)
 
     @reads
     def totals(self, connection: Connection) -> StoreTotals:
-        return totals(connection)
+        records = dict(
+            connection.execute("select kind, count(*) from records group by kind").fetchall()
+        )
+        passages, waiting = _progress(connection)
+        (indexing,) = connection.execute(
+            "select count(*) from outbox where step = 'index'"
+        ).fetchone()
+        first, last = connection.execute(
+            "select min(created_at), max(created_at) from records"
+        ).fetchone()
+        return StoreTotals(
+            records=records,
+            passages=passages,
+            embedded=passages - waiting + indexing,
+            indexed=passages - waiting,
+            first_at=first,
+            last_at=last,
+        )
 
     @reads
     def corpus(self, connection: Connection) -> Corpus:
@@ -117,11 +94,22 @@ class SqliteStatistics(Repository):
 
     @reads
     def searchable(self, connection: Connection) -> Searchable:
-        return searchable(connection)
+        records = dict(
+            connection.execute("select kind, count(*) from records group by kind").fetchall()
+        )
+        (incomplete,) = connection.execute(
+            f"select count(*) from (select distinct record_id from ({_WAITING}))"
+        ).fetchone()
+        (relationships,) = connection.execute(
+            "select count(*) from edges where to_id is not null"
+        ).fetchone()
+        return Searchable(
+            records, sum(records.values()) - incomplete, relationships, _last_indexed(connection)
+        )
 
     @reads
     def last_indexed(self, connection: Connection) -> int | None:
-        return last_indexed(connection)
+        return _last_indexed(connection)
 
     @reads
     def has_due_work(self, connection: Connection) -> bool:
