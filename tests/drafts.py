@@ -21,7 +21,7 @@ def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
 
 
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
-    """Prepare and store, as the intake does."""
+    """Prepare and store, as an import does."""
     return record_writer.store(connection, [prepare(each) for each in drafts])
 
 

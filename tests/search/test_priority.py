@@ -59,13 +59,13 @@ async def test_an_import_waits_for_the_search_before_each_record(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(runtime, *(drafts.draft(f"{n}", f"words {n}") for n in range(3)))
-    intake, way = runtime.ingest.writer, runtime.search.service._priority
-    assert intake._give_way == way.give
+    writer, way = runtime.ingest.writer, runtime.search.service._priority
+    assert writer._give_way == way.give
     asked: list[bool] = []
-    monkeypatch.setattr(intake, "_give_way", lambda: asked.append(way._free.is_set()))
+    monkeypatch.setattr(writer, "_give_way", lambda: asked.append(way._free.is_set()))
     more = tuple(drafts.draft(f"more {n}", f"more {n}") for n in range(2))
     with way:
-        await intake.take(Location("test", "here"), Batch(more))
+        await writer.take(Location("test", "here"), Batch(more))
     assert asked == [False, False]
     await runtime.search.service.search(SearchRequest("words"), "test")
     assert way._free.is_set()

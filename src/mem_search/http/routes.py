@@ -159,17 +159,17 @@ RECORDS = (
     DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt for good", "records", write=True, response=Deleted),
 )
 INTAKE = (
-    POST("/api/sync", jobs.sync, "Import what is new on this machine", "intake", body=jobs.SyncBody, write=True, only="person", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "intake", body=jobs.UnfollowBody, write=True, only="person", response=job_schemas.Unfollowed, errors=(404,)),
-    POST("/api/import", jobs.import_file, "Import a file of this machine", "intake", body=jobs.ImportBody, write=True, only="person", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "intake", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "intake", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    GET("/api/export", exports.export_records, "Export all records, one a line", "intake", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
-    GET("/api/jobs", jobs.newest, "List jobs, newest first", "intake", jobs.Newest, write=True, response=job_schemas.Jobs),
-    GET("/api/jobs/{id}", jobs.one, "Show a job", "intake", write=True, response=job_schemas.Job),
-    POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "intake", write=True, response=job_schemas.Job, errors=(409,)),
-    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "intake", write=True, only="person", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
-    POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "intake", write=True, only="person", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
+    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
+    GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.Newest, write=True, response=job_schemas.Jobs),
+    GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
+    POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),
+    POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),

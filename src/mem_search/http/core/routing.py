@@ -112,11 +112,11 @@ Handler = Callable[[Call], Awaitable[web.StreamResponse]]
 class Route:
     """One operation. ``write`` needs a token; ``early`` answers before the store is open.
 
-    ``only`` the machine's ``person`` may read files of the machine or tend its index, and only
-    who has the ``home``'s own token gives out others; everything else is for users, too, each
-    over their own store. ``research`` counts as a step of deep research, whatever it takes.
+    ``only``: ``owner`` refuses users, because the route reads files of the machine or manages its
+    index; ``home`` refuses everything but the home's own token. Other routes answer users from
+    their own store. ``research``: each request counts as a step of deep research.
 
-    ``waits`` does not refuse while the store is being opened; ``is_rest`` is in the OpenAPI.
+    ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
     ``response`` is the schema of the JSON reply, or a union of several: every route that answers
@@ -133,7 +133,7 @@ class Route:
     body: type[BaseModel] | None = None
     body_type: str = "application/json"
     write: bool = False
-    only: Literal["", "person", "home"] = ""
+    only: Literal["", "owner", "home"] = ""
     research: bool = False
     early: bool = False
     waits: bool = False
