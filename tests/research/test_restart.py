@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mem_search.model import Draft
 from mem_search.model.research import OperationFilter
-from mem_search.research.search_jobs import Told
+from mem_search.research.search_jobs import JobWithDelivery
 from mem_search.webhooks.signing import webhook_secret
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -79,7 +79,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
     assert sorted(said.values()) == sorted(jobs)
 
 
-async def delivered(runtime: Runtime, job: str) -> Told:
+async def delivered(runtime: Runtime, job: str) -> JobWithDelivery:
     async with asyncio.timeout(30):
         while True:
             told = await runtime.research.search_jobs.get(job)

@@ -57,11 +57,11 @@ _PLAIN = {
     "parent_operation_id": None,
     "offset": 0,
 }
-"""What a saved search has no use for, as it is when left out."""
+"""Fields of a search that a saved search does not use, with their default values."""
 
 
 class SavedSearchPlan(Body):
-    """What to ask, when, and whom to tell."""
+    """What to search, when, and where to report."""
 
     search: UniversalSearchRequest = Field(description="The question and its filters")
     every: Every | None = Field(
@@ -75,7 +75,7 @@ class SavedSearchPlan(Body):
     )
 
     def plan(self, asked_at: datetime) -> Plan:
-        """The same as values. Raises Invalid for what a saved search has no use for."""
+        """The plan. Raises Invalid for fields that a saved search does not use."""
         faults = [
             Fault("is not for a saved search; leave it out", pointer=f"/search/{name}")
             for name, plain in _PLAIN.items()
@@ -92,20 +92,20 @@ class SavedSearchPlan(Body):
 
 
 class SavedSearchBody(SavedSearchPlan):
-    """A saved search to be."""
+    """A new saved search."""
 
     name: Name = Field(description="What to call it: letters, digits, _ . and -")
 
 
 class NotificationsListing(Listing):
-    """Which notifications."""
+    """Parameters of the inbox."""
 
     unread: bool = Field(default=False, description="Only those that were not read")
     search: str = Field(default="", max_length=64, description="Only of this saved search")
 
 
 async def create(call: Call) -> web.StreamResponse:
-    """Save a search; it tells of what is stored from now on."""
+    """Save a search; it reports matching records that are stored from now on."""
     body = call.json_body(SavedSearchBody)
     plan = body.plan(call.now)
     await check_schedule(call.request, call.runtime, body.name, plan.every)
@@ -133,7 +133,7 @@ async def one(call: Call) -> web.StreamResponse:
 
 
 async def change(call: Call) -> web.StreamResponse:
-    """Another question, schedule or way to tell; another question looks from now on."""
+    """Change the search, the schedule or the receivers; a changed search starts anew."""
     plan = call.json_body(SavedSearchPlan).plan(call.now)
     await check_schedule(call.request, call.runtime, _name(call), plan.every)
     with _faults_in_search():
@@ -142,22 +142,22 @@ async def change(call: Call) -> web.StreamResponse:
 
 
 async def remove(call: Call) -> web.StreamResponse:
-    """Forget a saved search and what it told."""
+    """Delete a saved search and its notifications."""
     await call.runtime.research.saved_searches.remove(_name(call))
     return json_reply(Deleted(deleted=_name(call)))
 
 
 async def run(call: Call) -> web.StreamResponse:
-    """Ask it now: all that it finds, and what of it is new and told from now on."""
+    """Run it now: all results, and which of them are new."""
     saved = await call.runtime.research.saved_searches.get(_name(call))
     admit(call.request, load(saved.request).text)
-    run = await call.runtime.research.saved_searches.look(saved.name)
-    page = await call.runtime.research.saved_searches.ask(run.saved, call.surface)
-    told = await call.runtime.store.records.fetch([m.number for m in run.matches])
+    run = await call.runtime.research.saved_searches.run_now(saved.name)
+    page = await call.runtime.research.saved_searches.search(run.saved, call.surface)
+    found = await call.runtime.store.records.fetch([m.number for m in run.matches])
     return json_reply(
         SavedSearchRun(
             saved_search=run.saved.name,
-            new=_matches(call, run.matches, told),
+            new=_matches(call, run.matches, found),
             new_count=len(run.matches),
             notification=run.notification,
             result=UniversalSearchResponse.of(page, call.base),
@@ -166,7 +166,7 @@ async def run(call: Call) -> web.StreamResponse:
 
 
 async def inbox(call: Call) -> web.StreamResponse:
-    """What saved searches have told, the newest first."""
+    """The notifications of saved searches, the newest first."""
     params = call.parameters(NotificationsListing)
     found, total = await call.runtime.store.saved_searches.notifications(
         params.search, params.limit, params.offset, unread=params.unread
@@ -192,7 +192,7 @@ async def read(call: Call) -> web.StreamResponse:
 
 
 async def dismiss(call: Call) -> web.StreamResponse:
-    """Delete a notification; what it told is not told again."""
+    """Delete a notification. Its matches are not reported again."""
     number = number_in_path(call.request)
     if not await call.runtime.store.saved_searches.dismiss(number):
         raise _nothing(number)
@@ -212,7 +212,7 @@ async def webhook_secret(call: Call) -> web.StreamResponse:
 
 @contextmanager
 def _faults_in_search() -> Iterator[None]:
-    """What is wrong with the search of a plan is at its place in the plan."""
+    """Faults of the search get their place in the plan."""
     try:
         yield
     except InputError as error:

@@ -19,7 +19,7 @@ PATH = "/api/v1/search/jobs"
 
 
 class JobsListing(Listing):
-    """Which background searches."""
+    """Parameters of the list of background searches."""
 
     status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = Field(
         default=None, description="Only those of this status"
@@ -69,7 +69,7 @@ async def newest(call: Call) -> web.StreamResponse:
     )
     return json_reply(
         SearchJobs(
-            jobs=[SearchJob.of(told) for told in found],
+            jobs=[SearchJob.of(each) for each in found],
             total=total,
             limit=params.limit,
             offset=params.offset,
@@ -78,25 +78,25 @@ async def newest(call: Call) -> web.StreamResponse:
 
 
 async def one(call: Call) -> web.StreamResponse:
-    """How far a background search is, and its result once it has one."""
+    """The progress of a background search, and its result when it has ended."""
     return json_reply(SearchJobResult.whole(await call.runtime.research.search_jobs.get(_id(call))))
 
 
 async def cancel(call: Call) -> web.StreamResponse:
-    """End a background search that is not finished."""
+    """Cancel a background search."""
     return json_reply(
         SearchJobResult.whole(await call.runtime.research.search_jobs.cancel(_id(call)))
     )
 
 
 async def delete(call: Call) -> web.StreamResponse:
-    """End a background search that is not finished, or forget one that is."""
+    """Cancel an unfinished background search, or delete a finished one."""
     jobs = call.runtime.research.search_jobs
-    told = await jobs.get(_id(call))
-    if told.is_unfinished:
+    found = await jobs.get(_id(call))
+    if found.is_unfinished:
         return json_reply(SearchJobResult.whole(await jobs.cancel(_id(call))))
     await jobs.forget(_id(call))
-    return json_reply(Deleted(deleted=told.job.id))
+    return json_reply(Deleted(deleted=found.job.id))
 
 
 def _id(call: Call) -> str:

@@ -1,4 +1,4 @@
-"""What a session found, as it can be cited now."""
+"""Exporting a session: its operations, and citations of their results as of now."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a ref cites now; ``citation`` None when the record is gone.
-
-    ``reference`` is the citation written in a style.
-    """
+    """A cited record; ``citation`` is None when it was deleted, ``reference`` is in a style."""
 
     ref: str
     digest: str
@@ -48,12 +45,12 @@ class Export:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """ref → its number in the list of sources, in the order they were first found."""
+        """ref → its number in the list of sources, in the order of first appearance."""
         found = (seen.ref for operation in self.operations for seen in operation.results)
         return {ref: number for number, ref in enumerate(dict.fromkeys(found), start=1)}
 
     def state(self, ref: str) -> Literal["same", "changed", "gone"]:
-        """Whether the record is what it was when it was last found."""
+        """Whether the record is the same as when it was last found."""
         source = self.sources[ref]
         if source.citation is None:
             return "gone"
@@ -62,7 +59,7 @@ class Export:
 
 
 def export_markdown(export: Export) -> str:
-    """The session as Markdown: the questions as an outline with their results, then the sources."""
+    """The session as Markdown: an outline of queries with their results, then the sources."""
     first, last = export.operations[0], export.operations[-1]
     count = len(export.operations)
     lines = [
@@ -101,13 +98,13 @@ def _outline(export: Export) -> Iterator[str]:
 
 
 def _mode(operation: Operation) -> str:
-    """The mode in the words of the API."""
+    """The mode as the API names it."""
     mode = str(operation.request["search"]["mode"])
     return "semantic" if mode == "vector" else mode
 
 
 def _by_chain(operations: Sequence[Operation]) -> Iterator[Operation]:
-    """Each operation followed by its followers: the order of an outline."""
+    """Each operation, then those that follow it: the order of an outline."""
     ids = {operation.id for operation in operations}
     followers: dict[str, list[Operation]] = {}
     for operation in operations:
@@ -129,7 +126,7 @@ def _cited(export: Export, ref: str, number: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """On one line, with nothing in it that Markdown would take for itself."""
+    """``text`` on one line, with Markdown escaped."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -1,7 +1,7 @@
-"""Deep research: searches whose steps are stored, each with what it depended on.
+"""Deep research: searches whose steps are stored with everything that they depended on.
 
-A basic search goes straight through. The request of a step and its results are enough to replay
-it (``replay``) and to cite it (``export``); texts are not stored a second time.
+Other searches pass through. The request and the results of a step suffice to replay it
+(``replay``) and to cite it (``export``); texts are not stored again.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from mem_search.text.redaction import redact
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``session_id`` is never empty; ``parent_id`` None begins a chain."""
+    """Where an operation belongs; without ``parent_id`` it begins a chain."""
 
     session_id: str
     parent_id: str | None = None
 
 
 async def place(store: ResearchStore, session_id: str, parent_id: str, most: int) -> Place:
-    """Where the next operation goes; a session without a name gets one.
+    """The place of the next operation; a new session gets an id.
 
-    Without ``session_id`` it goes to the parent's session. Raises NotFound for a parent that
-    there is not, InputError for one of another session, Conflict when the chain has ``most``
-    operations already; each names its field.
+    Without ``session_id`` it is in the session of the parent. Raises NotFound for an unknown
+    parent, InputError for a parent in another session, Conflict when the chain has ``most``
+    operations; each error names its field.
     """
     if not parent_id:
         return Place(session_id or str(uuid.uuid4()))
@@ -54,7 +54,7 @@ async def place(store: ResearchStore, session_id: str, parent_id: str, most: int
     if session_id and parent.session_id != session_id:
         raise InputError(
             f"operation {parent_id} belongs to session {parent.session_id};"
-            " name that one, or leave session_id out",
+            " use that session, or omit session_id",
             field="parent_operation_id",
         )
     length = await store.chain_length(parent_id)
@@ -68,7 +68,7 @@ async def place(store: ResearchStore, session_id: str, parent_id: str, most: int
 
 
 class Research:
-    """Searches of one store, and the steps of its research chains."""
+    """Searches one store, and stores the steps of research."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Research:
         self._embedder = embedder
 
     async def check(self, request: SearchRequest) -> None:
-        """Raises what ``search`` would raise for the filters and the place in a chain."""
+        """Check a request without searching. Raises what ``search`` raises."""
         await self.service.check(request)
         if request.is_research:
             await self._place(request)
@@ -93,10 +93,10 @@ class Research:
     async def search(
         self, request: SearchRequest, surface: str, *, operation: str = ""
     ) -> tuple[SearchPage, Operation | None]:
-        """As ``SearchService.search``, with the operation that was stored; None of a basic search.
+        """As ``SearchService.search``, and the stored operation; None outside research.
 
-        ``request`` has ``asked_at``. ``operation`` is the id of a step that may have been begun
-        before. Raises NotFound, InputError or Conflict where its chain does not allow the step.
+        ``request`` has ``asked_at``. ``operation`` is the id of a step that may have been started
+        before. Raises NotFound, InputError or Conflict when the chain does not allow the step.
         """
         if not request.is_research:
             return await self.service.search(request, surface), None
@@ -128,9 +128,9 @@ class Research:
         most: int = MOST_OPERATIONS,
         started: float | None = None,
     ) -> Operation:
-        """Keep that ``record`` was opened as a step of a session; raises as ``search`` does.
+        """Store that ``record`` was opened as a step of a session; raises as ``search`` does.
 
-        ``started`` is when that began, of ``time.perf_counter``.
+        ``started`` is its start by ``time.perf_counter``.
         """
         where = await place(self._store, session_id, parent_id, most)
         return await self._keep(
@@ -148,7 +148,7 @@ class Research:
         )
 
     async def state(self) -> IndexState:
-        """What an answer would depend on now."""
+        """The current state of everything that results depend on."""
         corpus = await self._corpus()
         return IndexState(
             revision=await self._records.revision(),
@@ -159,11 +159,11 @@ class Research:
         )
 
     async def results_of(self, page: SearchPage) -> tuple[Seen, ...]:
-        """What is kept of the results of ``page``."""
+        """The results of ``page`` as they are stored."""
         return await self.seen([(each.record, relevance(page, each)) for each in page.results])
 
     async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[Seen, ...]:
-        """(record, relevance) as what is kept of a result."""
+        """(record, relevance) as results are stored."""
         numbers = [record.number for record, _ in results]
         digests = await self._records.content_hashes(numbers)
         return tuple(
@@ -194,7 +194,7 @@ class Research:
     ) -> Operation:
         clean, secrets = redact(text)
         if secrets:
-            # It cannot be replayed as it was: ``redacted`` says so.
+            # It cannot be replayed; ``redacted`` marks that.
             request = {**request, "search": {**request["search"], "text": clean}}
             report = {name: value for name, value in report.items() if name != "analyzed"}
         kept = Operation(

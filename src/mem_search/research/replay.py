@@ -1,6 +1,6 @@
-"""Doing an operation again, as of its own moment, and saying what came out differently.
+"""Replaying an operation as of its own time, and comparing the results.
 
-With the same index the result is the same. Nothing of a replay is kept.
+With the same index the results are the same. Replays are not stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mem_search.storage.ports import RecordStore, ResearchStore
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One result that is not as it was; a place counts from 1, None where it is not there."""
+    """A result that differs; ranks count from 1, None means that it is absent."""
 
     ref: str
     before: int | None
@@ -28,7 +28,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """``changed`` have other content, ``moved`` another place, ``rescored`` another relevance."""
+    """``changed`` have other content, ``moved`` another rank, ``rescored`` another relevance."""
 
     appeared: tuple[Change, ...] = ()
     gone: tuple[Change, ...] = ()
@@ -45,7 +45,7 @@ class Drift:
 def drift(
     before: Sequence[Seen], after: Sequence[Seen], total_before: int, total_after: int
 ) -> Drift:
-    """What became of ``before``; false when nothing did."""
+    """The differences between ``before`` and ``after``; false if there are none."""
     old = {seen.ref: (place, seen) for place, seen in enumerate(before, start=1)}
     new = {seen.ref: (place, seen) for place, seen in enumerate(after, start=1)}
     both = [(ref, *old[ref], *new[ref]) for ref in new if ref in old]
@@ -68,7 +68,7 @@ def drift(
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """``page`` of a search, ``record`` of a fetch; ``deleted`` are refs that are no more."""
+    """``page`` of a search, or ``record`` of a fetch; ``deleted`` are refs of deleted records."""
 
     operation: Operation
     index_state: IndexState
@@ -95,7 +95,7 @@ class Replays:
         self._research = research
 
     async def get(self, operation: str) -> Operation:
-        """Raises NotFound."""
+        """One operation. Raises NotFound."""
         found = await self._store.get(operation)
         if found is None:
             raise NotFound(
@@ -115,7 +115,7 @@ class Replays:
         return found
 
     async def replay(self, operation: Operation) -> Replay:
-        """Do it again. Raises Conflict where a secret of its question was not kept."""
+        """Replay one operation. Raises Conflict when a secret of its query was not stored."""
         if operation.redacted:
             raise Conflict(
                 f"operation {operation.id} cannot be replayed: its question held a secret, which"

@@ -1,7 +1,7 @@
-"""A search request as values that JSON can hold, and back: for jobs, saved searches, operations.
+"""Search requests as JSON values and back, for jobs, saved searches and operations.
 
-The dataclass is dumped and loaded as a whole, with a version: a new field of ``SearchRequest``
-needs no line here. What an older version wrote is rewritten by a migration of the store.
+The whole dataclass is dumped, with a version, so a new field of ``SearchRequest`` needs no line
+here. A migration of the store rewrites values of older versions.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ def dump(request: SearchRequest) -> dict[str, Any]:
 
 
 def load(values: Mapping[str, Any]) -> SearchRequest:
-    """What ``dump`` made."""
+    """The request that ``dump`` wrote."""
     at = datetime.fromisoformat(values["asked_at"])
     if zone := values.get("zone"):
-        # With the rules of the zone, not that day's offset: "last month" may have had another.
+        # The rules of the zone, not the offset of that day: "last month" may have another.
         at = at.astimezone(ZoneInfo(zone))
     return replace(_adapter().validate_python(values["search"]), asked_at=at)
 
 
 def redacted_text(values: Mapping[str, Any]) -> str:
-    """The question of what ``dump`` made, without secrets."""
+    """The query text of dumped values, without secrets."""
     return redact(values["search"]["text"])[0]
 
 

@@ -1,8 +1,8 @@
-"""Saved searches: run when told to or by the clock, telling what is new since the last time.
+"""Saved searches: run by hand or on a schedule, each run reports the new matches.
 
-New is a record that was stored or changed after the search was saved and that it finds now; it
-is told once as it is, over restarts too, and again only when it changes. What a run finds, what
-it tells and the message to its webhook are one transaction.
+A match is new if its record was stored or changed after the search was saved. It is reported
+once, also across restarts, and again only after it has changed. A run stores its matches, its
+notification and the webhook message in one transaction.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def seconds(text: str) -> int:
 
 
 def written(interval: int) -> str:
-    """The shortest way to write it: ``seconds(written(n)) == n``."""
+    """The interval as text: ``seconds(written(n)) == n``."""
     unit = next(name for name, size in _UNITS.items() if interval % size == 0)
     return f"{interval // _UNITS[unit]}{unit}"
 
@@ -65,10 +65,10 @@ log = logging.getLogger(__name__)
 
 EVENT = "saved_search.matched"
 MOST_FOUND = 10_000
-"""As deep as a ranking goes: of more new matches than that at once, the best are told."""
+"""The depth of a ranking; of more new matches in one run, the best are reported."""
 
 OVERLAP_MS = 60_000
-"""A record gets its time a moment before it can be seen: every run looks this much further back."""
+"""A record gets its time shortly before it is visible, so runs look back this much further."""
 
 _PAGE = 100
 _RETRY_SECONDS = 30.0
@@ -76,7 +76,7 @@ _RETRY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask, how often (seconds), and whom to tell."""
+    """What to search, how often (seconds), and where to report."""
 
     request: SearchRequest
     every: int | None = None
@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run told: ``notification`` is its number, None when there was nothing new."""
+    """The result of a run; ``notification`` is its number, None without new matches."""
 
     saved: SavedSearch
     matches: tuple[Match, ...]
@@ -94,7 +94,7 @@ class Run:
 
 
 class SavedSearches:
-    """The saved searches of one store. ``run`` until cancelled."""
+    """The saved searches of one store; ``run`` executes scheduled ones."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class SavedSearches:
         self._scheduler = Scheduler("saved searches", self._run_due, retry=_RETRY_SECONDS)
 
     async def create(self, name: str, plan: Plan) -> SavedSearch:
-        """Raises Conflict when the name is taken, and what ``check`` raises."""
+        """Save a search. Raises Conflict when the name is in use, and what ``check`` raises."""
         await self._check(plan)
         if not await self._store.create(name, dump(plan.request), **_values(plan), at=now_ms()):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
@@ -119,14 +119,14 @@ class SavedSearches:
         return await self.get(name)
 
     async def change(self, name: str, plan: Plan) -> SavedSearch:
-        """Raises NotFound, and what ``check`` raises."""
+        """Replace a saved search. Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
         await self._store.change(name, dump(plan.request), **_values(plan), at=now_ms())
         self.wake()
         return await self.get(name)
 
     async def get(self, name: str) -> SavedSearch:
-        """Raises NotFound."""
+        """One saved search. Raises NotFound."""
         found = await self._store.get(name)
         if found is None:
             raise NotFound(
@@ -136,37 +136,37 @@ class SavedSearches:
         return found
 
     async def listed(self) -> list[SavedSearch]:
-        """All of them by name."""
+        """All saved searches by name."""
         return await self._store.listed()
 
     async def remove(self, name: str) -> None:
-        """Forget it with what it told. Raises NotFound."""
+        """Delete it with its notifications. Raises NotFound."""
         saved = await self.get(name)
         await self._store.remove(saved.name)
 
-    async def ask(self, saved: SavedSearch, surface: str) -> SearchPage:
-        """Its question as it stands, with everything that it finds."""
+    async def search(self, saved: SavedSearch, surface: str) -> SearchPage:
+        """All results of the search, new or not."""
         return await self._service.search(_now_again(load(saved.request)), surface)
 
-    async def look(self, name: str) -> Run:
-        """Run it now and tell what is new. Raises NotFound, and what a search raises."""
+    async def run_now(self, name: str) -> Run:
+        """Run it and report new matches. Raises NotFound, and what a search raises."""
         saved = await self.get(name)
         async with self._locks[saved.name]:
-            return await self._look(await self.get(name))
+            return await self._run(await self.get(name))
 
     def wake(self) -> None:
-        """Schedules have changed."""
+        """Call this after a schedule has changed."""
         self._scheduler.wake()
 
     async def run(self) -> None:
-        """Run what is due, then wait for what comes due or is added, until cancelled."""
+        """Run searches when they are due, until cancelled."""
         await self._scheduler.run()
 
     async def _run_due(self) -> int | None:
-        """Run all that is due; when the next one is."""
+        """Run every search that is due; returns when the next one is."""
         for name in await self._store.due(now_ms()):
             try:
-                await self.look(name)
+                await self.run_now(name)
             except NotFound:  # removed a moment ago
                 continue
             except StorageError:
@@ -178,14 +178,14 @@ class SavedSearches:
         return await self._store.next_at()
 
     async def _check(self, plan: Plan) -> None:
-        """Raises RefusedReceiver, and what the question itself raises: better now than at night."""
+        """Run it once to show errors now. Raises RefusedReceiver, and what a search raises."""
         if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
         await self._service.search(replace(plan.request, limit=1, offset=0), NOBODY)
 
-    async def _look(self, saved: SavedSearch) -> Run:
+    async def _run(self, saved: SavedSearch) -> Run:
         started = now_ms()
-        found, is_whole = await self._found(saved)
+        found, is_complete = await self._found(saved)
         hashes = await self._records.content_hashes(found)
 
         def message(matches: Sequence[Match], named: Mapping[int, Record]) -> Message:
@@ -195,15 +195,15 @@ class SavedSearches:
             saved,
             [(number, hashes[number]) for number in found if number in hashes],
             at=started,
-            # What could not be looked at in full is looked at again by the next run.
-            since=max(saved.since, started - OVERLAP_MS) if is_whole else saved.since,
+            # The next run repeats an incomplete one.
+            since=max(saved.since, started - OVERLAP_MS) if is_complete else saved.since,
             message=message if saved.webhook_url else None,
         )
         self._deliveries.wake()
         return Run(saved, matches, number)
 
     async def _found(self, saved: SavedSearch) -> tuple[list[int], bool]:
-        """The records stored since that it finds, best first; whether nothing stood in the way."""
+        """The matching records stored since the last run, best first, and whether that is all."""
         request = _now_again(load(saved.request))
         request = replace(
             request,
@@ -214,18 +214,18 @@ class SavedSearches:
             offset=0,
         )
         found: dict[int, None] = {}
-        is_whole = True
+        is_complete = True
         while True:
             page = await self._service.search(request, NOBODY)
             found |= dict.fromkeys(result.record.number for result in page.results)
-            is_whole = is_whole and _is_whole(page)
+            is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)
             if request.offset >= min(page.total, MOST_FOUND) or not page.results:
-                return list(found), is_whole
+                return list(found), is_complete
 
 
-def _is_whole(page: SearchPage) -> bool:
-    """Whether everything was looked at: what has no vector yet may still match by meaning."""
+def _is_complete(page: SearchPage) -> bool:
+    """Whether the search covered all records: one without a vector may still match by meaning."""
     covered = page.request.mode == "keyword" or page.report.coverage == 1
     return covered and all(leg.state != "failed" for leg in page.report.legs)
 
@@ -243,7 +243,7 @@ def _values(plan: Plan) -> dict[str, Any]:
 def _data(
     saved: SavedSearch, matches: Sequence[Match], named: Mapping[int, Record]
 ) -> dict[str, Any]:
-    """What the webhook is told: which records, by name; not what is in them."""
+    """The webhook message: which records match, without their content."""
     sent = [(match, named[match.number]) for match in matches if match.number in named]
     return {
         "saved_search": saved.name,

@@ -1,7 +1,7 @@
-"""Searches in the background: stored before they run, resumed after a restart, kept for a day.
+"""Background searches: stored before they run, resumed after a restart, kept for a day.
 
-The result is exactly the reply that the same search would have got in the foreground. Two run
-at a time; sync and import have a queue of their own (``jobs``) and keep none of these waiting.
+The result is the reply that the same search gets in the foreground. Two run at a time. Sync and
+import have another queue (``jobs``), so they do not delay searches.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _STEPS = ("searching", "writing the answer")
 
 
 class TooManyJobs(LimitReached):
-    """No room for another unfinished job."""
+    """The limit of unfinished jobs is reached."""
 
     code = "too_many_jobs"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A job and the message about it, where one was asked for."""
+class JobWithDelivery:
+    """A job, and the delivery of its webhook if it has one."""
 
     job: SearchJob
     delivery: Delivery | None = None
@@ -60,13 +60,13 @@ class Told:
 
     @property
     def expires_at(self) -> int | None:
-        """When an ended job is forgotten, in milliseconds."""
+        """When an ended job is deleted, in milliseconds since 1970."""
         ended = self.job.completed_at
         return None if ended is None else ended + KEEP_MS
 
 
 class SearchJobs:
-    """The background searches of one store, and so of one user. ``run`` until cancelled.
+    """The background searches of one store, and so of one user; ``run`` executes them.
 
     ``most`` may be unfinished at once; 0 is no limit.
     """
@@ -93,9 +93,8 @@ class SearchJobs:
     ) -> str:
         """Queue a search; returns the id of its job.
 
-        ``base`` is where the worker is reached, for the links of the reply, and ``flags`` are what
-        the question was flagged, which the reply tells. Raises
-        RefusedReceiver for a webhook that can never be called, TooManyJobs, and what
+        ``base`` is the URL of the worker, for links in the reply; the reply contains ``flags``.
+        Raises RefusedReceiver for a webhook that may not be called, TooManyJobs, and what
         ``Research.check`` raises.
         """
         if webhook_url is not None:
@@ -118,27 +117,28 @@ class SearchJobs:
         self._waiting.put_nowait(job)
         return job
 
-    async def get(self, job: str) -> Told:
-        """Raises NotFound, also for one that has expired."""
+    async def get(self, job: str) -> JobWithDelivery:
+        """One job. Raises NotFound, also after it has expired."""
         found = await self._store.get(job, now_ms() - KEEP_MS)
         if found is None:
             raise NotFound(
-                f"no search job {job[:60]!r}; they are kept for a day after they ended, and"
+                f"no search job {job[:60]!r}; jobs are kept for a day after their end, and"
                 " GET /api/v1/search/jobs lists them"
             )
-        (told,) = await self._told([found])
-        return told
+        return (await self._with_deliveries([found]))[0]
 
-    async def newest(self, status: str, limit: int, offset: int) -> tuple[list[Told], int]:
+    async def newest(
+        self, status: str, limit: int, offset: int
+    ) -> tuple[list[JobWithDelivery], int]:
         """A page of jobs without their results, the newest first, and how many there are."""
         found, total = await self._store.newest(now_ms() - KEEP_MS, status, limit, offset)
-        return await self._told(found), total
+        return await self._with_deliveries(found), total
 
-    async def cancel(self, job: str) -> Told:
-        """End an unfinished job. Raises NotFound, Conflict when it has ended already."""
-        told = await self.get(job)
-        found = told.job
-        if told.is_unfinished:
+    async def cancel(self, job: str) -> JobWithDelivery:
+        """Cancel an unfinished job. Raises NotFound, Conflict when it has ended."""
+        known = await self.get(job)
+        found = known.job
+        if known.is_unfinished:
             self._cancelled.add(job)
             if task := self._running.get(job):
                 task.cancel()
@@ -150,19 +150,19 @@ class SearchJobs:
 
     async def forget(self, job: str) -> None:
         """Delete an ended job with its result. Raises NotFound, Conflict for an unfinished one."""
-        told = await self.get(job)
-        if told.is_unfinished:
-            raise Conflict(f"search job {job} is {told.job.status}; cancel it first", field="id")
+        known = await self.get(job)
+        if known.is_unfinished:
+            raise Conflict(f"search job {job} is {known.job.status}; cancel it first", field="id")
         await self._store.delete(job)
 
     async def run(self) -> None:
-        """Take up what a former worker left, then what comes, until cancelled."""
+        """Run unfinished jobs of an earlier worker, then new ones, until cancelled."""
         for job in await self._store.unfinished():
             self._waiting.put_nowait(job)
         workers = [asyncio.create_task(self._work(), name="search jobs") for _ in range(AT_ONCE)]
         try:
             while True:
-                with suppress(StorageError):  # the next sweep tries again; reads see none of it
+                with suppress(StorageError):  # the next sweep tries again; reads skip expired jobs
                     await self._store.expire(now_ms() - KEEP_MS)
                 await asyncio.sleep(_SWEEP_SECONDS)
         finally:
@@ -184,8 +184,8 @@ class SearchJobs:
                     task.cancel()
                     raise
             except StorageError as error:
-                # Not even its state could be written: the next start runs it again.
-                log.error("search job %s was left: %s", job, error)
+                # Its state could not be written either; the next start runs it again.
+                log.error("search job %s waits for the next start: %s", job, error)
             finally:
                 self._running.pop(job, None)
                 self._cancelled.discard(job)
@@ -203,7 +203,7 @@ class SearchJobs:
         except MemSearchError as error:
             await self._end(found, "failed", error=error.message)
         except Exception as error:
-            # A bug in one search must not end the queue; it is logged whole and told.
+            # A bug in one search must not end the queue; it is logged and reported.
             log.exception("search job %s failed", job)
             await self._end(found, "failed", error=f"internal error: {type(error).__name__}")
         else:
@@ -227,7 +227,7 @@ class SearchJobs:
         reply: UniversalSearchResponse | None = None,
         error: str = "",
     ) -> bool:
-        """Keep how it ended and, in the same transaction, the message about it."""
+        """Store the outcome and, in the same transaction, its webhook message."""
         result = None
         if reply is not None:
             result = (await asyncio.to_thread(to_json, reply)).decode()
@@ -242,10 +242,10 @@ class SearchJobs:
         self._deliveries.wake()
         return ended
 
-    async def _told(self, jobs: list[SearchJob]) -> list[Told]:
+    async def _with_deliveries(self, jobs: list[SearchJob]) -> list[JobWithDelivery]:
         wanted = [job.delivery_id for job in jobs if job.delivery_id]
         found = await self._deliveries.fetch(wanted)
-        return [Told(job, found.get(job.delivery_id or "")) for job in jobs]
+        return [JobWithDelivery(job, found.get(job.delivery_id or "")) for job in jobs]
 
 
 def _summary(
@@ -255,9 +255,9 @@ def _summary(
     reply: UniversalSearchResponse | None,
     error: str,
 ) -> dict[str, Any]:
-    """What the webhook is told: that it has ended, and where the result is; not the result.
+    """The webhook message: that the job has ended, and the URL of its result.
 
-    What is found is private, and a receiver may be anywhere: it asks for it with a token.
+    Results are private, so the receiver has to fetch them with a token.
     """
     return {
         "job_id": job.id,

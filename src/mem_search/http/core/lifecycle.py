@@ -105,7 +105,7 @@ class Lifecycle:
         except MemSearchError as error:
             self._fail(error)
         except Exception as error:
-            # A bug while opening must not leave callers waiting; it is logged whole.
+            # A bug while opening must not leave callers waiting; it is logged.
             log.exception("the store did not open or close")
             self._fail(MemSearchError(f"internal error: {type(error).__name__}"))
 

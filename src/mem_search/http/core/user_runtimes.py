@@ -1,8 +1,8 @@
-"""The runtimes of users: each over a home of its own, opened when asked, closed when idle.
+"""The runtimes of users: each has its own home, is opened on demand and closed when idle.
 
-Nothing of one store is reachable from another: that is the whole of the isolation (ADR 0011).
-Shared is the embedding model, which keeps nothing. A runtime is lent for the time of a request;
-one that is lent, or has work to finish, stays open.
+Isolation means that one store cannot be reached from another (ADR 0011). Only the embedding model
+is shared, which keeps no data. A runtime is lent for one request; while it is lent, or has work
+to finish, it stays open.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS: Final = 300.0
-"""A runtime that nobody asked for so long is closed."""
+"""A runtime that was not used for so long is closed."""
 
 MOST_IDLE: Final = 4
-"""More idle ones than this are closed sooner, the one that waited longest first."""
+"""Of more idle runtimes the longest unused ones are closed sooner."""
 
 LOOK_SECONDS: Final = 15.0
-"""Between two looks for idle ones."""
+"""Between two checks for idle runtimes."""
 
 _PATIENCE: Final = 10.0
 _REMOVED: Final = ".removed-"
@@ -54,12 +54,12 @@ class _Held:
         self.task = asyncio.create_task(self._hold(settings, model, after), name="user runtime")
 
     async def opened(self) -> Runtime:
-        """Raises what kept it from being opened."""
+        """Wait until it is open. Raises the error if it cannot be opened."""
         return await asyncio.shield(self._opened)
 
     @property
     def idle(self) -> Runtime | None:
-        """The runtime when it is open and nobody has it."""
+        """The runtime if it is open and not lent."""
         opened = self._opened.done() and not self._opened.exception() and not self._leave.is_set()
         return self._opened.result() if opened and self.free.is_set() else None
 
@@ -90,7 +90,7 @@ class _Held:
         except MemSearchError as error:
             self._fail(settings, error)
         except Exception as error:
-            # A bug while opening must not leave callers waiting; it is logged whole.
+            # A bug while opening must not leave callers waiting; it is logged.
             log.exception("the store in %s did not open or close", settings.home)
             self._fail(settings, MemSearchError(f"internal error: {type(error).__name__}"))
 
@@ -99,7 +99,7 @@ class _Held:
             log.error("cannot close the store in %s: %s", settings.home, error.message)
             return
         self._opened.set_exception(error)
-        self._opened.exception()  # whoever asked may have gone: it is told here, too
+        self._opened.exception()  # mark the error as retrieved: the caller may be gone
         log.error("cannot open the store in %s: %s", settings.home, error.message)
 
 
@@ -118,7 +118,7 @@ class UserRuntimes:
 
     @property
     def open(self) -> list[str]:
-        """Whose runtimes are open, or being opened."""
+        """The users whose runtimes are open or being opened."""
         return sorted(self._held)
 
     @asynccontextmanager
@@ -136,14 +136,14 @@ class UserRuntimes:
                 runtime = await held.opened()
             except MemSearchError:
                 if self._held.get(user) is held:
-                    del self._held[user]  # the next request tries anew
+                    del self._held[user]  # the next request tries again
                 raise
             yield runtime
         finally:
             held.give_back(self._clock())
 
     async def close_idle(self) -> None:
-        """Close what was idle for long, and what are too many idle ones."""
+        """Close runtimes that were idle for long, and surplus idle ones."""
         idle = sorted(
             (held.last_used, user, held) for user, held in self._held.items() if held.idle
         )
@@ -159,7 +159,7 @@ class UserRuntimes:
                 self._close(user)
 
     async def wake(self) -> None:
-        """Open every home once, so that work which a former worker left goes on.
+        """Open every home once, so that unfinished work of an earlier worker continues.
 
         What has none is closed again when it has been idle.
         """
@@ -168,17 +168,17 @@ class UserRuntimes:
                 async with self.lent(user):
                     pass
             except MemSearchError:
-                continue  # said in the log, and to whoever asks
+                continue  # it is logged, and reported to the next caller
             await self.close_idle()
 
     async def close(self) -> None:
-        """Close all; work that is under way is resumed when they are opened again."""
+        """Close all; unfinished work is resumed when they are opened again."""
         for user in list(self._held):
             self._close(user)
         await self._closed(*self._closing.values())
 
     async def remove(self, user: str) -> None:
-        """Close the runtime of ``user`` and delete their home: it cannot be undone.
+        """Close the runtime of ``user`` and delete their home: this cannot be undone.
 
         Raises NotFound, Conflict while requests of theirs are answered, StorageError.
         """
@@ -234,7 +234,7 @@ class UserRuntimes:
 
 
 def homes(home: Path) -> Iterator[tuple[str, Path]]:
-    """(user, their home) of everybody who stored something, by name."""
+    """(user, home) of every user with a store, by name."""
     folder = users_dir(home)
     if folder.is_dir():
         for place in sorted(folder.iterdir()):
@@ -243,19 +243,19 @@ def homes(home: Path) -> Iterator[tuple[str, Path]]:
 
 
 def sweep_removed(home: Path) -> None:
-    """Finish removals that a former worker did not get to the end of."""
+    """Finish removals that an earlier worker did not complete."""
     for place in users_dir(home).glob(f"{_REMOVED}*"):
         shutil.rmtree(place, ignore_errors=True)
 
 
 async def _has_work(runtime: Runtime) -> bool:
-    """Whether closing would put something off: what it plans, or passages on their way."""
+    """Whether it has scheduled work, or passages that are not indexed yet."""
     try:
         if await runtime.store.statistics.has_due_work():
             return True
         waiting = await runtime.store.indexing.outbox_counts()
     except StorageError:
-        return False  # a store that cannot be read is not kept open for its sake
+        return False  # a store that cannot be read need not stay open
     return bool(sum(waiting.values())) and not runtime.ingest.indexer.error
 
 
@@ -268,7 +268,7 @@ def _make(home: Path) -> None:
 
 
 def _delete(home: Path) -> None:
-    """Out of sight in one step, then gone: never half a home that could be opened."""
+    """Rename the home first, then delete it, so that half a home is never opened."""
     gone = home.with_name(f"{_REMOVED}{secrets.token_hex(8)}")
     try:
         home.rename(gone)

@@ -10,7 +10,7 @@ from mem_search.http.schemas.saved_searches import WebhookDelivery
 from mem_search.http.schemas.universal_requests import request_body
 from mem_search.renderers.schema import Count, Stored, Time, schema
 from mem_search.renderers.universal import UniversalSearchResponse
-from mem_search.research.search_jobs import Told
+from mem_search.research.search_jobs import JobWithDelivery
 
 
 @schema
@@ -41,8 +41,8 @@ class SearchJob:
     expires_at: Time | None
 
     @classmethod
-    def of(cls, told: Told, /, **more: Any) -> Self:
-        job, delivery = told.job, told.delivery
+    def of(cls, found: JobWithDelivery, /, **more: Any) -> Self:
+        job, delivery = found.job, found.delivery
         is_delivered = delivery is not None and delivery.state == "delivered"
         return cls(
             id=job.id,
@@ -57,7 +57,7 @@ class SearchJob:
             created_at=job.created_at,
             started_at=job.started_at,
             completed_at=job.completed_at,
-            expires_at=told.expires_at,
+            expires_at=found.expires_at,
             **more,
         )
 
@@ -69,10 +69,10 @@ class SearchJobResult(SearchJob):
     result_payload: Stored[UniversalSearchResponse] | None
 
     @classmethod
-    def whole(cls, told: Told) -> Self:
+    def whole(cls, found: JobWithDelivery) -> Self:
         """With the result as it was stored, which another version may have written."""
-        result = told.job.result
-        return cls.of(told, result_payload=None if result is None else json.loads(result))
+        result = found.job.result
+        return cls.of(found, result_payload=None if result is None else json.loads(result))
 
 
 @schema
