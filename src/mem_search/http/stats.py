@@ -27,9 +27,8 @@ from mem_search.http.schemas.stats import (
     Stats,
     WorkerStatus,
 )
-from mem_search.http.schemas.weighted import SearchableStatsReply
+from mem_search.http.schemas.weighted import Meta, SearchableStatsReply
 from mem_search.http.weighted.filters import RULES
-from mem_search.http.weighted.replies import meta
 from mem_search.records.registry import installed_kinds
 from mem_search.wiring import Runtime
 
@@ -148,6 +147,6 @@ async def search_stats(call: Call) -> web.StreamResponse:
                 embedding_coverage=found.coverage,
                 last_indexed=found.last_at,
             ),
-            meta=meta(),
+            meta=Meta.now(),
         )
     )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Final, Literal, Self
 
+import mem_search
+from mem_search.http.core.problems import REQUEST_ID
 from mem_search.http.schemas.stats import SearchableStats
+from mem_search.http.weighted.filters import word_for
+from mem_search.model import Record, Result, SearchReport
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.schemas import AnalyzedWords, SearchLeg, SnippetSpan
+from mem_search.text.dates import now_ms
+
+LEGS: Final = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
+"""What the contract calls each leg."""
 
 
 @schema
@@ -17,6 +26,11 @@ class Meta:
     timestamp: Time
     version: str
     api_version: Literal["v2"] = "v2"
+
+    @classmethod
+    def now(cls) -> Self:
+        """Of the request that is being answered."""
+        return cls(request_id=REQUEST_ID.get(), timestamp=now_ms(), version=mem_search.__version__)
 
 
 @schema
@@ -64,6 +78,42 @@ class WeightedItem:
     content_with_context: str
     chunk_index: Count
     total_chunks: Count
+
+    @classmethod
+    def of(cls, result: Result, /, **more: Any) -> Self:
+        """The item of ``result`` and ``more``, which a subclass has; its score is in it."""
+        record, context = result.record, result.context
+        assert context is not None  # the bodies always ask for neighbours
+        newer = record.superseded_by
+        return cls(
+            id=str(record.ref),
+            number=record.number,
+            kind=record.kind,
+            title=record.title,
+            content=record.text,
+            snippet=result.snippet.text,
+            snippet_span=SnippetSpan.of(result.snippet),
+            source_type=word_for(record.kind, record.source),
+            source=record.source,
+            project=record.project,
+            session=record.session,
+            url=record.url,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            tags=record.tags,
+            superseded_by=None if newer is None else str(newer),
+            supersedes=[str(ref) for ref in record.supersedes],
+            content_with_context=record.text[context.start : context.end],
+            chunk_index=context.ordinal,
+            total_chunks=context.count,
+            **more,
+        )
+
+
+def memory_type(record: Record) -> str:
+    """The type that the record's metadata names (fact, insight, …), else its kind."""
+    named = record.metadata.get("type")
+    return named if isinstance(named, str) and named else record.kind
 
 
 @schema
@@ -120,7 +170,7 @@ class HybridQuestion:
 
 @schema
 class WeightedMode:
-    """Which legs were asked and which answered, and what the answer lacks."""
+    """Which legs took part, which of them answered, and what the reply lacks."""
 
     requested: list[str]
     realised: list[str]
@@ -128,6 +178,18 @@ class WeightedMode:
     coverage: Share
     index_age_s: float
     notices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: SearchReport) -> Self:
+        legs = [replace(SearchLeg.of(leg), name=LEGS[leg.name]) for leg in report.legs]
+        return cls(
+            requested=[leg.name for leg in legs],
+            realised=[leg.name for leg in legs if leg.state != "failed"],
+            legs=legs,
+            coverage=report.coverage,
+            index_age_s=round(report.index_age_s, 3),
+            notices=report.notices,
+        )
 
 
 @schema

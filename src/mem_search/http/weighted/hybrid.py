@@ -2,146 +2,155 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aiohttp import web
 
+from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.graph import created_at, edge_time
-from mem_search.http.weighted.replies import (
+from mem_search.http.schemas.weighted import (
     LEGS,
-    item,
+    CloudEdge,
+    CloudNode,
+    CloudStats,
+    GraphContext,
+    HybridData,
+    HybridItem,
+    HybridMetadata,
+    HybridQuestion,
+    HybridReply,
+    HybridScores,
+    HybridSearchMetadata,
+    HybridStats,
+    KnowledgeCloud,
+    Meta,
+    Tie,
+    WeightedMode,
+    Weights,
     memory_type,
-    mode,
-    reading,
-    success,
 )
 from mem_search.http.weighted.requests import HybridBody
 from mem_search.model import Result, SearchPage
-from mem_search.model.graph import KnowledgeCloud, Relationship
+from mem_search.model import graph as model
+from mem_search.model.graph import Relationship
+from mem_search.renderers.schemas import AnalyzedWords
 from mem_search.search.citations import words_of
-from mem_search.text import dates
 from mem_search.text.highlight import highlight
 
-METHOD = "hybrid"
 TIES = 10
-"""Relationships told of one result, the strongest; ``relationship_count`` counts all."""
+"""Relationships in one result, the strongest; ``relationship_count`` counts all."""
 
 EDGES = 120
-"""Edges drawn in the knowledge cloud, the strongest; ``edge_total`` counts all among its nodes."""
+"""Edges in the knowledge cloud, the strongest; ``edge_total`` counts all among its nodes."""
 
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one hybrid search."""
-    asked = call.json_body(HybridBody)
-    page = await call.search(asked.request(call.now))
-    return success(
-        {
-            "items": [_item(result, page) for result in page.results],
-            "query": asked.query,
-            "analyzed_query": {
-                "original": asked.query,
-                "search_type": METHOD,
-                "weights": {
-                    "bm25": asked.bm25_weight,
-                    "vector": asked.vector_weight,
-                    "graph": asked.graph_weight,
-                },
-                "graph_expansion_enabled": asked.enable_graph_expansion,
-                **reading(page),
-            },
-            "search_metadata": {
-                "search_method": METHOD,
-                "results_count": len(page.results),
-                "stats": _stats(page),
-                **_drawn(asked, page),
-                "mode": mode(page),
-            },
-        }
+    body = call.json_body(HybridBody)
+    page = await call.search(body.request(call.now))
+    analyzed = page.report.analyzed
+    question = HybridQuestion(
+        original=body.query,
+        weights=Weights(bm25=body.bm25_weight, vector=body.vector_weight, graph=body.graph_weight),
+        graph_expansion_enabled=body.enable_graph_expansion,
+        warnings=analyzed.warnings,
+        read_as=AnalyzedWords.of(analyzed),
+    )
+    metadata = HybridSearchMetadata(
+        results_count=len(page.results),
+        stats=_stats(page),
+        knowledge_cloud=_cloud(page) if body.enable_graph_expansion else None,
+        mode=WeightedMode.of(page.report),
+    )
+    data = HybridData(
+        items=[_item(result, page) for result in page.results],
+        query=body.query,
+        analyzed_query=question,
+        search_metadata=metadata,
+    )
+    return json_reply(HybridReply(data=data, meta=Meta.now()))
+
+
+def _item(result: Result, page: SearchPage) -> HybridItem:
+    record, scores = result.record, result.scores
+    ties = page.graph.relationships.get(record.number, ()) if page.graph else None
+    return HybridItem.of(
+        result,
+        score=result.score,
+        score_breakdown=HybridScores(
+            final_score=result.score,
+            bm25_score=scores.get("keyword"),
+            vector_score=scores.get("vector"),
+            graph_score=scores.get("graph"),
+            rank_bm25=scores.get("keyword.rank"),
+            rank_vector=scores.get("vector.rank"),
+            rank_graph=scores.get("graph.rank"),
+        ),
+        metadata=HybridMetadata(
+            memory_type=memory_type(record),
+            importance=record.importance,
+            highlight=highlight(result.snippet.text, words_of(page.report.analyzed)),
+            graph_context=None if ties is None else _context(ties),
+        ),
     )
 
 
-def _item(result: Result, page: SearchPage) -> Any:
-    record, scores = result.record, result.scores
-    breakdown = {
-        "final_score": result.score,
-        **{f"{name}_score": scores.get(leg) for leg, name in LEGS.items()},
-        **{f"rank_{name}": scores.get(f"{leg}.rank") for leg, name in LEGS.items()},
-    }
-    ties = page.graph.relationships.get(record.number, ()) if page.graph else None
-    metadata = {
-        "memory_type": memory_type(record),
-        "importance": record.importance,
-        "highlight": highlight(result.snippet.text, words_of(page.report.analyzed)),
-        "graph_context": None if ties is None else _context(ties),
-    }
-    return item(result, result.score, breakdown, metadata)
-
-
-def _context(ties: tuple[Relationship, ...]) -> dict[str, Any]:
-    return {
-        "relationships": [
-            {"to_id": str(tie.to), "type": tie.relation, "strength": round(tie.strength, 6)}
+def _context(ties: tuple[Relationship, ...]) -> GraphContext:
+    return GraphContext(
+        relationships=[
+            Tie(to_id=str(tie.to), type=tie.relation, strength=round(tie.strength, 6))
             for tie in ties[:TIES]
         ],
-        "relationship_count": len(ties),
-    }
+        relationship_count=len(ties),
+    )
 
 
-def _stats(page: SearchPage) -> dict[str, int]:
-    """Milliseconds, rounded, and how many candidates each leg brought."""
-    legs = {LEGS[leg.name]: leg for leg in page.report.legs}
-    times = {f"{name}_time_ms": round(legs[name].ms) if name in legs else 0 for name in _NAMES}
-    counts = {f"{name}_count": legs[name].count if name in legs else 0 for name in _NAMES}
-    return {
-        "search_time_ms": round(page.report.took_ms),
-        **times,
-        "fusion_time_ms": round(page.report.stage_ms.get("fused", 0.0)),
-        **counts,
-        "final_count": len(page.results),
-    }
+def _stats(page: SearchPage) -> HybridStats:
+    ms = {LEGS[leg.name]: round(leg.ms) for leg in page.report.legs}
+    count = {LEGS[leg.name]: leg.count for leg in page.report.legs}
+    return HybridStats(
+        search_time_ms=round(page.report.took_ms),
+        bm25_time_ms=ms.get("bm25", 0),
+        vector_time_ms=ms.get("vector", 0),
+        graph_time_ms=ms.get("graph", 0),
+        fusion_time_ms=round(page.report.stage_ms.get("fused", 0.0)),
+        bm25_count=count.get("bm25", 0),
+        vector_count=count.get("vector", 0),
+        graph_count=count.get("graph", 0),
+        final_count=len(page.results),
+    )
 
 
-_NAMES = tuple(LEGS.values())
-
-
-def _drawn(asked: HybridBody, page: SearchPage) -> dict[str, Any]:
-    """The picture, whenever links were to be followed: empty where there was nothing to follow."""
-    if not asked.enable_graph_expansion:
-        return {}
-    cloud = page.graph.cloud if page.graph else KnowledgeCloud((), (), 0, 0)
-    return {"knowledge_cloud": _cloud(cloud)}
-
-
-def _cloud(cloud: KnowledgeCloud) -> dict[str, Any]:
+def _cloud(page: SearchPage) -> KnowledgeCloud:
+    """The graph around the results; empty where there were no links to follow."""
+    cloud = page.graph.cloud if page.graph else model.KnowledgeCloud((), (), 0, 0)
     edges, created = cloud.edges[:EDGES], created_at(cloud)
-    return {
-        "nodes": [
-            {
-                "id": str(node.ref),
-                "title": node.title,
-                "created_at": dates.iso(node.created_at),
-                "depth": node.depth,
-                "score": node.score,
-            }
+    return KnowledgeCloud(
+        nodes=[
+            CloudNode(
+                id=str(node.ref),
+                title=node.title,
+                created_at=node.created_at,
+                depth=node.depth,
+                score=node.score,
+            )
             for node in cloud.nodes
         ],
-        "edges": [
-            {
-                "from_id": str(edge.start),
-                "to_id": str(edge.end),
-                "type": edge.relation,
-                "strength": round(edge.strength, 6),
-                "origin": edge.origin,
-                "created_at": dates.iso(edge_time(edge, created)),
-            }
+        edges=[
+            CloudEdge(
+                from_id=str(edge.start),
+                to_id=str(edge.end),
+                type=edge.relation,
+                strength=round(edge.strength, 6),
+                origin=edge.origin,
+                created_at=edge_time(edge, created),
+            )
             for edge in edges
         ],
-        "stats": {
-            "seed_count": cloud.seed_count,
-            "cloud_count": len(cloud.nodes) - cloud.seed_count,
-            "edge_count": len(edges),
-            "cloud_total": cloud.reached,
-            "edge_total": len(cloud.edges),
-        },
-    }
+        stats=CloudStats(
+            seed_count=cloud.seed_count,
+            cloud_count=len(cloud.nodes) - cloud.seed_count,
+            edge_count=len(edges),
+            cloud_total=cloud.reached,
+            edge_total=len(cloud.edges),
+        ),
+    )

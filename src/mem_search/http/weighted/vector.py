@@ -2,75 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aiohttp import web
 
+from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.weighted.replies import (
-    item,
+from mem_search.http.schemas.weighted import (
+    Meta,
+    VectorData,
+    VectorItem,
+    VectorMetadata,
+    VectorQuestion,
+    VectorReply,
+    VectorScores,
+    VectorSearchMetadata,
+    WeightedMode,
     memory_type,
-    mode,
-    reading,
-    source_type,
-    success,
 )
+from mem_search.http.weighted.filters import word_for
 from mem_search.http.weighted.requests import VectorBody
 from mem_search.model import Result
-from mem_search.text import dates
-
-METHOD = "vector_similarity"
+from mem_search.renderers.schemas import AnalyzedWords
 
 
 async def search(call: Call) -> web.StreamResponse:
     """Answer one search by meaning. Raises Unavailable while there is no model to read it."""
-    asked = call.json_body(VectorBody)
-    request = asked.request(call.now)
+    body = call.json_body(VectorBody)
+    request = body.request(call.now)
     page = await call.search(request)
-    return success(
-        {
-            "items": [_item(result) for result in page.results],
-            "query": asked.query,
-            "analyzed_query": {
-                "original": asked.query,
-                "embedding_generated": bool(page.report.legs),
-                "filters_applied": bool(request.filters or page.report.analyzed.demanded),
-                "search_type": METHOD,
-                "include_neighbors": asked.include_neighbors,
-                **reading(page),
-            },
-            "search_metadata": {
-                "search_method": METHOD,
-                "results_count": len(page.results),
-                "max_results": asked.limit,
-                "include_neighbors": asked.include_neighbors,
-                "search_time_ms": round(page.report.took_ms),
-                "mode": mode(page),
-            },
-        }
+    analyzed = page.report.analyzed
+    question = VectorQuestion(
+        original=body.query,
+        embedding_generated=bool(page.report.legs),
+        filters_applied=bool(request.filters or analyzed.demanded),
+        include_neighbors=body.include_neighbors,
+        warnings=analyzed.warnings,
+        read_as=AnalyzedWords.of(analyzed),
     )
+    metadata = VectorSearchMetadata(
+        results_count=len(page.results),
+        max_results=body.limit,
+        include_neighbors=body.include_neighbors,
+        search_time_ms=round(page.report.took_ms),
+        mode=WeightedMode.of(page.report),
+    )
+    data = VectorData(
+        items=[_item(result) for result in page.results],
+        query=body.query,
+        analyzed_query=question,
+        search_metadata=metadata,
+    )
+    return json_reply(VectorReply(data=data, meta=Meta.now()))
 
 
-def _item(result: Result) -> Any:
+def _item(result: Result) -> VectorItem:
     record = result.record
     # A question that only filters is answered without any similarity.
     similarity = result.scores.get("vector")
-    metadata = {
-        "memory_type": memory_type(record),
-        "importance": record.importance,
-        "confidence": _number(record.metadata.get("confidence")),
-        "source_type": source_type(record),
-        "user_id": _text(record.metadata.get("user_id")),
-        "created_at": dates.iso(record.created_at),
-        "updated_at": dates.iso(record.updated_at),
-    }
-    return item(result, similarity or 0.0, {"vector_similarity": similarity}, metadata)
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else None  # type: ignore[return-value]
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    confidence, user = record.metadata.get("confidence"), record.metadata.get("user_id")
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    return VectorItem.of(
+        result,
+        score=similarity or 0.0,
+        score_breakdown=VectorScores(vector_similarity=similarity),
+        metadata=VectorMetadata(
+            memory_type=memory_type(record),
+            importance=record.importance,
+            confidence=confidence if is_number else None,
+            source_type=word_for(record.kind, record.source),
+            user_id=user if isinstance(user, str) else None,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+        ),
+    )
