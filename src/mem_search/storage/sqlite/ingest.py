@@ -1,15 +1,25 @@
-"""What sources left behind: cursors, the ledger, tombstones."""
+"""Storing what sources read: batches with their cursor, followed locations, the ledger.
+
+Whoever writes an exchange file may number each kind from one. So a record keeps the id of its
+source unless a record of another kind has it: else prompt 5 would replace observation 5.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.model.ingest import FollowedLocation, IngestCounts, LedgerRow, PreparedBatch
-from mem_search.storage.sqlite import identities, record_writer
+from mem_search.model.ingest import (
+    FollowedLocation,
+    IngestCounts,
+    LedgerRow,
+    PreparedBatch,
+    PreparedDraft,
+)
+from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
@@ -22,7 +32,7 @@ class SqliteIngest(Repository):
         self, connection: Connection, location: Location, prepared: PreparedBatch, *, followed: bool
     ) -> IngestCounts:
         batch = prepared.batch
-        offered = identities.settle(connection, prepared.drafts)
+        offered = with_own_ids(connection, prepared.drafts)
         stored = record_writer.store(connection, offered)
         back = [
             item.draft.source_id
@@ -39,7 +49,17 @@ class SqliteIngest(Repository):
     def first_read(
         self, connection: Connection, drafts: Sequence[Draft]
     ) -> dict[tuple[str, str], tuple[str, str]]:
-        return identities.first_read(connection, drafts)
+        found: dict[tuple[str, str], tuple[str, str]] = {}
+        for draft in drafts:
+            key = (draft.source, draft.source_id)
+            row = connection.execute(
+                "select project, json_extract(data, '$.branch') from records"
+                " where source = ? and source_id = ?",
+                key,
+            ).fetchone()
+            if row is not None:
+                found[key] = (row[0], row[1] or "")
+        return found
 
     @reads
     def cursor(self, connection: Connection, location: Location) -> dict[str, Any]:
@@ -124,8 +144,38 @@ class SqliteIngest(Repository):
         ).fetchall()
 
 
+def with_own_ids(connection: Connection, items: Sequence[PreparedDraft]) -> list[PreparedDraft]:
+    """``items`` under ids that no record of another kind has: ``5``, else ``5#user_prompt``.
+
+    The first record with an id keeps it, so reading the same again gives the same ids.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    return [_with_own_id(connection, item, owners) for item in items]
+
+
+def _with_own_id(
+    connection: Connection, item: PreparedDraft, owners: dict[tuple[str, str], str]
+) -> PreparedDraft:
+    """``owners`` are the kinds of earlier items of the batch, by (source, id)."""
+    draft = item.draft
+    apart = f"{draft.source_id}#{draft.kind}"
+    stored = dict(
+        connection.execute(
+            "select source_id, kind from records where source = ? and source_id in (?, ?)",
+            (draft.source, draft.source_id, apart),
+        ).fetchall()
+    )
+    key = (draft.source, draft.source_id)
+    owner = stored.get(draft.source_id) or owners.get(key)
+    if owner is None and apart not in stored:
+        owners[key] = draft.kind
+    elif owner != draft.kind:
+        return replace(item, draft=replace(draft, source_id=apart))
+    return item
+
+
 def _save_cursor(
-    connection: sqlite3.Connection, location: Location, value: Mapping[str, Any], *, followed: bool
+    connection: Connection, location: Location, value: Mapping[str, Any], *, followed: bool
 ) -> None:
     connection.execute(
         "insert into cursors(source, location, label, options, cursor, followed, read_at)"
@@ -139,9 +189,7 @@ def _save_cursor(
     )  # fmt: skip
 
 
-def _note(
-    connection: sqlite3.Connection, location: Location, entries: Iterable[LedgerEntry]
-) -> None:
+def _note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:
     """Write what became of items; the newest word on an item replaces the older one."""
     now = now_ms()
     connection.executemany(
@@ -154,7 +202,7 @@ def _note(
     )
 
 
-def _strike(connection: sqlite3.Connection, location: Location, items: Iterable[str]) -> None:
+def _strike(connection: Connection, location: Location, items: Iterable[str]) -> None:
     """Drop what was said of ``items`` and of what lies in them, ``name:7`` in ``name``.
 
     An empty item is the whole location.

@@ -8,15 +8,16 @@ from drafts import draft
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
-from mem_search.storage.sqlite import identities, record_writer
+from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.ingest import with_own_ids
 
 KINDS: Any = ("observation", "user_prompt", "note")
 
 
 def taken(connection: Connection, *drafts: Draft) -> list[Stored]:
     ready = [prepare(each) for each in drafts]
-    return record_writer.store(connection, identities.settle(connection, ready))
+    return record_writer.store(connection, with_own_ids(connection, ready))
 
 
 def same_id(words: str = "some words") -> list[Draft]:
