@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from mem_search.model import Hit, Kind
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
-from mem_search.search import candidates
+from mem_search.search.legs import union
+from mem_search.search.ranking import matches_by_kind
+from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores
+from ranking_states import state
 
 
 def ranking(name: str, *records: int, kind: Kind = "note", matched: bool = True) -> Ranking:
@@ -27,58 +30,56 @@ def numbers(*values: int) -> Numbers:
 
 def test_the_union_has_the_best_of_every_leg() -> None:
     keyword, vector = ranking("keyword", 1, 2, 3), ranking("vector", 3, 4, matched=False)
-    assert candidates.union([keyword, vector], 2).records.tolist() == [1, 2, 3, 4]
+    assert union([keyword, vector], 2).records.tolist() == [1, 2, 3, 4]
 
 
 def test_a_rare_kind_enters_the_union_beyond_the_depth() -> None:
     frequent = [Candidate(n, "observation", False, n, 100.0 - n) for n in range(1, 51)]
     rare = Candidate(99, "note", False, 99, 0.1)
     leg = Ranking("keyword", Candidates.of([*frequent, rare]))
-    assert candidates.union([leg], 20).records.tolist() == [*range(1, 21), 99]
+    assert union([leg], 20).records.tolist() == [*range(1, 21), 99]
 
 
 def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
-    floor = candidates.COSINE_FLOOR
+    floor = scoring.COSINE_FLOOR
     near = np.array([floor + 0.01, floor - 0.01, floor - 0.01, math.nan])
     scores = {"vector": LegScores(near, numbers(1, 2, 3, 0))}
     legs = [ranking("keyword", 3)]
     union = ranking("vector", 1, 2, 3, 4).candidates
-    assert candidates.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
+    assert scoring.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
 
 
 def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> None:
     nothing, something = [ranking("keyword")], [ranking("keyword", 9)]
     for nonsense in ("zzqqxx", "qwxzv bnmpl", "asdfghjkl"):
-        assert candidates.floor(nonsense, nothing) == candidates.UNREADABLE_COSINE_FLOOR
-        assert candidates.floor(nonsense, something) == candidates.COSINE_FLOOR
+        assert scoring.cosine_floor(nonsense, nothing) == scoring.UNREADABLE_COSINE_FLOOR
+        assert scoring.cosine_floor(nonsense, something) == scoring.COSINE_FLOOR
     for question in ("baking at home", "throttling of API callers", "kubernetes"):
-        assert candidates.floor(question, nothing) == candidates.COSINE_FLOOR
+        assert scoring.cosine_floor(question, nothing) == scoring.COSINE_FLOOR
 
 
 def test_counts_are_all_word_matches_and_what_only_meaning_found() -> None:
     keyword = ranking("keyword", *range(1, 11))
     kinds = KIND_CODES.codes(["note", "email"])
-    counts = candidates.counts(numbers(1, 20), kinds, [keyword])
+    counts = matches_by_kind(numbers(1, 20), kinds, [keyword])
     assert list(counts.items()) == [("email", 1), ("note", 10)]
-    assert candidates.counts(numbers(1, 20), kinds, [keyword, keyword]) == counts
+    assert matches_by_kind(numbers(1, 20), kinds, [keyword, keyword]) == counts
 
 
 def test_hits_are_best_first_and_equal_ones_by_number() -> None:
-    records, scores = numbers(5, 3, 9, 4), np.array([1.0, 2.0, 2.0, 1.0])
-    rows = candidates.order(records, scores)
-    hits = candidates.hits(records[rows], scores[rows], records[rows])
-    assert [(hit.number, hit.score, hit.passage) for hit in hits] == [
+    scored = state(4, parts={"fused": [1.0, 2.0, 2.0, 1.0]})
+    assert [(hit.number, hit.score, hit.passage) for hit in scoring.sort(scored).hits] == [
+        (2, 2.0, 2),
         (3, 2.0, 3),
-        (9, 2.0, 9),
+        (1, 1.0, 1),
         (4, 1.0, 4),
-        (5, 1.0, 5),
     ]
 
 
 def test_a_rare_kind_with_a_good_match_gets_a_place_on_the_page() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, 0.5)]
     kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    page = candidates.represent(hits, kinds, 20)
+    page = ordering.represent(hits, kinds, 20)
     assert 99 in {hit.number for hit in page[:20]}
     assert [hit.number for hit in page[:19]] == list(range(1, 20))
     assert sorted(hit.number for hit in page) == sorted(hit.number for hit in hits)
@@ -87,7 +88,7 @@ def test_a_rare_kind_with_a_good_match_gets_a_place_on_the_page() -> None:
 def test_a_rare_kind_without_a_good_match_does_not() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, -0.5)]
     kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    assert candidates.represent(hits, kinds, 20) == hits
+    assert ordering.represent(hits, kinds, 20) == hits
 
 
 def test_below_the_average_a_rare_kind_must_be_near_the_best_in_every_leg() -> None:
@@ -96,30 +97,30 @@ def test_below_the_average_a_rare_kind_must_be_near_the_best_in_every_leg() -> N
     records = numbers(*(hit.number for hit in hits))
     words, meaning = np.full(31, 8.0), np.full(31, 0.6)
     words[-1], meaning[-1] = 4.1, 0.31
-    near = candidates.near_the_best(records, [words, meaning])
-    assert 99 in {hit.number for hit in candidates.represent(hits, kinds, 20, near)[:20]}
+    near = ordering.near_the_best(records, [words, meaning])
+    assert 99 in {hit.number for hit in ordering.represent(hits, kinds, 20, near)[:20]}
     meaning[-1] = 0.29
-    assert 99 not in candidates.near_the_best(records, [words, meaning])
-    assert candidates.near_the_best(records, []) == set()
+    assert 99 not in ordering.near_the_best(records, [words, meaning])
+    assert ordering.near_the_best(records, []) == set()
 
 
 def test_a_leg_that_does_not_know_a_record_has_no_say_in_it() -> None:
     records, words, meaning = numbers(1, 2, 3), np.array([8.0, 4.1, 3.9]), np.full(3, math.nan)
     meaning[0] = 0.6
-    assert candidates.near_the_best(records, [words, meaning]) == {1, 2}
-    assert candidates.near_the_best(records, [np.full(3, math.nan)]) == set()
+    assert ordering.near_the_best(records, [words, meaning]) == {1, 2}
+    assert ordering.near_the_best(records, [np.full(3, math.nan)]) == set()
 
 
 def test_words_that_nearly_all_records_have_tell_nothing_apart() -> None:
     records, meaning = numbers(1, 2), np.array([0.6, 0.4])
-    assert candidates.near_the_best(records, [np.array([2e-6, 1e-7]), meaning]) == {1, 2}
+    assert ordering.near_the_best(records, [np.array([2e-6, 1e-7]), meaning]) == {1, 2}
 
 
 def test_the_best_of_each_kind_that_is_not_on_the_page_is_absent() -> None:
     hits = [Hit(n, -n) for n in range(9)]
     kinds = dict(enumerate("aababcbdc"))
-    assert [hit.number for hit in candidates.absent(hits, kinds, 2)] == [2, 5, 7]
-    assert candidates.absent(hits, kinds, 9) == []
+    assert [hit.number for hit in ordering.absent_kinds(hits, kinds, 2)] == [2, 5, 7]
+    assert ordering.absent_kinds(hits, kinds, 9) == []
 
 
 @given(
@@ -129,13 +130,15 @@ def test_representation_loses_and_doubles_nothing(items: list[tuple[int, str]], 
     hits = [Hit(n, float(score)) for n, (score, _) in enumerate(items)]
     hits.sort(key=lambda hit: (-hit.score, hit.number))
     kinds = {n: kind for n, (_, kind) in enumerate(items)}
-    page = candidates.represent(hits, kinds, limit)
+    page = ordering.represent(hits, kinds, limit)
     assert sorted(h.number for h in page) == sorted(h.number for h in hits)
 
 
 def test_the_tail_has_every_other_word_match_once_in_the_legs_order() -> None:
     keyword = ranking("keyword", 1, 2, 3, 4)
-    assert [h.number for h in candidates.tail([Hit(2, 1.0), Hit(9, 0.5)], [keyword], 9)] == [
+    assert [
+        h.number for h in ordering.with_word_matches([Hit(2, 1.0), Hit(9, 0.5)], [keyword], 9)
+    ] == [
         2,
         9,
         1,

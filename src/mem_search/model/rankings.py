@@ -23,6 +23,11 @@ Vectors = NDArray[np.float32]
 """Shape (n, dimensions), each row of unit length."""
 
 
+def best_first(records: Numbers, scores: Values) -> NDArray[np.intp]:
+    """The rows best first, ties by record number: equal questions get equal pages."""
+    return np.lexsort((records, -scores))
+
+
 class Candidate(NamedTuple):
     """A record that one leg found, by its best passage; the higher score the better."""
 

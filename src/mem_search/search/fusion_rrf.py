@@ -20,10 +20,9 @@ import numpy as np
 
 from mem_search.errors import MemSearchError
 from mem_search.model import LegReport, RrfOptions
-from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import Numbers, Ranking, Values, best_first
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion
-from mem_search.search import candidates
 from mem_search.search.legs import ms
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
@@ -91,7 +90,7 @@ def graph(state: RankingState) -> RankingState:
     counts = any(options.weights.get(name) for name in ranks)
     # Where only links count, the walk starts from what the other legs find together.
     scores = fuse(ranks, options.weights if counts else dict.fromkeys(ranks, 1.0), options.k)
-    order = candidates.order(state.union.records, scores)[: options.graph.seeds]
+    order = best_first(state.union.records, scores)[: options.graph.seeds]
     numbers = state.union.records
     seeds = {int(numbers[row]): float(scores[row]) for row in order if scores[row] > 0}
     try:

@@ -16,8 +16,7 @@ import numpy as np
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import MemSearchError
 from mem_search.model import LegReport
-from mem_search.model.rankings import NONE_KNOWN, Candidates, Ranking, Scores
-from mem_search.search import candidates
+from mem_search.model.rankings import NO_CANDIDATES, NONE_KNOWN, Candidates, Ranking, Scores
 from mem_search.search.state import LegScores
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
@@ -47,6 +46,26 @@ class LegAnswer:
             self.ms,
             self.ranking.detail,
         )
+
+
+def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
+    """The best ``depth`` candidates of every leg, and a tenth as many of each rarer kind.
+
+    Each record appears once, with the passage of the first leg that lists it.
+    """
+    found = NO_CANDIDATES
+    for ranking in rankings:
+        found = found.joined(_best(ranking.candidates, depth))
+    return found
+
+
+def _best(candidates: Candidates, depth: int) -> Candidates:
+    if len(candidates) <= depth:
+        return candidates
+    chosen = np.arange(len(candidates)) < depth
+    for kind in np.unique(candidates.kinds[depth:]):
+        chosen[np.flatnonzero(candidates.kinds == kind)[: depth // 10]] = True
+    return candidates.taken(chosen)
 
 
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
@@ -98,7 +117,7 @@ async def _score_early(
         if own.done():
             break
         if ranking is not None:
-            records = candidates.union([ranking], depth).records
+            records = union([ranking], depth).records
             try:
                 scores = await store.read(leg.score, question, Ranking(leg.name), records)
             except MemSearchError:
@@ -110,13 +129,13 @@ async def _score_early(
 def exact_scores(
     snapshot: SearchSnapshot,
     question: Question,
-    union: Candidates,
+    candidates: Candidates,
     answers: Sequence[LegAnswer],
     depth: int,
 ) -> dict[str, LegScores]:
     """For each leg its exact score of every record of the union, listed or not."""
     return {
-        answer.leg.name: _exact(snapshot, question, union, answer, answer.ranking, depth)
+        answer.leg.name: _exact(snapshot, question, candidates, answer, answer.ranking, depth)
         for answer in answers
         if answer.ranking is not None
     }
@@ -125,19 +144,20 @@ def exact_scores(
 def _exact(
     snapshot: SearchSnapshot,
     question: Question,
-    union: Candidates,
+    candidates: Candidates,
     answer: LegAnswer,
     ranking: Ranking,
     depth: int,
 ) -> LegScores:
-    scores = ranking.scores.of(union.records)
+    scores = ranking.scores.of(candidates.records)
     unlisted = np.isnan(scores)
     if unlisted.any():
-        scores[unlisted] = answer.early.of(union.records[unlisted])
+        scores[unlisted] = answer.early.of(candidates.records[unlisted])
         unlisted = np.isnan(scores)
     if unlisted.any():
-        scores[unlisted] = answer.leg.score(snapshot, question, ranking, union.records[unlisted])
-    ranks = ranking.candidates.ranks_of(union.records)
+        missing = candidates.records[unlisted]
+        scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
+    ranks = ranking.candidates.ranks_of(candidates.records)
     return LegScores(scores, np.where(ranks <= depth, ranks, 0))
 
 

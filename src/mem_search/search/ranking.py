@@ -14,12 +14,12 @@ import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
+from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import Candidates, Numbers, Ranking
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
-from mem_search.search import candidates
 from mem_search.search.fusion import Z_SCORE_SUM
-from mem_search.search.legs import LegAnswer, exact_scores, ms
+from mem_search.search.legs import LegAnswer, exact_scores, ms, union
 from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import ANSWERS, agreed
@@ -87,12 +87,12 @@ def prefetch(
     request, question = answered.request, answered.question
     depth = answered.depth
     rankings = [answer.ranking for answer in answered.answers if answer.ranking is not None]
-    union = candidates.union(rankings, depth)
-    columns = snapshot.columns(union.records)
+    candidates = union(rankings, depth)
+    columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
-        union, columns = union.taken(columns.exist), columns.taken(columns.exist)
-    legs = exact_scores(snapshot, question, union, answered.answers, depth)
-    numbers, filters = union.records, question.filters
+        candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)
+    legs = exact_scores(snapshot, question, candidates, answered.answers, depth)
+    numbers, filters = candidates.records, question.filters
     decided = filters_decide(question)
     reach = request.offset + request.limit
     sketched, sketches = (
@@ -105,20 +105,20 @@ def prefetch(
         fusion=fusion,
         rankings=rankings,
         further=further,
-        union=union,
+        union=candidates,
         legs=legs,
         traits=answered.traits,
         filters_decide=decided,
         stored=StoredData(
             columns=columns,
             named=snapshot.records_with_words(hashes) if hashes else (),
-            complete=_complete(snapshot, question, rankings, union, request.limit),
+            complete=_complete(snapshot, question, rankings, candidates, request.limit),
             successors=snapshot.successors(numbers, filters),
             sketched=sketched,
             sketches=sketches,
-            feedback=_feedback(snapshot, question, answered.answers, union, legs),
+            feedback=_feedback(snapshot, question, answered.answers, candidates, legs),
             counts=snapshot.counts(filters) if decided else None,
-            newest=_newest(snapshot, filters, union, further, reach) if decided else (),
+            newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),
             expand=_expansion(snapshot, answered),
         ),
     )
@@ -126,18 +126,36 @@ def prefetch(
 
 def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     """The page of ``state`` after the last stage, each hit with the parts of its score."""
-    request, union = state.request, state.union
+    request, found = state.request, state.union
     counts = state.stored.counts
     if counts is None:
         rows = state.rows
-        counts = candidates.counts(union.records[rows], union.kinds[rows], state.rankings)
+        counts = matches_by_kind(found.records[rows], found.kinds[rows], state.rankings)
     hits = list(state.hits[request.offset : request.offset + request.limit])
-    row_of = {number: row for row, number in enumerate(union.records.tolist())}
+    row_of = {number: row for row, number in enumerate(found.records.tolist())}
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
     folded = sum(len(hit.similar) for hit in state.hits)
     return Ranked(hits, counts, folded, state.expansion, state.reports, stage_ms)
+
+
+def matches_by_kind(matching: Numbers, kinds: Codes, rankings: Sequence[Ranking]) -> dict[str, int]:
+    """How many records match, by kind: all word matches, and those found by meaning only.
+
+    ``matching`` are the matches among the candidates, ``kinds`` their kind codes.
+    """
+    worded = [ranking.matched for ranking in rankings if len(ranking.matched)]
+    by_meaning = np.ones(len(matching), np.bool_)
+    for leg in worded:
+        by_meaning &= np.isnan(leg.of(matching))
+    records = np.concatenate([matching[by_meaning], *(leg.records for leg in worded)])
+    of_kind = np.concatenate([kinds[by_meaning], *(leg.kinds for leg in worded)])
+    if len(worded) > 1:
+        _, first = np.unique(records, return_index=True)
+        of_kind = of_kind[first]
+    by_code = enumerate(np.bincount(of_kind).tolist())
+    return dict(sorted((KIND_CODES.name(code), count) for code, count in by_code if count))
 
 
 def _complete(

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
+
 from mem_search.model import Hit
-from mem_search.search import candidates
+from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.search.state import RankingState
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
+
+NEAR = 0.5
+"""With at least this share of a leg's best score a hit represents its kind on the page."""
+
+SILENT = 0.01
+"""A leg whose best score is below this does not discriminate: nearly all records have the words."""
 
 SUPERSESSION = "supersession"
 
@@ -46,16 +54,16 @@ def kinds(state: RankingState) -> RankingState:
     if len(state.hits) <= limit:
         return state
     names = state.kinds()
-    absent = candidates.absent(state.hits, names, limit)
+    absent = absent_kinds(state.hits, names, limit)
     if not absent:
         return state
     rows = state.rows
-    good = candidates.near_the_best(
+    good = near_the_best(
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
     complete = state.stored.complete
     good |= {hit.number for hit in absent if hit.passage in complete}
-    return state.ordered(candidates.represent(state.hits, names, limit, good))
+    return state.ordered(represent(state.hits, names, limit, good))
 
 
 def diversity(state: RankingState) -> RankingState:
@@ -70,7 +78,7 @@ def diversity(state: RankingState) -> RankingState:
 
 def further_matches(state: RankingState) -> RankingState:
     """Adds the word matches beyond the candidates, in the order of their leg."""
-    return state.ordered(candidates.tail(state.hits, state.further, _reach(state)))
+    return state.ordered(with_word_matches(state.hits, state.further, _reach(state)))
 
 
 def filter_matches(state: RankingState) -> RankingState:
@@ -174,3 +182,83 @@ def spread(hits: Sequence[Hit], sessions: Mapping[int, int], per_session: int) -
         rounds.append(seen[session] // per_session if session else 0)
         seen[session] += 1
     return [hits[at] for at in sorted(range(len(hits)), key=rounds.__getitem__)]
+
+
+def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:
+    """Those of ``matching`` whose score is near the best score of every leg.
+
+    ``legs`` has the scores of ``matching`` in each leg. A leg without a score for a record, or
+    that does not discriminate, does not count.
+    """
+    near = np.ones(len(matching), np.bool_)
+    scored = np.zeros(len(matching), np.bool_)
+    for scores in legs:
+        known = ~np.isnan(scores)
+        best = scores[known].max(initial=0.0)
+        if best >= SILENT:
+            near &= ~known | (scores >= NEAR * best)
+            scored |= known
+    return frozenset(matching[near & scored].tolist())
+
+
+def absent_kinds(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> list[Hit]:
+    """The best hit of each kind that has none on the first page."""
+    shown = {kinds[hit.number] for hit in hits[:limit]}
+    best: dict[str, Hit] = {}
+    for hit in hits[limit:]:
+        best.setdefault(kinds[hit.number], hit)
+    return [hit for kind, hit in best.items() if kind not in shown]
+
+
+def represent(
+    hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
+) -> list[Hit]:
+    """``hits`` with the best hit of every kind on the first page, if it is good enough.
+
+    A rare kind's best hit moves to the end of the page when it is better than the average
+    candidate (a positive score), or one of ``good``: among hundreds of records that say the
+    same, all others are below the average. The order within the page stays that of ``hits``.
+    """
+    page, rest = [*hits[:limit]], [*hits[limit:]]
+    shown = Counter(kinds[hit.number] for hit in page)
+    if all(shown[kinds[hit.number]] for hit in rest):
+        return [*hits]
+    for hit in list(rest):
+        kind = kinds[hit.number]
+        if shown[kind] or (hit.score <= 0 and hit.number not in good):
+            continue
+        for place in range(len(page) - 1, -1, -1):
+            crowded = kinds[page[place].number]
+            if shown[crowded] > 1:
+                rest.insert(0, page.pop(place))
+                rest.remove(hit)
+                page.append(hit)
+                shown[crowded] -= 1
+                shown[kind] += 1
+                break
+    before = {hit.number: at for at, hit in enumerate(hits)}
+    return [
+        *sorted(page, key=lambda hit: before[hit.number]),
+        *sorted(rest, key=lambda hit: before[hit.number]),
+    ]
+
+
+def with_word_matches(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
+    """``hits``, followed by word matches that are no candidates, in the order of their leg.
+
+    ``reach`` is how many hits the page needs; with enough hits nothing is added.
+    """
+    if len(hits) >= reach:
+        return [*hits]
+    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
+    last = hits[-1].score if hits else 0.0
+    more: dict[int, Hit] = {}
+    for ranking in rankings:
+        worded = [~np.isnan(other.matched.of(ranking.candidates.records)) for other in rankings]
+        for candidate in ranking.candidates.taken(np.any(worded, axis=0)):
+            if candidate.record not in seen:
+                scores = {ranking.name: candidate.score}
+                more.setdefault(
+                    candidate.record, Hit(candidate.record, last, scores, candidate.passage)
+                )
+    return [*hits, *more.values()]

@@ -7,17 +7,27 @@ effect are in docs/retrieval.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import SearchRequest
+from mem_search.model import NO_SCORES, Hit, SearchRequest
 from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Values
-from mem_search.search import candidates
+from mem_search.model.rankings import Candidates, Ranking, Values, best_first
 from mem_search.search.fusion import weights, z_scores
 from mem_search.search.state import LegScores, RankingState
+from mem_search.text import wordpieces, words
+
+COSINE_FLOOR = 0.30
+"""Below this a passage is not about the query (docs/retrieval.md has the distributions)."""
+
+UNREADABLE_COSINE_FLOOR = 0.45
+"""The floor for words that neither the store nor the model knows: nonsense reaches .43."""
+
+READABLE = 2.2
+"""The fewest characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
 NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
 """Weight of a neighbour's score by its distance: the turn before helps most."""
@@ -45,9 +55,33 @@ def match(state: RankingState) -> RankingState:
     """Keeps the records that contain a word of the question or are near it in meaning."""
     if state.filters_decide:
         return state
-    floor = candidates.floor(state.question.text, state.rankings)
-    found = candidates.matches(state.union, state.legs, state.rankings, floor)
+    floor = cosine_floor(state.question.text, state.rankings)
+    found = matches(state.union, state.legs, state.rankings, floor)
     return state.with_matched(found)
+
+
+def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
+    """The lowest cosine at which meaning alone makes a record a match for the query ``text``."""
+    if any(len(ranking.matched) for ranking in rankings) and not words.hashes_alone(text):
+        return COSINE_FLOOR
+    letters = sum(not char.isspace() for char in text)
+    readable = letters >= READABLE * wordpieces.count(text)
+    return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
+
+
+def matches(
+    union: Candidates,
+    scores: Mapping[str, LegScores],
+    rankings: Sequence[Ranking],
+    floor: float,
+) -> NDArray[np.bool_]:
+    """Which records of ``union`` match: by their words, or by a cosine of at least ``floor``."""
+    found = np.zeros(len(union), np.bool_)
+    for ranking in rankings:
+        found |= ~np.isnan(ranking.matched.of(union.records))
+    if "vector" in scores:
+        found |= scores["vector"].scores >= floor
+    return found
 
 
 def fuse(state: RankingState) -> RankingState:
@@ -137,7 +171,7 @@ def feedback(state: RankingState) -> RankingState:
     wrong too often to follow (selective feedback: S. Cronen-Townsend et al., CIKM 2004). Each
     record gains the change of its standard score.
     """
-    best = candidates.order(state.union.records, state.total)[:ANSWERS]
+    best = best_first(state.union.records, state.total)[:ANSWERS]
     if not state.stored.feedback or not len(best) or not agreed(state.legs)[best].all():
         return state
     gain: Values | None = None
@@ -162,8 +196,10 @@ def sort(state: RankingState) -> RankingState:
     """Orders the matches by score, ties by record number so that equal searches agree."""
     rows, total = state.rows, state.total
     numbers = state.union.records
-    rows = rows[candidates.order(numbers[rows], total[rows])]
-    return state.ordered(candidates.hits(numbers[rows], total[rows], state.union.passages[rows]))
+    rows = rows[best_first(numbers[rows], total[rows])]
+    columns = (numbers[rows].tolist(), total[rows].tolist(), state.union.passages[rows].tolist())
+    hits = map(Hit, columns[0], columns[1], repeat(NO_SCORES), columns[2])
+    return state.ordered(list(hits))
 
 
 def _support(state: RankingState) -> Values:
