@@ -1,8 +1,8 @@
-"""Filling the vector index from the outbox, for as long as the worker lives.
+"""Fills the vector index from the outbox while the worker runs.
 
-Two loops side by side: one turns passages into stored vectors, one carries stored vectors into
-the index (and deletions out of it). Each step is acknowledged in SQLite after it happened, so a
-crash repeats at most one step. Equal content is embedded once.
+Two loops run side by side: one embeds passages and stores the vectors, one brings stored vectors
+and deletions into the index. Each step is acknowledged in the store after it happened, so a crash
+repeats at most one step. Equal content is embedded once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mem_search.text.passages import embedded_texts
 log = logging.getLogger(__name__)
 
 EMBED_BATCH = 64
-"""Passages a step: about half a second of work, so that a stop is soon heard."""
+"""Passages for each step: about half a second of work, so that the worker stops soon."""
 
 ONLINE_BATCH = 50
 BULK_BATCH = 500
@@ -35,14 +35,14 @@ RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a comparison of store and index found, and has queued or removed."""
+    """The result of comparing index and store: passages queued and entries removed."""
 
     missing: int
     extra: int
 
 
 class Indexer:
-    """Owns the way from the outbox to the index. ``run`` until cancelled; ``wake`` on new work."""
+    """Works through the outbox. ``run`` until cancelled; call ``wake`` when there is new work."""
 
     def __init__(
         self,
@@ -60,20 +60,19 @@ class Indexer:
         self._executor = executor
         self._changed = changed
         self._work = {"embed": asyncio.Event(), "index": asyncio.Event()}
-        # What is being carried is neither in the outbox's past nor surely in the index:
-        # comparing or clearing meanwhile would take it for done.
-        self._carrying = asyncio.Lock()
+        # Passages of a running step may be in the index or not: do not compare or clear meanwhile.
+        self._indexing = asyncio.Lock()
         self._complete = False
         self.errors = {"embed": "", "index": ""}
-        """Why the last step of each loop failed; empty while all is well."""
+        """Why the last step of each loop failed; empty when it succeeded."""
 
     @property
     def error(self) -> str:
-        """Why the last step failed; empty while all is well."""
+        """Why the last step failed; empty when it succeeded."""
         return self.errors["embed"] or self.errors["index"]
 
     def wake(self) -> None:
-        """There is new work."""
+        """Call this when there is new work."""
         for event in self._work.values():
             event.set()
 
@@ -84,14 +83,14 @@ class Indexer:
             group.create_task(self._loop("index", self.index_some))
 
     async def _embed_all(self) -> int:
-        """``embed_some``, once it is known which passages this model has not read yet."""
+        """``embed_some``, after queueing the passages that this model has not embedded."""
         if not self._complete:
             await self._store.queue_without_vector(self._model)
             self._complete = True
         return await self.embed_some()
 
     async def embed_some(self) -> int:
-        """One step of embedding; returns how many passages it served."""
+        """Embed one batch; returns how many passages."""
         waiting = await self._store.to_embed(EMBED_BATCH)
         if not waiting:
             return 0
@@ -104,11 +103,11 @@ class Indexer:
         return len(waiting)
 
     async def index_some(self) -> int:
-        """One step of indexing: deletions first, then vectors; returns how many passages."""
-        async with self._carrying:
-            return await self._carry()
+        """Index one batch, deletions first; returns how many passages."""
+        async with self._indexing:
+            return await self._index_batch()
 
-    async def _carry(self) -> int:
+    async def _index_batch(self) -> int:
         gone = await self._store.waiting("delete", BULK_BATCH)
         if gone:
             await self._index.delete([entry for p in gone for entry in (2 * p, 2 * p + 1)])
@@ -132,8 +131,8 @@ class Indexer:
         await self._index.ready()
 
     async def audit(self) -> Audit:
-        """Compare the index with the store by set difference, and mend both ways."""
-        async with self._carrying:
+        """Compare the index with the store; queue missing entries and remove extra ones."""
+        async with self._indexing:
             return await self._compare()
 
     async def _compare(self) -> Audit:
@@ -153,7 +152,7 @@ class Indexer:
 
     async def rebuild(self) -> int:
         """Empty the index and fill it again from stored vectors; returns passages queued."""
-        async with self._carrying:
+        async with self._indexing:
             await self._index.clear()
             return (await self._compare()).missing
 

@@ -1,8 +1,8 @@
-"""Messages on their way: stored first, then tried until accepted, refused or given up.
+"""Delivers webhook messages: stored first, then sent until accepted, refused or given up.
 
-A message is at the receiver at least once; its id stays the same, so that the receiver can tell
-a repeated one. What waits is in the store and survives the worker. Receivers are told side by
-side, each one message after the other: who is slow is waited for by nobody else.
+A receiver gets a message at least once; the id stays the same, so it can recognise repeats.
+Queued messages survive a restart. Receivers are served side by side, each one message at a time,
+so a slow receiver delays no other.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from mem_search.webhooks.sending import Sender
 log = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 8
-"""With these pauses the last one comes about eight hours after the first."""
+"""With these pauses the last attempt is about eight hours after the first."""
 
 FIRST_PAUSE = 5.0
 FACTOR = 4.0
 JITTER = 0.25
-"""A pause is up to this share longer or shorter: many that failed at once come apart."""
+"""A pause is up to this share longer or shorter, so that retries spread out."""
 
 AT_ONCE = 8
-"""Receivers that are told at the same time."""
+"""Receivers that are served at the same time."""
 
 KEEP_MS = 7 * 24 * 3600 * 1000
 _RETRY_SECONDS = 5.0
@@ -67,35 +67,33 @@ class Deliveries:
         self._busy: set[str] = set()
 
     def check(self, url: str) -> None:
-        """Raises RefusedReceiver, naming ``webhook_url``, for a URL that can never be asked."""
+        """Raises RefusedReceiver, naming ``webhook_url``, for a URL that is never allowed."""
         self._sender.check(url)
 
     def wake(self) -> None:
-        """There is something new to deliver."""
+        """Call this after queueing a message."""
         self._scheduler.wake()
 
     async def run(self) -> None:
-        """Deliver what is due, then wait for what comes due or is added; once."""
+        """Deliver messages when they are due, until cancelled. Call it once."""
         async with self._attempts:
             await self._scheduler.run()
 
     async def fetch(self, deliveries: Sequence[str]) -> dict[str, Delivery]:
-        """The state of those of these messages that exist."""
+        """The states of these messages, without those that do not exist."""
         return await self._store.fetch(deliveries) if deliveries else {}
 
     async def close(self) -> None:
-        """Close connections; what waits is delivered after the next start."""
+        """Close connections; queued messages are delivered after the next start."""
         await self._sender.close()
 
     async def _begin_due(self) -> int | None:
-        """Begin with what is due for those who are free; when the next one is due.
+        """Start one delivery for each free receiver; returns when the next message is due.
 
-        Whoever becomes free wakes the scheduler, so what waits for that is not counted.
+        A receiver that becomes free wakes the scheduler, so its messages do not count.
         """
-        now, busy = (
-            now_ms(),
-            set(self._busy),
-        )  # before reading
+        # Taken before the store is read: a delivery that ends meanwhile is read as due.
+        now, busy = now_ms(), set(self._busy)
         await self._store.expire(now - KEEP_MS)
         heads: dict[str, str] = {}
         for message, url in await self._store.due(now):
@@ -142,5 +140,5 @@ class Deliveries:
 
 
 def _receiver(url: str) -> str:
-    """Whom a message is for: scheme, host and port of its URL."""
+    """The receiver of a message: scheme, host and port of its URL."""
     return "/".join(url.split("/", 3)[:3]).lower()
