@@ -131,7 +131,7 @@ class Source(Protocol):
     def discover(self, machine: Machine) -> Iterable[Location]: ...
 
     def locate(self, path: str) -> Location:
-        """The location that somebody means by ``path``, an absolute one; equal for equal places."""
+        """The location of an absolute ``path``; equal for every way of writing it."""
         ...
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:

@@ -77,8 +77,10 @@ def database(settings: Settings) -> Finding:
     from mem_search.storage.sqlite.migrations import check_ours
 
     aside, file = quote(str(settings.home / "aside")), quote(str(settings.database))
-    anew = f"mem-search worker stop; mkdir -p {aside} && mv {file}* {aside}/; mem-search sync"
-    fix = f"{anew}; then import your last export, if there is one: mem-search import jsonl FILE"
+    start_over = f"mem-search worker stop; mkdir -p {aside} && mv {file}* {aside}/; mem-search sync"
+    fix = (
+        f"{start_over}; then import your last export, if there is one: mem-search import jsonl FILE"
+    )
     if not settings.database.exists():
         return Finding("database", "ok", "none yet (created at the first start)")
     if not _is_ours_to_write(settings.database):
@@ -93,7 +95,7 @@ def database(settings: Settings) -> Finding:
                 check_ours(connection)
     except StorageError as error:
         problem, _, advice = error.message.partition("; ")
-        return Finding("database", "missing", problem, anew if "move" in advice else advice)
+        return Finding("database", "missing", problem, start_over if "move" in advice else advice)
     except sqlite3.Error as error:
         problem = str(error)
         # The lower byte is the error, the upper bytes are its details (SQLite result codes).

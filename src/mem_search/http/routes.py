@@ -152,11 +152,11 @@ RECORDS = (
     GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", Listed, response=record_schemas.RecordList),
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", Listed, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", Listed, response=record_schemas.RecordList),
-    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record for good", "records", write=True, response=Deleted),
-    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation for good", "records", write=True, response=Deleted),
-    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary for good", "records", write=True, response=Deleted),
-    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary for good", "records", write=True, response=Deleted),
-    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt for good", "records", write=True, response=Deleted),
+    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=Deleted),
+    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=Deleted),
+    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=Deleted),
+    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=Deleted),
+    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=Deleted),
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),

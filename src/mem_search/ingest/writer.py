@@ -66,7 +66,7 @@ class IngestWriter:
             self._stored()
 
     async def forget(self, numbers: list[int]) -> int:
-        """Delete records for good; a source that offers them again is refused."""
+        """Delete records permanently; when a source offers them again they are not stored."""
         removed = await self._records.forget(numbers)
         if removed:
             self._stored()

@@ -121,7 +121,7 @@ class Endpoint:
                 server = await asyncio.to_thread(importlib.import_module, self._module)
             except ImportError as error:
                 raise Unavailable(
-                    f"MCP cannot be loaded ({error}); install mem-search anew"
+                    f"MCP cannot be loaded ({error}); install mem-search again"
                 ) from error
             self._key = server.ASKER
             self._manager = await self._start(server.manager(server.build()))

@@ -34,7 +34,7 @@ FIRST_TIME, LAST_TIME = from_iso("0001-01-01"), from_iso("9999-12-31T23:59:59.99
 
 
 class Metadata(BaseModel):
-    """Metadata that a record of any kind may have; keys nobody knows are kept as they are."""
+    """Metadata that a record of any kind may have; unknown keys are kept unchanged."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 

@@ -1,4 +1,4 @@
-"""Priority of searches over background work: somebody waits for a search.
+"""Priority of searches over background work: a caller waits for a search.
 
 Preparing records is Python code, and Python runs one thread at a time, so beside an import a search
 waited at every step. Background work of many small pieces therefore pauses between two pieces. A

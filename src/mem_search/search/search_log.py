@@ -26,7 +26,7 @@ MOST_WAITING = 1_000
 """Entries kept for a writer that is busy; further ones are not noted."""
 
 PAUSE = 2.0
-"""Seconds until what was asked is stored; whoever reads the log has it stored at once."""
+"""Seconds until searches are stored; reading the log stores them at once."""
 
 LONGEST_QUERY = 500
 """Characters; a pasted page is no question that is asked again."""
@@ -73,7 +73,7 @@ class SearchLog:
 
     async def flush(self) -> None:
         """Store what waits; what cannot be stored is dropped, and the reason logged."""
-        async with self._writing:  # whoever waits for the log waits for what is being written too
+        async with self._writing:  # a reader of the log also waits for the entries being written
             self._work.clear()
             entries = list(self._waiting)
             self._waiting.clear()

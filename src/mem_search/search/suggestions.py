@@ -26,7 +26,7 @@ MOST_CHECKED = 8
 """Words of a question that are checked; a longer question hardly fails for one of them."""
 
 MOST_UNKNOWN = 2
-"""Unknown words that are spelled anew, at some 3 ms each; with more, it is another store's."""
+"""Unknown words that are corrected, at about 3 ms each; a query with more is for another store."""
 
 MOST_SPELLINGS = 3
 MOST_SHARED = 5

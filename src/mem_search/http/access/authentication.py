@@ -1,7 +1,7 @@
 """The caller, from the Authorization header, and whether the caller may use a route.
 
 An invalid credential is refused on every route that reads the store: a wrong token must never get
-the records of somebody else.
+the records of another user.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def caller_of(request: web.Request) -> Caller:
     known = request.app[LIFECYCLE].tokens.caller(secret)
     if known is None:
         raise Unauthorized(
-            "nobody here has this token: it was revoked, or is another worker's;"
+            "this token is unknown: it was revoked, or is another worker's;"
             " see: mem-search token list"
         )
     return known

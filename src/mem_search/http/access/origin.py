@@ -1,6 +1,6 @@
 """Checks of Host and Origin on every request; ``authentication`` checks the caller.
 
-A web page that somebody visits can send requests to loopback. But it cannot send one of our Host
+A web page in a browser can send requests to loopback. But it cannot send one of our Host
 names (DNS rebinding), cannot hide its Origin, and cannot read the token file.
 """
 

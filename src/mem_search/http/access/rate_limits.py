@@ -1,7 +1,7 @@
-"""Counting searches where they are counted, and telling the caller how many are left.
+"""Rate limits of searches over HTTP, and the headers that report them.
 
-The header fields ``RateLimit-Policy`` and ``RateLimit`` are those of
-draft-ietf-httpapi-ratelimit-headers-11. Who is counted, and against what, is ``access``.
+``RateLimit-Policy`` and ``RateLimit`` follow draft-ietf-httpapi-ratelimit-headers-11. The policies
+are in ``access``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ RESEARCH: Final = "deep_research"
 
 
 def searches(*models: type[BaseModel] | None) -> bool:
-    """Whether a route with these parameters and this body searches: it takes a question.
+    """Whether a route with these parameters and this body searches: it takes a query.
 
-    What takes an anchor instead of one may open a record only, and counts for itself.
+    A route that also takes an anchor may only open a record, and counts its searches itself.
     """
     fields = {name for model in models if model is not None for name in model.model_fields}
     return "query" in fields and "anchor" not in fields
@@ -47,10 +47,10 @@ def admit(
     agent: bool = False,
     count: int = 1,
 ) -> None:
-    """Count one search for ``text`` and look at it, as the level of whoever asks has it.
+    """Count a search for ``text`` and inspect the text, by the security level of the caller.
 
-    ``research``: a step of deep research, or ``count`` of them. ``agent``: asked over MCP, where
-    one request may search or not. Raises LimitReached.
+    ``research``: a step of deep research, or ``count`` of them. ``agent``: the request came over
+    MCP. Raises LimitReached.
     """
     context = request[REQUEST_CONTEXT]
     caller = context.caller
@@ -73,9 +73,9 @@ def admit(
 
 
 async def admit_message(request: web.Request) -> None:
-    """The same for a message of MCP that asks a tool a question; other messages are free.
+    """``admit`` for an MCP message that calls a tool with a query; other messages are free.
 
-    What is wrong with a message is for its reader to say. Raises LimitReached.
+    Faults of the message are reported by its handler. Raises LimitReached.
     """
     context = request[REQUEST_CONTEXT]
     if level_of(Circumstances(context.caller, context.remote, agent=True)) is Level.TRUSTED:
@@ -92,7 +92,7 @@ async def admit_message(request: web.Request) -> None:
 
 
 def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
-    """What a search counts against."""
+    """The policy that a search counts against."""
     if not research:
         return Policy("search", settings.limit_searches)
     if level is Level.STRICT:
@@ -101,7 +101,7 @@ def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:
 
 
 async def check_jobs(request: web.Request, runtime: Runtime) -> None:
-    """Raises LimitReached where whoever asks has as many unfinished jobs as they may."""
+    """Raises LimitReached when the caller has too many unfinished jobs."""
     context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_jobs
     if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
@@ -117,10 +117,10 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
 async def check_schedule(
     request: web.Request, runtime: Runtime, name: str, every: int | None
 ) -> None:
-    """Whether the saved search ``name`` may run each ``every`` seconds, beside all others.
+    """Check that all saved searches together stay within the rate limit of their user.
 
-    Asked once, so that no run is refused later and none takes from what its user may ask
-    themselves. Raises InputError where all would run more often than searches are allowed.
+    This is checked when ``name`` is saved to run every ``every`` seconds, so that no run is refused
+    later. Runs do not count against the searches of the user. Raises InputError.
     """
     context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_searches
@@ -141,7 +141,7 @@ async def check_schedule(
 
 
 def limit_headers(request: web.Request) -> dict[str, str]:
-    """What was counted, and what a question was flagged; nothing for whom nothing was."""
+    """The headers for the counted policies and the flags of the query; empty without any."""
     context = request.get(REQUEST_CONTEXT)
     if context is None:
         return {}

@@ -99,7 +99,7 @@ async def users(call: Call) -> web.StreamResponse:
 
 
 async def remove_user(call: Call) -> web.StreamResponse:
-    """Revoke every token of a user and delete all that they stored, for good."""
+    """Revoke every token of a user and delete everything that they stored."""
     user = check_user(call.request.match_info["name"], "name")
     revoked = await call.lifecycle.tokens.revoke_all(user)
     had_home = home_of(call.lifecycle.settings.home, user).is_dir()

@@ -49,7 +49,7 @@ LONGEST_CHAIN = 100
 RANGES = (("created_after", "created_before"), ("updated_after", "updated_before"))
 
 BASE = SearchRequest(
-    fold=False,  # whoever pages to the total, or waits for what is new, gets every match
+    fold=False,  # paging to the total, and saved searches, need every match
     hide_scratchpad=True,
     texts=ResultTexts(snippet_length=SNIPPET_LENGTH),
 )
