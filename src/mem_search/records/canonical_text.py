@@ -1,7 +1,7 @@
 """The canonical text of a record: cleaned once, completed with what only metadata says.
 
-Pure functions of strings and JSON values. Everything here is idempotent, because a record
-goes through it again each time it is exported and imported: doing it twice changes nothing.
+Pure functions of strings and JSON values. Each is idempotent, because a record passes through
+them again when it is exported and imported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEEPEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Metadata that belongs into the text: the values of ``fields`` taken together.
+    """Metadata that becomes part of the text: the values of ``fields``, in one list.
 
     ``paragraph`` stands alone, ``labelled`` is a paragraph after ``Label:``, ``bullets`` are
     lines ``- item``, ``line`` is ``Label: item, item``.

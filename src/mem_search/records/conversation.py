@@ -1,4 +1,4 @@
-"""A talk with an assistant or between people, kept as one text."""
+"""A conversation with an assistant or between people, stored as one text."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class EmailMetadata(Metadata):
 
 
 class Email(BaseKind[EmailMetadata]):
-    """The ``email`` kind: found by the address and by the name of who wrote or got it."""
+    """The ``email`` kind; filters match the addresses and names of sender and recipients."""
 
     name: Kind = "email"
     plural = "emails"
@@ -52,7 +52,7 @@ class Email(BaseKind[EmailMetadata]):
         return [*super().facets(draft), *dict.fromkeys(people)]
 
     def citation(self, record: Record) -> Citation:
-        """A letter is published by sending it, and written by who sent it."""
+        """Sending counts as publishing; the sender is the author."""
         senders = getaddresses(listed(record.metadata.get("from")))
         names = [name or address for name, address in senders if name or address]
         cited = super().citation(record)

@@ -1,4 +1,4 @@
-"""One fact or preference that an assistant was told, or chose, to remember."""
+"""One fact or preference that an assistant remembers."""
 
 from __future__ import annotations
 

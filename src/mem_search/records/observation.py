@@ -1,4 +1,4 @@
-"""A thing that an agent did or found out: what changed, why, and in which files.
+"""Something that an agent did or found out: what changed, why, and in which files.
 
 Metadata uses claude-mem's names, so that its rows need no translation.
 """

@@ -1,4 +1,4 @@
-"""The outcome of a longer piece of research, with what it rests on."""
+"""The result of a longer piece of research, with its evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page of the web as it read when it was kept."""
+"""A web page as it was when it was stored."""
 
 from __future__ import annotations
 
