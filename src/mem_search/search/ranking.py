@@ -7,7 +7,7 @@ runs the stages (``stages.STAGES``), which are pure. How the legs are asked is i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,7 +68,8 @@ def rank(
     stages: Sequence[Stage] = STAGES,
 ) -> Ranked:
     """Rank what the legs answered; ``further`` are rankings as far as the page reaches."""
-    state = prefetch(snapshot, answered, further, fusion)
+    names = {stage.name for stage in stages}
+    state = prefetch(snapshot, answered, further, fusion, names)
     stage_ms = {}
     for stage in stages:
         started = time.perf_counter()
@@ -82,8 +83,9 @@ def prefetch(
     answered: Answered,
     further: Sequence[Ranking],
     fusion: Fusion,
+    stages: Collection[str],
 ) -> RankingState:
-    """The state before the first stage, with everything that stages need of the store."""
+    """The state before the first stage, with everything that ``stages`` need of the store."""
     request, question = answered.request, answered.question
     depth = answered.depth
     rankings = [answer.ranking for answer in answered.answers if answer.ranking is not None]
@@ -95,10 +97,20 @@ def prefetch(
     numbers, filters = candidates.records, question.filters
     decided = filters_decide(question)
     reach = request.offset + request.limit
-    sketched, sketches = (
-        snapshot.near_duplicate_sketches(numbers) if request.fold else ((), sketch.read(b""))
-    )
-    hashes = hashes_of(question.words)
+    sketched: Sequence[int] = ()
+    sketches = sketch.read(b"")
+    if request.fold and "folding" in stages:
+        sketched, sketches = snapshot.near_duplicate_sketches(numbers)
+    successors: Mapping[int, tuple[int, ...]] = {}
+    if not {"supersession", "folding"}.isdisjoint(stages):
+        successors = snapshot.successors(numbers, filters)
+    hashes = hashes_of(question.words) if "hashes" in stages else None
+    complete: set[int] = set()
+    if "kinds" in stages:
+        complete = _complete(snapshot, question, rankings, candidates, request.limit)
+    feedback: dict[str, FeedbackScorer] = {}
+    if "feedback" in stages:
+        feedback = _feedback(snapshot, question, answered.answers, candidates, legs)
     return RankingState(
         request=request,
         question=question,
@@ -112,11 +124,11 @@ def prefetch(
         stored=StoredData(
             columns=columns,
             named=snapshot.records_with_words(hashes) if hashes else (),
-            complete=_complete(snapshot, question, rankings, candidates, request.limit),
-            successors=snapshot.successors(numbers, filters),
+            complete=complete,
+            successors=successors,
             sketched=sketched,
             sketches=sketches,
-            feedback=_feedback(snapshot, question, answered.answers, candidates, legs),
+            feedback=feedback,
             counts=snapshot.counts(filters) if decided else None,
             newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),
             expand=_expansion(snapshot, answered),

@@ -120,7 +120,7 @@ class _Same(NamedTuple):
 def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Same, list[int]]:
     """Remove a record's passages from the full text; return their ids for reuse.
 
-    Whatever is known of a passage by its number (see ``owners``) must never change, so only
+    Whatever is known of a passage by its number (see ``passage_map``) must never change, so only
     one of the same kind and field is used again.
     """
     kept: dict[_Same, list[int]] = {}
