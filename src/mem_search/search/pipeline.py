@@ -17,10 +17,12 @@ from mem_search.model import (
     Filters,
     Hit,
     LegReport,
+    Ref,
     Result,
     SearchPage,
     SearchReport,
     SearchRequest,
+    Snippet,
 )
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import Ranking
@@ -28,7 +30,6 @@ from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
-from mem_search.search.hydration import hydrate
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import understand_query
 from mem_search.search.ranking import Answered, rank
@@ -36,6 +37,7 @@ from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Expand, Fusion, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text import snippets
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -170,7 +172,7 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
         return _Found()
     numbers = snapshot.browse(question.filters, query.order, query.limit, query.offset)
     hits = [Hit(number, 0.0) for number in numbers]
-    return _Found(hydrate(snapshot, query, hits, ()), snapshot.counts(question.filters))
+    return _Found(_hydrate(snapshot, query, hits, ()), snapshot.counts(question.filters))
 
 
 def _ranked(
@@ -190,13 +192,54 @@ def _ranked(
             snapshot.relationships(numbers, answered.question.filters),
         )
     return _Found(
-        results=hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        results=_hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
         counts=ranked.counts,
         folded=ranked.folded,
         legs=ranked.reports,
         stage_ms=ranked.stage_ms,
         graph=picture,
     )
+
+
+def _hydrate(
+    snapshot: SearchSnapshot, request: SearchRequest, hits: Sequence[Hit], words: Sequence[str]
+) -> tuple[Result, ...]:
+    """The results of ``hits``; a record deleted since it was ranked is left out.
+
+    Snippets are cut around ``words`` out of the passage that matched.
+    """
+    length = request.texts.snippet_length or snippets.LENGTH
+    found = snapshot.records([hit.number for hit in hits])
+    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
+    numbers = [hit.number for hit in hits]
+    passages = snapshot.spans_of_records(numbers) if request.is_research else {}
+    contexts = (
+        snapshot.passage_contexts({hit.number: hit.passage for hit in hits}, request.neighbours)
+        if request.neighbours is not None
+        else {}
+    )
+    results = []
+    for hit in hits:
+        record = found.get(hit.number)
+        if record is None:
+            continue
+        start, end, page = spans.get(hit.passage or 0, (0, len(record.text), None))
+        # The passage may have been deleted since it was ranked, and another may have its number.
+        end = min(end, len(record.text))
+        start = min(start, end)
+        cut = snippets.snippet(record.text, start, end, words, length=length)
+        results.append(
+            Result(
+                record,
+                hit.score,
+                Snippet(cut.text, cut.start, cut.end, page),
+                hit.scores,
+                tuple(Ref(record.kind, number) for number in hit.similar),
+                tuple(passages.get(hit.number, ())),
+                contexts.get(hit.number),
+            )
+        )
+    return tuple(results)
 
 
 def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:

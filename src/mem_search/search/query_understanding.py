@@ -30,24 +30,24 @@ from mem_search.text.query.fields import KnownKinds
 
 
 async def understand_query(
-    store: SearchStore, asked: SearchRequest, kinds: KnownKinds
+    store: SearchStore, request: SearchRequest, kinds: KnownKinds
 ) -> tuple[Question, Analyzed]:
     """The question, and how the text of the request was read.
 
     The text of the question is empty when the request has only filters.
     """
-    now = asked.asked_at or datetime.now().astimezone()
+    now = request.asked_at or datetime.now().astimezone()
     if now.tzinfo is None:
         now = now.astimezone()
-    scopes = await named(store, asked.text, now, kinds)
-    reading = language.read(asked.text, now=now, kinds=kinds, scopes=scopes)
+    scopes = await named(store, request.text, now, kinds)
+    reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes)
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
     if reading.wild or reading.quoted:
-        near, nowhere = await store.read(_look_up, reading.wild, reading.quoted, asked.filters)
+        near, nowhere = await store.read(_look_up, reading.wild, reading.quoted, request.filters)
     if near or nowhere:
         reading = language.read(
-            asked.text,
+            request.text,
             now=now,
             kinds=kinds,
             near=near,
@@ -57,11 +57,11 @@ async def understand_query(
     analyzed = reading.analyzed
     if nowhere:
         phrases = ", ".join(f"“{' '.join(term.words)}”" for term in nowhere)
-        where = " within the filters" if asked.filters else ""
+        where = " within the filters" if request.filters else ""
         warning = f"no record{where} has the phrase {phrases}; its words are looked for instead"
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
-    filters = replace(asked.filters, demand=_both(asked.filters.demand, reading.demand))
-    return Question(reading.text, reading.words, filters, asked.is_research), analyzed
+    filters = replace(request.filters, demand=_both(request.filters.demand, reading.demand))
+    return Question(reading.text, reading.words, filters, request.is_research), analyzed
 
 
 def _look_up(
