@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from described import Watcher
-from http_worker import RECORDS, TOKEN, Client, Get, opening_of
+from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of
 
 from mem_search.http.core.app import build_app
 from mem_search.model import Location
@@ -38,7 +38,7 @@ async def empty(settings: Settings) -> AsyncIterator[Client]:
     watcher = Watcher(app)
     client = TestClient(TestServer(app))
     async with client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         yield client
     assert not watcher.faults
 
@@ -48,7 +48,7 @@ async def client(empty: Client, tmp_path: Path) -> Client:
     """A worker that has stored and embedded ``RECORDS``."""
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
-    runtime = opening_of(empty).runtime
+    runtime = lifecycle_of(empty).runtime
     taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
@@ -58,7 +58,7 @@ async def client(empty: Client, tmp_path: Path) -> Client:
 @pytest.fixture
 async def numbers(client: Client) -> dict[str, int]:
     """source_id → number."""
-    rows = await opening_of(client).runtime.store.database.read(
+    rows = await lifecycle_of(client).runtime.store.database.read(
         lambda connection: connection.execute("select source_id, id from records").fetchall()
     )
     return dict(rows)

@@ -95,7 +95,7 @@ RECORDS: tuple[dict[str, Any], ...] = (
 Get = Callable[..., Any]
 
 
-def opening_of(client: Client) -> Lifecycle:
+def lifecycle_of(client: Client) -> Lifecycle:
     """The runtime's holder behind a client."""
     app = client.app
     assert isinstance(app, web.Application)

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.wiring import Runtime
 from runtimes import settled
@@ -45,7 +45,7 @@ async def bring_in(client: Client, person: Person, *records: dict[str, Any]) -> 
     )
     assert reply.status == 202, await reply.text()
     job = str((await reply.json())["job"])
-    opening = opening_of(client)
+    opening = lifecycle_of(client)
     if person is OWNER:
         await _done(opening.runtime)
     else:

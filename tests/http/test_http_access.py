@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import OWNER, bring_in, join
 
 from mem_search.settings import Settings
@@ -208,5 +208,5 @@ async def test_before_the_store_is_open_a_token_is_neither_right_nor_wrong(
         reply = await client.get("/api/stats", headers=BEARER)
         assert reply.status == 503
         with pytest.raises(Exception, match="corrupt"):
-            await opening_of(client).ready()
+            await lifecycle_of(client).ready()
         assert (await client.get("/api/stats", headers=BEARER)).status == 503

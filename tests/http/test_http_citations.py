@@ -10,7 +10,7 @@ from typing import Any
 import bibtexparser
 import pytest
 import rispy
-from http_worker import Client, Get, opening_of
+from http_worker import Client, Get, lifecycle_of
 
 from mem_search.model import Location
 from runtimes import settled
@@ -30,7 +30,7 @@ async def cited(client: Client, tmp_path: Any) -> Client:
     }
     file = tmp_path / "more.jsonl"
     file.write_text(json.dumps(line) + "\n", "utf-8")
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
     await settled(runtime)  # until then one search may know more vectors than the one before
     return client

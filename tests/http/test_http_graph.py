@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from http_worker import Client, Get, opening_of
+from http_worker import Client, Get, lifecycle_of
 
 from mem_search.model import Location
 
@@ -34,7 +34,7 @@ async def plan(client: Client, tmp_path: Path) -> str:
     """The ref of a note with a way to two others."""
     file = tmp_path / "linked.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in LINKED), "utf-8")
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await runtime.ingest.reader.read(Location("jsonl", str(file)))
     rows = await runtime.store.database.read(
         lambda connection: connection.execute(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, RECORDS, Client, Get, opening_of
+from http_worker import AUTHORIZED, RECORDS, Client, Get, lifecycle_of
 from people import join
 
 from mem_search.ingest.spool import KEEP_SECONDS, sweep
@@ -187,7 +187,7 @@ async def test_the_source_of_an_upload_is_told_by_type_or_name_or_must_be_said(
         "/api/import/upload", data=b"--x--", headers=form, params={"source": "jsonl"}
     )
     assert reply.status == 415
-    assert not list(opening_of(empty).settings.spool_dir.glob("*"))
+    assert not list(lifecycle_of(empty).settings.spool_dir.glob("*"))
 
 
 async def test_the_name_of_an_upload_is_no_path(empty: Client) -> None:
@@ -203,7 +203,7 @@ async def test_an_upload_needs_its_type_and_a_body(empty: Client) -> None:
     assert wrong.status == 415
     nothing = await empty.post("/api/import/jsonl", headers=NDJSON)
     assert nothing.status == 422
-    assert not list(opening_of(empty).settings.spool_dir.glob("*"))
+    assert not list(lifecycle_of(empty).settings.spool_dir.glob("*"))
 
 
 async def test_an_upload_that_breaks_off_leaves_nothing(
@@ -217,7 +217,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(
     )
     writer.write(head.encode())
     await writer.drain()
-    spool = opening_of(empty).settings.spool_dir
+    spool = lifecycle_of(empty).settings.spool_dir
     await until(lambda: any(spool.glob("*.part")))
     writer.close()
     await writer.wait_closed()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 from people import OWNER, Person, bring_in, join
 from pydantic import BaseModel
 
@@ -294,7 +294,7 @@ async def test_a_user_without_records_finds_nothing_not_everything(
     stats = await (await empty.get("/api/stats", headers=new.headers)).json()
     assert stats["records"]["total"] == 0
     assert "/" not in stats["database"]["path"]
-    assert opening_of(empty).users.open == ["ada", "bob", "eve"]
+    assert lifecycle_of(empty).users.open == ["ada", "bob", "eve"]
 
 
 def test_no_handler_asks_the_store_of_the_machine_by_another_way() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, Client, Get, opening_of
+from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
 from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.routing import Route
@@ -79,7 +79,7 @@ async def test_what_runs_later_searches_through_the_service(
     reply = await client.post("/api/v1/search", json={"query": "auth", "background": True})
     job = (await reply.json())["job_id"]
     async with asyncio.timeout(20):
-        jobs = opening_of(client).runtime.research.search_jobs
+        jobs = lifecycle_of(client).runtime.research.search_jobs
         while (await jobs.get(job)).is_unfinished:  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.01)
     plan = {"name": "auth", "search": {"query": "auth"}}
@@ -94,7 +94,7 @@ async def test_what_runs_later_searches_through_the_service(
 
 async def test_a_tool_searches_through_the_service(client: Client, counter: Counter) -> None:
     view = View(installed_kinds().get, UTC, datetime.now(UTC))
-    asker = Asker(opening_of(client).runtime, "http://x", view)
+    asker = Asker(lifecycle_of(client).runtime, "http://x", view)
     ran = 0
     for tool in TOOLS:
         if "query" in tool.takes.model_fields:

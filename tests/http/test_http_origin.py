@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, TOKEN, Client, opening_of
+from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
 from mem_search.errors import StorageError
 from mem_search.http.access.authentication import matches, read_or_create
@@ -139,7 +139,7 @@ async def test_what_comes_by_way_of_a_proxy_needs_a_token_to_read(
 async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings: Settings) -> None:
     named = replace(settings, allowed_hosts=("box.lan",))
     async with TestClient(TestServer(build_app(named))) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         assert (await client.get("/api/stats", headers={"Host": "box.lan"})).status == 401
         allowed = await client.get("/api/stats", headers={"Host": "box.lan", **AUTHORIZED})
         assert allowed.status == 200

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 
 from mem_search.http.routes import UNIVERSAL_PATH
 from mem_search.model import Location
@@ -31,7 +31,7 @@ LINES: tuple[dict[str, Any], ...] = (
 async def worker(empty: Client, tmp_path: Path) -> Client:
     file = tmp_path / "records.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in LINES), "utf-8")
-    await opening_of(empty).runtime.ingest.reader.read(Location("jsonl", str(file)))
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("jsonl", str(file)))
     return empty
 
 
@@ -100,7 +100,7 @@ async def test_is_superseded_filters(worker: Client, query: str, sources: set[st
 async def test_a_link_that_goes_takes_the_mark_with_it(worker: Client, tmp_path: Path) -> None:
     file = tmp_path / "changed.jsonl"
     file.write_text(json.dumps({**LINES[1], "links": []}) + "\n", "utf-8")
-    await opening_of(worker).runtime.ingest.reader.read(Location("jsonl", str(file)))
+    await lifecycle_of(worker).runtime.ingest.reader.read(Location("jsonl", str(file)))
     opened = await (await worker.get("/api/records/note:1")).json()
     assert opened["superseded_by"] is None
     assert (await results(worker, query="is:superseded"))["total"] == 0

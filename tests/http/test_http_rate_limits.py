@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import OWNER, Person, bring_in, join
 
 from mem_search.errors import InputError
@@ -27,7 +27,7 @@ async def narrow(settings: Settings) -> AsyncIterator[Client]:
     """A worker with small limits."""
     limited = replace(settings, limit_searches=3, limit_jobs=2)
     async with TestClient(TestServer(build_app(limited))) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         yield client
 
 
@@ -97,7 +97,7 @@ async def test_schedules_count_when_they_are_made_and_never_when_they_run(
 ) -> None:
     app = build_app(replace(settings, limit_searches=6))
     async with TestClient(TestServer(app)) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         ada, bob = await join(client, "ada"), await join(client, "bob")
 
         async def save(person: Person, name: str, every: str | None, method: str = "POST") -> int:
@@ -158,7 +158,7 @@ async def test_from_elsewhere_the_machines_person_is_counted_too(narrow: Client)
 
 async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     ada = await join(narrow, "ada")
-    async with opening_of(narrow).users.lent("ada") as runtime:
+    async with lifecycle_of(narrow).users.lent("ada") as runtime:
         for job in ("a", "b"):
             await runtime.store.jobs.create(job, "import", {})
     headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
@@ -166,9 +166,9 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     problem = await reply.json()
     assert (reply.status, problem["violated-policies"]) == (429, ["jobs"])
     assert reply.headers["Retry-After"] == "5"
-    spool = opening_of(narrow).settings.home / "users" / "ada" / "spool"
+    spool = lifecycle_of(narrow).settings.home / "users" / "ada" / "spool"
     assert not spool.exists()  # refused before anything is kept
-    async with opening_of(narrow).users.lent("ada") as runtime:
+    async with lifecycle_of(narrow).users.lent("ada") as runtime:
         await runtime.store.jobs.finish("a", "done", "", {})
     reply = await narrow.post("/api/import/jsonl", data=b"{}\n", headers=headers)
     assert reply.status == 202
@@ -176,7 +176,7 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
 
 async def test_without_limits_nothing_is_counted(settings: Settings) -> None:
     async with TestClient(TestServer(build_app(replace(settings, limit_searches=0)))) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         ada = await join(client, "ada")
         reply = await client.get("/api/search", params=ASKED, headers=ada.headers)
         assert (reply.status, "RateLimit" in reply.headers) == (200, False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, Client, Get, opening_of
+from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
 from mem_search.model import Location
 
@@ -65,7 +65,7 @@ async def test_what_claude_mems_clients_list_is_of_the_platform_they_name(
         for kind in kinds
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in said), "utf-8")
-    await opening_of(empty).runtime.ingest.reader.read(Location("jsonl", str(file)))
+    await lifecycle_of(empty).runtime.ingest.reader.read(Location("jsonl", str(file)))
 
     async def get(path: str) -> Any:
         return await (await empty.get(path, params={spelled: "codex"})).json()

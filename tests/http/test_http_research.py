@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.model import Draft
 from runtimes import fill, settled
@@ -17,7 +17,7 @@ OPERATIONS, SESSIONS = "/api/v1/search/operations", "/api/v1/search/sessions"
 @pytest.fixture
 async def client(client: Client) -> Client:
     """A worker whose index has taken in everything: from here on it does not change by itself."""
-    await settled(opening_of(client).runtime)
+    await settled(lifecycle_of(client).runtime)
     return client
 
 
@@ -181,7 +181,7 @@ async def test_a_replay_counts_from_the_moment_it_was_first_asked(client: Client
     operation = first["operations"][0]["id"]
     kept = await get(client, f"{OPERATIONS}/{operation}")
     # As if it had been asked before any of the records was written.
-    database = opening_of(client).runtime.store.database
+    database = lifecycle_of(client).runtime.store.database
     await database.write(
         lambda c: c.execute(
             "update search_operations set request = json_set(request, '$.asked_at', ?)",
@@ -199,7 +199,7 @@ async def test_a_changed_index_is_told_as_drift(client: Client, numbers: dict[st
     first = await ask(client, **asked)
     operation = first["operations"][0]["id"]
     before = [item["id"] for item in first["items"]]
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await client.delete(f"/api/records/observation:{numbers['o2']}", headers=AUTHORIZED)
     await fill(
         runtime,
@@ -240,7 +240,7 @@ async def test_a_fetch_is_replayed_as_what_the_record_is_now(
     assert same["identical"]
     assert same["result"]["id"] == ref
     draft = Draft("note", "jsonl", "n1", "Rewritten.", "Reading list")
-    await fill(opening_of(client).runtime, draft)
+    await fill(lifecycle_of(client).runtime, draft)
     changed = await replay(client, operation)
     assert [each["id"] for each in changed["drift"]["changed"]] == [ref]
     await client.delete(f"/api/records/note:{numbers['n1']}", headers=AUTHORIZED)
@@ -256,7 +256,9 @@ async def test_a_whole_session_is_replayed(client: Client) -> None:
     assert (same["identical"], same["index_unchanged"]) == (True, True)
     assert [each["operation"]["query"] for each in same["operations"]] == ["auth", "widget"]
     assert "result" not in same["operations"][0]
-    await fill(opening_of(client).runtime, Draft("note", "jsonl", "w", "A widget more.", "Widget"))
+    await fill(
+        lifecycle_of(client).runtime, Draft("note", "jsonl", "w", "A widget more.", "Widget")
+    )
     drifted = await post(client, f"{SESSIONS}/s/replay", results="true")
     assert not drifted["identical"]
     assert drifted["operations"][1]["drift"]["appeared"]
@@ -278,7 +280,7 @@ async def test_a_question_with_a_secret_is_kept_without_it(client: Client) -> No
     kept = await get(client, f"{OPERATIONS}/{operation['id']}")
     assert kept["redacted"]
     assert secret not in str(kept)
-    rows = await opening_of(client).runtime.store.database.read(
+    rows = await lifecycle_of(client).runtime.store.database.read(
         lambda c: c.execute("select * from search_operations").fetchall()
     )
     assert secret not in str(rows)
@@ -296,7 +298,7 @@ async def test_a_session_is_exported_with_its_citations(
     await ask(client, query="[tokens]", parent_operation_id=root, search_type="keyword")
     await client.delete(f"/api/records/note:{numbers['n1']}", headers=AUTHORIZED)
     await fill(
-        opening_of(client).runtime,
+        lifecycle_of(client).runtime,
         Draft("user_prompt", "jsonl", "p1", "How do we handle auth now?", project="web"),
     )
     exported = await get(client, f"{SESSIONS}/s *1*/export")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
@@ -32,7 +32,7 @@ async def client(settings: Settings, receiver: Receiver) -> AsyncIterator[Client
     """A worker with a note about auth that may call the receiver."""
     allowing = replace(settings, webhook_allow=(receiver.authority,))
     async with TestClient(TestServer(build_app(allowing))) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         await store(client, old="All about auth.")
         yield client
 
@@ -40,7 +40,7 @@ async def client(settings: Settings, receiver: Receiver) -> AsyncIterator[Client
 async def store(client: Client, **texts: str) -> None:
     """Notes by their source id, stored and indexed."""
     drafts = [Draft("note", "jsonl", name, text, name.title()) for name, text in texts.items()]
-    await fill(opening_of(client).runtime, *drafts)
+    await fill(lifecycle_of(client).runtime, *drafts)
 
 
 async def call(client: Client, method: str, path: str, status: int = 200, body: Any = None) -> Any:
@@ -130,14 +130,14 @@ async def test_of_many_at_once_none_is_forgotten(client: Client) -> None:
 async def test_nothing_is_told_twice_over_a_restart(settings: Settings, receiver: Receiver) -> None:
     allowing = replace(settings, webhook_allow=(receiver.authority,))
     async with TestClient(TestServer(build_app(allowing))) as first:
-        await opening_of(first).ready()
+        await lifecycle_of(first).ready()
         await save(first, webhook_url=receiver.url)
         await store(first, new="Something on auth.")
         await run(first)
         await receiver.wait_for(1)
         await store(first, newer="Again on auth.")
     async with TestClient(TestServer(build_app(allowing))) as second:
-        await opening_of(second).ready()
+        await lifecycle_of(second).ready()
         assert titles((await run(second))["new"]) == {"Newer"}
         messages = await receiver.wait_for(2)
         assert [m.data["data"]["matches"][0]["title"] for m in messages] == ["New", "Newer"]
@@ -148,7 +148,7 @@ async def test_nothing_is_told_twice_over_a_restart(settings: Settings, receiver
 async def test_by_the_clock_it_runs_without_being_told(client: Client) -> None:
     await save(client, every="1h")
     await store(client, new="Something on auth.")
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
@@ -166,7 +166,7 @@ async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client:
     await save(client, every="1h", search={"query": "auth", "scope": "work"})
     await call(client, "DELETE", f"{SCOPES}/work")
     await store(client, new="Something on auth.")
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
     async with asyncio.timeout(20):
@@ -308,7 +308,7 @@ async def test_a_scope_narrows_every_search_by_its_name(client: Client) -> None:
         Draft("note", "jsonl", "t", "Auth, tagged.", "Tagged", tags=("work",)),
         Draft("note", "jsonl", "d", "Auth, a draft.", "Draft", project="web", tags=("draft",)),
     )
-    await fill(opening_of(client).runtime, *drafts)
+    await fill(lifecycle_of(client).runtime, *drafts)
     kept = await call(
         client, "PUT", f"{SCOPES}/Work", body={"filter": "(project:web OR tag:work) -tag:draft"}
     )
@@ -368,7 +368,7 @@ async def test_a_scope_may_be_a_folder_of_notes_or_a_domain(client: Client) -> N
         Draft("website", "jsonl", "w", "Auth.", "Web", url="https://www.example.org/a"),
         Draft("website", "jsonl", "x", "Auth.", "Other", url="https://example.com/a"),
     )
-    await fill(opening_of(client).runtime, *drafts)
+    await fill(lifecycle_of(client).runtime, *drafts)
     text = "folder:Home OR domain:www.Example.org"
     await call(client, "PUT", f"{SCOPES}/mine", body={"filter": text})
     found = await call(client, "POST", "/api/v1/search", body={"query": "auth", "scope": "mine"})

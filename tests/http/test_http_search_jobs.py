@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, TOKEN, Client, opening_of
+from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 from people import join
 
 from mem_search.http.core.app import build_app
@@ -39,7 +39,7 @@ async def client(settings: Settings, receiver: Receiver) -> AsyncIterator[Client
     """A worker with two notes that may call the receiver."""
     allowing = replace(settings, webhook_allow=(receiver.authority,))
     async with TestClient(TestServer(build_app(allowing))) as client:
-        runtime = await opening_of(client).ready()
+        runtime = await lifecycle_of(client).ready()
         await fill(
             runtime,
             Draft("note", "jsonl", "a", "All about auth.", "Auth"),
@@ -89,7 +89,7 @@ async def unfinished(client: Client, *jobs: str) -> None:
         "flags": [],
     }
     for job in jobs:
-        await opening_of(client).runtime.store.search_jobs.create(
+        await lifecycle_of(client).runtime.store.search_jobs.create(
             job, request, surface="http", webhook_url="", at=1, most=1000
         )
 
@@ -182,7 +182,7 @@ async def test_the_webhook_is_called_when_it_is_completed(
 async def test_a_search_that_fails_says_why_and_tells_it(
     client: Client, receiver: Receiver
 ) -> None:
-    runtime = opening_of(client).runtime
+    runtime = lifecycle_of(client).runtime
     await runtime.store.scopes.put(Scope("work", "kind:note", 0))
     later = SearchJobs(
         runtime.store.search_jobs, runtime.research.operations, runtime.research.deliveries, most=10
@@ -215,11 +215,11 @@ async def test_an_unreachable_webhook_fails_its_notification_and_not_the_result(
     told = await notified(client, job)
     assert (told["state"], told["status"], told["error"]) == ("pending", 500, "answered 500")
     assert told["next_attempt_at"] > (await job_of(client, job))["completed_at"]
-    database = opening_of(client).runtime.store.database
+    database = lifecycle_of(client).runtime.store.database
     await database.write(
         lambda c: c.execute("update webhook_deliveries set attempts = 7, next_at = 0")
     )
-    opening_of(client).runtime.research.deliveries.wake()
+    lifecycle_of(client).runtime.research.deliveries.wake()
     told = await notified(client, job, attempts=8)
     assert told["state"] == "failed"
     assert told["error"] == "given up after 8: answered 500"
@@ -298,7 +298,7 @@ async def test_deleting_ends_a_search_and_then_forgets_it(client: Client) -> Non
 async def test_an_ended_search_is_kept_for_a_day(client: Client) -> None:
     job = (await submit(client))["job_id"]
     done = await ended(client, job)
-    database = opening_of(client).runtime.store.database
+    database = lifecycle_of(client).runtime.store.database
     day = 24 * 3600 * 1000
     for age, status in ((day - 60_000, 200), (day + 1000, 404)):
         at = int(time.time() * 1000) - age
@@ -329,7 +329,7 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
 ) -> None:
     allowing = replace(settings, webhook_allow=(receiver.authority,))
     async with TestClient(TestServer(build_app(allowing))) as first:
-        runtime = await opening_of(first).ready()
+        runtime = await lifecycle_of(first).ready()
         await fill(runtime, Draft("note", "jsonl", "a", "All about auth.", "Auth"))
         await unfinished(first, "waits", "was running")
         await runtime.store.search_jobs.start("was running", 5)
@@ -339,7 +339,7 @@ async def test_what_a_former_worker_left_is_done_by_the_next(
             )
         )
     async with TestClient(TestServer(build_app(allowing))) as second:
-        await opening_of(second).ready()
+        await lifecycle_of(second).ready()
         for job in ("waits", "was running"):
             done = await ended(second, job)
             assert (done["status"], done["result_payload"]["total_count"]) == ("completed", 1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 from people import join
 from pydantic import BaseModel
 
@@ -54,7 +54,7 @@ async def strict(settings: Settings) -> AsyncIterator[Client]:
     for route in ROUTES:
         app.router.add_route(route.method, route.path, bound(route))
     async with TestClient(TestServer(app)) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         yield client
 
 
@@ -163,7 +163,7 @@ async def test_a_message_of_mcp_counts_when_it_asks_a_tool_a_question(strict: Cl
 async def test_a_replay_counts_each_step_that_it_does_again(settings: Settings) -> None:
     app = build_app(replace(settings, limit_research=7))
     async with TestClient(TestServer(app)) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         ada = (await join(client, "ada")).headers
         body = {"query": "tides", "mode": "deep_research", "session_id": "chain"}
         for _ in range(2):
@@ -189,7 +189,7 @@ async def test_a_replay_counts_each_step_that_it_does_again(settings: Settings) 
 async def test_a_users_webhooks_do_not_reach_the_machine(settings: Settings) -> None:
     app = build_app(replace(settings, webhook_allow=("127.0.0.1:9",)))
     async with TestClient(TestServer(app)) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         body = {"query": "tides", "background": True, "webhook_url": "http://127.0.0.1:9/hook"}
         ada = (await join(client, "ada")).headers
         statuses = [

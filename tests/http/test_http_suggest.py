@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import AUTHORIZED, Client, Get, opening_of
+from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
@@ -112,7 +112,7 @@ async def test_words_for_dates_count_from_the_worker_s_zone_in_weighted_searches
 ) -> None:
     far = replace(settings, timezone="Pacific/Kiritimati")  # fourteen hours before UTC
     async with TestClient(TestServer(build_app(far))) as client:
-        runtime = await opening_of(client).ready()
+        runtime = await lifecycle_of(client).ready()
         zone = ZoneInfo("Pacific/Kiritimati")
         midnight = datetime.now(zone).replace(hour=0, minute=0, second=1)
         at = int(midnight.timestamp() * 1000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from described import matches
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
@@ -45,7 +45,7 @@ Post = Callable[..., Any]
 
 @pytest.fixture
 async def filled(empty: Client) -> Client:
-    await fill(opening_of(empty).runtime, *DRAFTS)
+    await fill(lifecycle_of(empty).runtime, *DRAFTS)
     return empty
 
 
@@ -227,8 +227,8 @@ async def test_an_id_that_nothing_has_is_not_found(filled: Client, ref: str) -> 
 async def test_who_asked_is_noted_with_what_was_asked(post: Post, filled: Client) -> None:
     await post(query="lantern one")
     await post(MCP_SEARCH, query="lantern two")
-    database = opening_of(filled).runtime.store.database
-    await opening_of(filled).runtime.search.service.log.flush()
+    database = lifecycle_of(filled).runtime.store.database
+    await lifecycle_of(filled).runtime.search.service.log.flush()
     rows = await database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from described import faults
-from http_worker import AUTHORIZED, Client, opening_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.http.openapi.document import describe
 from mem_search.http.routes import ROUTES
@@ -37,8 +37,8 @@ async def test_every_reply_has_the_shape_that_is_described(client: Client) -> No
     await ask("GET", base)
     await ask("GET", base + "/{id}", id=operation)
     await ask("POST", base + "/{id}/replay", id=operation)
-    await fill(opening_of(client).runtime, Draft("note", "jsonl", "x", "More about auth", "Auth"))
-    await settled(opening_of(client).runtime)
+    await fill(lifecycle_of(client).runtime, Draft("note", "jsonl", "x", "More about auth", "Auth"))
+    await settled(lifecycle_of(client).runtime)
     changed = await ask("POST", base + "/{id}/replay", id=operation)
     assert changed["drift"]["appeared"]
     base = "/api/v1/search/sessions"
@@ -61,7 +61,7 @@ async def test_every_reply_has_the_shape_that_is_described(client: Client) -> No
     plan = {"search": {"query": "auth"}}
     await ask("POST", base, {"name": "a", **plan})
     await ask("PUT", base + "/{name}", plan, name="a")
-    await fill(opening_of(client).runtime, Draft("note", "jsonl", "y", "Newest auth", "New"))
+    await fill(lifecycle_of(client).runtime, Draft("note", "jsonl", "y", "Newest auth", "New"))
     ran = await ask("POST", base + "/{name}/run", name="a")
     assert ran["new_count"] == 1
     await ask("GET", base)

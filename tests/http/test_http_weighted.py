@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 
 from mem_search.model import Draft, Link
 from runtimes import fill, settled
@@ -46,7 +46,7 @@ Post = Callable[..., Any]
 
 @pytest.fixture
 async def filled(empty: Client) -> Client:
-    runtime = opening_of(empty).runtime
+    runtime = lifecycle_of(empty).runtime
     await fill(runtime, *DRAFTS)
     return empty
 
@@ -333,7 +333,7 @@ async def test_a_question_of_filters_alone_lists_what_passes(post: Post) -> None
 
 
 async def test_stats_count_memories_documents_and_relationships(filled: Client) -> None:
-    await settled(opening_of(filled).runtime)
+    await settled(lifecycle_of(filled).runtime)
     body = await (await filled.get(STATS)).json()
     last = body["data"].pop("last_indexed")
     assert last.endswith("Z")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 from mcp.shared.exceptions import MCPError
 
 from mcp import Client as McpClient
@@ -351,7 +351,7 @@ async def test_nothing_of_a_question_is_logged(
 
 async def test_the_worker_ends_while_a_call_is_under_way(settings: Settings) -> None:
     async with TestClient(TestServer(build_app(settings))) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         await client.post("/mcp", json=message("ping"))
         asking = asyncio.create_task(client.post("/mcp", json=message("tools/call", **SEARCH)))
         await asyncio.sleep(0)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from people import OWNER, Person, bring_in, join
@@ -142,7 +142,7 @@ async def test_links_lead_back_through_the_tunnel(
 async def limited(settings: Settings) -> AsyncIterator[Client]:
     app = build_app(replace(settings, limit_searches=2))
     async with TestClient(TestServer(app)) as client:
-        await opening_of(client).ready()
+        await lifecycle_of(client).ready()
         yield client
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from http_worker import TOKEN, Client, opening_of
+from http_worker import TOKEN, Client, lifecycle_of
 
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft
@@ -42,9 +42,9 @@ def requests(document: str) -> Iterator[tuple[str, str, dict[str, str], Any]]:
 
 async def test_every_request_of_the_document_is_answered(client: Client) -> None:
     note = Draft("note", "jsonl", "limit", "Rate limit by token bucket.", "Limits", tags=("work",))
-    await fill(opening_of(client).runtime, note)
-    await settled(opening_of(client).runtime)
-    (number,) = await opening_of(client).runtime.store.database.read(
+    await fill(lifecycle_of(client).runtime, note)
+    await settled(lifecycle_of(client).runtime)
+    (number,) = await lifecycle_of(client).runtime.store.database.read(
         lambda c: c.execute("select id from records where source_id = 'limit'").fetchone()
     )
     known = {"$TOKEN": TOKEN, "local:note:1": f"local:note:{number}"}

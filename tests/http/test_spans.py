@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
@@ -49,7 +49,7 @@ def drafts(rng: random.Random) -> Iterator[Draft]:
 
 async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
     rng = random.Random(20261122)
-    await fill(opening_of(empty).runtime, *drafts(rng))
+    await fill(lifecycle_of(empty).runtime, *drafts(rng))
     texts: dict[str, str] = {}
     seen = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from http_worker import Client, opening_of
+from http_worker import Client, lifecycle_of
 
 from mem_search.http.viewer import POLICY
 from mem_search.model import Draft
@@ -15,7 +15,7 @@ EVIL = '<script>alert(1)</script> & "quotes" \x1b[31m\u202e'
 @pytest.fixture
 async def filled(empty: Client) -> Client:
     await fill(
-        opening_of(empty).runtime,
+        lifecycle_of(empty).runtime,
         Draft("website", "test", "w", f"First\n  second {EVIL}", f"Title {EVIL}",
               url='https://example.org/?a="b"&c', tags=(EVIL,), project=EVIL,
               metadata={"author": EVIL, "published_at": "2024-05-03", "key<b>": EVIL}),
