@@ -139,7 +139,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches(Scores):
-    """All records that match a leg; ``kinds`` are indices into KINDS."""
+    """All records that match a leg; ``kinds`` are codes of KIND_CODES."""
 
     kinds: Codes
 
