@@ -115,7 +115,7 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
 async def found(runtime: Runtime, text: str, count: int) -> None:
     """Return when so many records are found; a busy machine takes its time to store them."""
     async with asyncio.timeout(120):
-        while (await runtime.search.pipeline.search(SearchRequest(text))).total < count:
+        while (await runtime.search.pipeline.search(SearchRequest(text))).total < count:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.02)
 
 
