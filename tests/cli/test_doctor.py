@@ -173,7 +173,7 @@ def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home
     assert "no new vectors: the embedding endpoint" in mem.ok("stats")
     audited = mem.run("index", "audit")
     assert audited.returncode == 3
-    assert "no vector index without a model" in audited.stderr
+    assert "no vector index without a working model" in audited.stderr
     del mem.environ["MEM_SEARCH_EMBEDDER"]
     mem.ok("worker", "restart")
     assert not finding(mem, "embedding")
