@@ -88,6 +88,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 BOUNDED = {
+    "dates.clipped": "cuts to a fixed length first",
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
