@@ -41,8 +41,6 @@ class RecordKind(Protocol):
     """The word in routes and commands: ``observations``. Letters, digits and ``-``."""
     label: str
     """The word in listings: ``Observation``."""
-    about: str
-    """What the records are, as the help of its command says it: ``what agents did and learned``."""
     aliases: tuple[str, ...]
     """Further words that people use for the kind in filters: ``session`` for session summaries."""
     chat: bool

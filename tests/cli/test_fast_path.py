@@ -200,7 +200,20 @@ def imported(*argv: str) -> set[str]:
         check=False,
     )
     lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
-    return {line.partition(".")[0] for line in lines}
+    return {line.partition(".")[0] for line in lines} | set(lines)
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["notes", "--help"]])
+def test_help_loads_neither_kinds_nor_models(argv: list[str]) -> None:
+    assert not imported(*argv) & {
+        *HEAVY,
+        "numpy",
+        "pydantic",
+        "mem_search.contracts",
+        "mem_search.model",
+        "mem_search.records.registry",
+        "mem_search.text.dates",
+    }
 
 
 @pytest.mark.parametrize("argv", [["unified", "--help"], ["worker", "status"]])

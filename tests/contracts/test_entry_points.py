@@ -35,7 +35,6 @@ class Sketch(BaseKind[Metadata]):
     name = "sketch"
     plural = "sketches"
     label = "Sketch"
-    about = "drawings"
     sign = "S"
     model = Metadata
     chat = True
@@ -78,7 +77,7 @@ def install(folder: Path, group: str, entry: str, module: str) -> None:
 
 @pytest.mark.parametrize("named", ["new", "Sketch"])
 def test_a_kind_of_a_package_is_known_by_its_words(named: str, tmp_path: Path) -> None:
-    install(tmp_path, ENTRY_POINTS, f"x = their_module:{named}", KIND)
+    install(tmp_path, ENTRY_POINTS, f"sketches = their_module:{named}", KIND)
     kinds = installed_kinds()
     assert kinds.require("sketch").plural == "sketches"
     assert kinds.named("Sketches") == "sketch"
@@ -95,7 +94,8 @@ def test_a_kind_of_a_package_is_known_by_its_words(named: str, tmp_path: Path) -
         (KIND, "Rival", "the kind observation has the name or the plural already"),
         (KIND, "Copy", "the kind note has the name or the plural already"),
         (KIND, "Spaced", "'my sketch' is not lower-case letters, digits and _"),
-        (KIND, "Bare", "has no label, about, "),
+        (KIND, "Bare", "has no label, aliases, "),
+        (KIND, "new", "name the entry point 'sketches'"),
     ],
 )
 def test_a_kind_that_cannot_be_used_is_left_out_and_named(

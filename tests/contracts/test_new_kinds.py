@@ -38,7 +38,7 @@ print(json.dumps({
 """
 
 
-def report(folder: Path, lines: dict[str, str]) -> dict[str, Any]:
+def report(folder: Path, lines: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """What a new process knows that finds packages in ``folder``; ``lines`` are in BUILT_IN."""
     path = os.pathsep.join([SOURCE, str(REPOSITORY / "scripts" / "documentation"), str(folder)])
     done = subprocess.run(
@@ -56,13 +56,15 @@ def report(folder: Path, lines: dict[str, str]) -> dict[str, Any]:
 def test_one_file_and_one_line_give_a_kind_its_place_everywhere(door: str, tmp_path: Path) -> None:
     (tmp_path / "recipes.py").write_text(documented_code("The kind ``recipe``"))
     lines = {}
+    content = "recipes"
     if door == "an entry point":
         info = tmp_path / "recipes-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recipes\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[mem_search.records]\nx = recipes:Recipe\n")
+        (info / "entry_points.txt").write_text("[mem_search.records]\nrecipes = recipes:Recipe\n")
     else:
-        lines["recipes"] = "recipes:Recipe"
+        content = "recipes for the kitchen"
+        lines["recipes"] = ("recipes:Recipe", content)
     found = report(tmp_path, lines)
     assert "/api/search/recipes" in found["routes"]
     assert found["commands"].index("recipes") == found["commands"].index("reports") + 1
@@ -71,7 +73,7 @@ def test_one_file_and_one_line_give_a_kind_its_place_everywhere(door: str, tmp_p
     kinds, commands = found["documents"]
     assert "| `recipe` | `recipes` | 🍲 Recipe | `servings`, `ingredients` |" in kinds
     assert "| `mem-search recipes` |" in commands
-    assert "Search recipes for the kitchen." in commands
+    assert f"Search {content}." in commands
     searched = found["openapi"]["components"]["schemas"]["UniversalSearchRequest"]["properties"]
     assert "recipe" in json.dumps(searched["content_types"])
     for tool in ("search_local_knowledge", "timeline"):

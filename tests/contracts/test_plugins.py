@@ -42,7 +42,6 @@ class Ticket(BaseKind[TicketMetadata]):
     name = "ticket"
     plural = "tickets"
     label = "Ticket"
-    about = "support tickets"
     aliases = ("issue_report",)
     sign = "🎫"
     model = TicketMetadata
@@ -66,7 +65,7 @@ TICKETS = Tickets()
 '''
 ENTRY_POINTS = """
 [mem_search.records]
-ticket = acme_tickets:Ticket
+tickets = acme_tickets:Ticket
 
 [mem_search.sources]
 acme-tickets = acme_tickets:TICKETS
@@ -81,7 +80,7 @@ name = "acme-tickets"
 version = "1.0"
 
 [project.entry-points."mem_search.records"]
-ticket = "acme_tickets:Ticket"
+tickets = "acme_tickets:Ticket"
 
 [project.entry-points."mem_search.sources"]
 acme-tickets = "acme_tickets:TICKETS"
@@ -303,4 +302,4 @@ def test_pip_installs_it(tmp_path: Path) -> None:
     subprocess.run([*pip, *offline, str(project)], check=True, capture_output=True, timeout=120)
     home = make(tmp_path, PYTHONPATH=f"{SOURCE}:{target}")
     assert "tickets" in home.ok("--help")
-    assert "Search support tickets." in home.ok("tickets", "--help")
+    assert "Search tickets." in home.ok("tickets", "--help")

@@ -92,7 +92,7 @@ def test_whatever_is_composed_can_be_encoded_listed_and_filtered(draft: Draft) -
 
 
 def test_a_built_in_kind_is_listed_under_its_plural_and_lies_in_a_module_of_its_name() -> None:
-    for plural, value in BUILT_IN.items():
+    for plural, (value, _) in BUILT_IN.items():
         kind = load(EntryPoint(plural, value, ENTRY_POINTS))
         assert kind.plural == plural
         assert type(kind).__module__ == f"mem_search.records.{kind.name}"

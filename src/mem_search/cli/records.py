@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
@@ -16,8 +15,9 @@ from mem_search.cli.options import Json, Kinds, MaxTokens, Yes, confirm, folded
 from mem_search.cli.output import coloured, show_listing, wants_colour, write
 from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
-from mem_search.model import Ref
-from mem_search.text import dates
+
+if TYPE_CHECKING:  # the help of all commands imports this module: no model, no reader of dates
+    from mem_search.model import Ref
 
 RULE = "\n---\n\n"
 _ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,18}")
@@ -151,6 +151,10 @@ def is_anchor(text: str) -> bool:
     """Whether ``text`` names a record or a date, not a query."""
     if _ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
         return True
+    from datetime import UTC, datetime
+
+    from mem_search.text import dates
+
     try:
         dates.parse_bound(text, end=False, now=datetime.now(UTC), tz=UTC, field="anchor")
     except InputError:
@@ -160,6 +164,8 @@ def is_anchor(text: str) -> bool:
 
 def ref_of(client: Client, text: str) -> Ref:
     """``text`` as a ref; the worker looks up a bare number. Raises InputError, NotFound."""
+    from mem_search.model import Ref
+
     number = text.strip().removeprefix("#")
     if not number.isdecimal():
         return Ref.parse(text)

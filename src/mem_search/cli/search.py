@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ from mem_search.cli.search_options import (
     search_of,
 )
 from mem_search.errors import InputError
+from mem_search.records import BUILT_IN, ENTRY_POINTS
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,29 +39,29 @@ def add_to(app: typer.Typer) -> None:
 class Commands(TyperGroup):
     """The commands of the command line, with one for each installed kind of record.
 
-    Kinds are heavy to load. Only the help, a search of a kind, and an unknown command load them.
+    The names of kinds are enough: their classes, which import pydantic, stay unloaded.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
         place = names.index(MIXED[-1].name) + 1
-        kinds = [name for name in _kind_commands() if name not in names]
+        kinds = [name for name in _kinds() if name not in names]
         return [*names[:place], *kinds, *names[place:]]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in (kinds := _kind_commands()):
+        if known is not None or cmd_name not in _kinds():
             return known
-        command = kinds[cmd_name]
+        command = search_of(cmd_name)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(command.name, help=command.help)(_function(command))
         return typer.main.get_command(alone)
 
 
-def _kind_commands() -> dict[str, Command]:
-    from mem_search.records.registry import installed_kinds
-
-    return {kind.plural: search_of(kind.plural, kind.about) for kind in installed_kinds()}
+def _kinds() -> list[str]:
+    """The plurals of all kinds, built-in ones first."""
+    third_party = entry_points(group=ENTRY_POINTS).names
+    return [*BUILT_IN, *sorted(third_party - BUILT_IN.keys())]
 
 
 def _function(command: Command) -> Any:

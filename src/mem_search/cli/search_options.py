@@ -64,9 +64,10 @@ MIXED = (
 )
 
 
-def search_of(plural: str, about: str = "") -> Command:
+def search_of(plural: str) -> Command:
     """The command that searches one kind of record."""
-    return Command(plural, f"/api/search/{plural}", f"Search {about or plural}.")
+    _, content = BUILT_IN.get(plural, ("", plural))
+    return Command(plural, f"/api/search/{plural}", f"Search {content}.")
 
 
 def built_in(name: str) -> Command | None:

@@ -2,19 +2,25 @@
 
 A package of a third party adds a kind with an entry point of the group ``mem_search.records``
 (docs/extending.md). ``registry.installed_kinds`` loads all of them. This module imports nothing,
-because the command line reads ``BUILT_IN`` before every search.
+because the command line reads ``BUILT_IN`` before every search and for every help text.
 """
 
 BUILT_IN = {
-    "observations": "mem_search.records.observation:Observation",
-    "sessions": "mem_search.records.session_summary:SessionSummary",
-    "prompts": "mem_search.records.user_prompt:UserPrompt",
-    "notes": "mem_search.records.note:Note",
-    "websites": "mem_search.records.website:Website",
-    "files": "mem_search.records.file:File",
-    "conversations": "mem_search.records.conversation:Conversation",
-    "memories": "mem_search.records.memory:Memory",
-    "emails": "mem_search.records.email:Email",
-    "reports": "mem_search.records.report:Report",
+    "observations": ("mem_search.records.observation:Observation", "what agents did and learned"),
+    "sessions": (
+        "mem_search.records.session_summary:SessionSummary",
+        "summaries of coding sessions",
+    ),
+    "prompts": ("mem_search.records.user_prompt:UserPrompt", "what people asked agents to do"),
+    "notes": ("mem_search.records.note:Note", "notes"),
+    "websites": ("mem_search.records.website:Website", "web pages"),
+    "files": ("mem_search.records.file:File", "files"),
+    "conversations": ("mem_search.records.conversation:Conversation", "conversations"),
+    "memories": ("mem_search.records.memory:Memory", "memories"),
+    "emails": ("mem_search.records.email:Email", "e-mails"),
+    "reports": ("mem_search.records.report:Report", "research reports"),
 }
-"""Plural of the kind, which is its command and the end of its route → where its class is."""
+"""Plural of the kind, which is its command and the end of its route → its class, what it holds."""
+
+ENTRY_POINTS = "mem_search.records"
+"""The group in which third parties name the class of a kind by the plural of the kind."""

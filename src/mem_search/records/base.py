@@ -62,7 +62,6 @@ class BaseKind(Generic[M]):
     name: Kind
     plural: str
     label: str
-    about: str
     aliases: tuple[str, ...] = ()
     chat = False
     session = False

@@ -12,7 +12,6 @@ class Conversation(BaseKind[Metadata]):
     name: Kind = "conversation"
     plural = "conversations"
     label = "Conversation"
-    about = "conversations"
     chat = True
     sign = "🗨️"
     source_type = "conversation"

@@ -30,7 +30,6 @@ class Email(BaseKind[EmailMetadata]):
     name: Kind = "email"
     plural = "emails"
     label = "Email"
-    about = "e-mails"
     sign = "✉️"
     source_type = "document_upload"
     csl_type = "personal_communication"

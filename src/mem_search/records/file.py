@@ -19,7 +19,6 @@ class File(BaseKind[FileMetadata]):
     name: Kind = "file"
     plural = "files"
     label = "File"
-    about = "files"
     sign = "📄"
     source_type = "document_upload"
     genre = "File"

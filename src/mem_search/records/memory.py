@@ -18,7 +18,6 @@ class Memory(BaseKind[Metadata]):
     name: Kind = "memory"
     plural = "memories"
     label = "Memory"
-    about = "memories"
     sign = "🧠"
     source_type = "direct_input"
     agent_source_type = "conversation"

@@ -21,7 +21,6 @@ class Note(BaseKind[NoteMetadata]):
     name: Kind = "note"
     plural = "notes"
     label = "Note"
-    about = "notes"
     sign = "📝"
     source_type = "direct_input"
     agent_source_type = "conversation"

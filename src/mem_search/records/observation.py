@@ -38,7 +38,6 @@ class Observation(BaseKind[ObservationMetadata]):
     plural = "observations"
     label = "Observation"
     coding = True
-    about = "what agents did and learned"
     session = True
     sign = "🟣"
     agent_source_type = "conversation"

@@ -21,12 +21,11 @@ from mem_search.errors import InputError
 from mem_search.model import Kind, Ref
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
-from mem_search.records import BUILT_IN
+from mem_search.records import BUILT_IN, ENTRY_POINTS
 from mem_search.records.base import BaseKind, Metadata
 
 log = logging.getLogger(__name__)
 
-ENTRY_POINTS = "mem_search.records"
 _PLURAL = re.compile("[a-z][a-z0-9-]{0,39}")
 _MEMBERS = (
     *RecordKind.__annotations__,
@@ -45,7 +44,6 @@ class UnknownKind(BaseKind[Metadata]):
         self.name = name
         self.plural = name.replace("_", "-")
         self.label = name.replace("_", " ").capitalize()
-        self.about = "records of a kind that is not installed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +117,12 @@ class KindRegistry:
 @cache
 def installed_kinds() -> KindRegistry:
     """The registry of this process. An entry point that cannot be used is logged and left out."""
-    kinds = [load(EntryPoint(plural, value, ENTRY_POINTS)) for plural, value in BUILT_IN.items()]
+    kinds = [load(EntryPoint(name, place, ENTRY_POINTS)) for name, (place, _) in BUILT_IN.items()]
     broken = []
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             kind = load(entry)
-            _check(kind, kinds)
+            _check(kind, kinds, entry.name)
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
             broken.append(BrokenKind(entry.name, f"{error}" or type(error).__name__))
             log.error("%s", broken[-1])
@@ -140,7 +138,7 @@ def load(entry: EntryPoint) -> RecordKind:
     return kind
 
 
-def _check(kind: RecordKind, others: Iterable[RecordKind]) -> None:
+def _check(kind: RecordKind, others: Iterable[RecordKind], entry_point: str) -> None:
     """Raise ValueError when ``kind`` lacks something, or has a name that is taken."""
     if missing := [member for member in _MEMBERS if not hasattr(kind, member)]:
         raise ValueError(f"{kind!r:.60} has no {', '.join(missing)}; derive it from BaseKind")
@@ -151,3 +149,5 @@ def _check(kind: RecordKind, others: Iterable[RecordKind]) -> None:
     for other in others:
         if kind.name == other.name or kind.plural == other.plural:
             raise ValueError(f"the kind {other.name} has the name or the plural already")
+    if entry_point != kind.plural:
+        raise ValueError(f"name the entry point {kind.plural!r}: that is its command")

@@ -12,7 +12,6 @@ class Report(BaseKind[Metadata]):
     name: Kind = "report"
     plural = "reports"
     label = "Report"
-    about = "research reports"
     sign = "📊"
     source_type = "reflection"
     csl_type = "report"

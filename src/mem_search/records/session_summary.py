@@ -27,7 +27,6 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
     plural = "sessions"
     label = "Session"
     coding = True
-    about = "summaries of coding sessions"
     aliases = ("session", "summary", "summaries")
     sign = "🎯"
     source_type = "checkpoint"

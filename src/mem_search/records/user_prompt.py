@@ -16,7 +16,6 @@ class UserPrompt(BaseKind[Metadata]):
     plural = "prompts"
     label = "User Prompt"
     coding = True
-    about = "what people asked agents to do"
     aliases = ("prompt",)
     chat = True
     sign = "💬"

@@ -23,7 +23,6 @@ class Website(BaseKind[WebsiteMetadata]):
     name: Kind = "website"
     plural = "websites"
     label = "Website"
-    about = "web pages"
     sign = "🌐"
     source_type = "web_scrape"
     csl_type = "webpage"
