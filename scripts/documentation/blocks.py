@@ -118,12 +118,12 @@ def mcp_tools() -> str:
     """Every MCP tool with its arguments; required ones come without a default."""
     rows = []
     for tool in TOOLS:
-        schema = input_schema(tool.takes)
+        schema = input_schema(tool.arguments)
         taken = [
             f"**`{name}`**" if name in schema.get("required", ()) else _with_default(name, said)
             for name, said in schema["properties"].items()
         ]
-        answered = ", ".join(f"`{name}`" for name in tool.answers["properties"])
+        answered = ", ".join(f"`{name}`" for name in tool.reply.__dataclass_fields__)
         rows.append((f"`{tool.name}`", tool.description, ", ".join(taken), answered))
     return _table(("tool", "", "arguments", "answers"), rows)
 

@@ -32,7 +32,7 @@ print(json.dumps({
     "openapi": describe(ROUTES),
     "commands": command.list_commands(typer.Context(command)),
     "documents": [blocks.kinds(), blocks.commands()],
-    "mcp": {tool.name: input_schema(tool.takes) for tool in TOOLS},
+    "mcp": {tool.name: input_schema(tool.arguments) for tool in TOOLS},
     "meant": installed_kinds().named("dish"),
 }))
 """

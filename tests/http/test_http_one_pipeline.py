@@ -12,7 +12,7 @@ from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 from mem_search.http.access.rate_limits import searches
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
-from mem_search.mcp.tool import Asker, call
+from mem_search.mcp.tool import ToolContext, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
@@ -94,11 +94,11 @@ async def test_what_runs_later_searches_through_the_service(
 
 async def test_a_tool_searches_through_the_service(client: Client, counter: Counter) -> None:
     view = View(installed_kinds().get, UTC, datetime.now(UTC))
-    asker = Asker(lifecycle_of(client).runtime, "http://x", view)
+    context = ToolContext(lifecycle_of(client).runtime, "http://x", view)
     ran = 0
     for tool in TOOLS:
-        if "query" in tool.takes.model_fields:
-            outcome = await call(tool, {"query": "auth"}, asker)
+        if "query" in tool.arguments.model_fields:
+            outcome = await call(tool, {"query": "auth"}, context)
             assert not outcome.failed, outcome.text
             assert counter.run > ran
             ran = counter.run

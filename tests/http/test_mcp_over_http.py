@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from http_worker import Client, lifecycle_of
+from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from mcp import Client as McpClient
@@ -69,18 +70,25 @@ async def test_a_client_of_either_era_finds_and_opens_a_record(client: Client, e
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_every_tool_can_be_called(client: Client, era: str) -> None:
-    arguments: dict[str, dict[str, Any]] = {
-        "search": {"query": "auth"},
-        "fetch": {"id": "observation:2"},
-        "timeline": {"anchor": "2"},
-        "get_records": {"ids": ["observation:2"]},
-        "search_local_knowledge": {"query": "auth", "search_type": "hybrid"},
+async def test_every_reply_of_a_tool_keeps_to_the_output_schema(client: Client, era: str) -> None:
+    arguments: dict[str, list[dict[str, Any]]] = {
+        "search": [{"query": "auth"}, {"query": "zebra"}],
+        "fetch": [{"id": "observation:2"}],
+        "timeline": [{"anchor": "2"}, {"query": "auth", "max_tokens": 200}],
+        "get_records": [{"ids": ["observation:2", "note:99"]}],
+        "search_local_knowledge": [
+            {"query": "auth", "search_type": "hybrid"},
+            {"query": "auth", "mode": "deep_research", "max_tokens": 200},
+        ],
     }
     async with speaking(client, era) as mcp:
         for tool in (await mcp.list_tools()).tools:
-            answer = await mcp.call_tool(tool.name, arguments.pop(tool.name))
-            assert not answer.is_error, answer.content[0].text
+            assert tool.output_schema is not None
+            assert tool.output_schema["required"]
+            for each in arguments.pop(tool.name):
+                answer = await mcp.call_tool(tool.name, each)
+                assert not answer.is_error, answer.content[0].text
+                Draft202012Validator(tool.output_schema).validate(answer.structured_content)
     assert not arguments
 
 

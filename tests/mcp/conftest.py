@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from drafts import draft
-from mem_search.mcp.tool import Asker
+from mem_search.mcp.tool import ToolContext
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import View
 from mem_search.text.dates import from_iso
@@ -19,7 +19,7 @@ LONG = "The token is refreshed under a lock. " * 400
 
 
 @pytest.fixture
-async def asker(runtime: Runtime) -> Asker:
+async def context(runtime: Runtime) -> ToolContext:
     """Six records about tokens, one of them long; numbers are 1 to 6 in this order."""
     await fill(
         runtime,
@@ -75,4 +75,4 @@ async def asker(runtime: Runtime) -> Asker:
             created_at=from_iso("2025-11-06T10:00:00Z"),
         ),
     )
-    return Asker(runtime, "http://127.0.0.1:4000", View(installed_kinds().get, UTC, NOW))
+    return ToolContext(runtime, "http://127.0.0.1:4000", View(installed_kinds().get, UTC, NOW))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mem_search.mcp.argument_types import input_schema
+from mem_search.mcp.argument_types import input_schema, output_schema
 from mem_search.mcp.server import INSTRUCTIONS, build
 from mem_search.mcp.tool import Tool
 from mem_search.mcp.tools import TOOLS
@@ -17,7 +17,7 @@ from mem_search.text import token_count
 
 
 def schema(name: str) -> dict[str, Any]:
-    return next(input_schema(tool.takes) for tool in TOOLS if tool.name == name)
+    return next(input_schema(tool.arguments) for tool in TOOLS if tool.name == name)
 
 
 async def listed() -> list[dict[str, Any]]:
@@ -28,6 +28,16 @@ async def listed() -> list[dict[str, Any]]:
         by_alias=True, mode="json", exclude_none=True
     )
     return list(result["tools"])
+
+
+def keys(schema: Any) -> set[str]:
+    """The keywords of a schema and of the schemas in it, without the names of fields."""
+    if isinstance(schema, list):
+        return set().union(*map(keys, schema))
+    if not isinstance(schema, dict):
+        return set()
+    inner = [*schema.get("properties", {}).values(), schema.get("items")]
+    return set(schema).union(*map(keys, inner))
 
 
 def test_there_are_at_most_six_tools_each_with_a_name_of_its_own() -> None:
@@ -48,11 +58,13 @@ async def test_every_tool_says_that_it_only_reads() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_schemas_are_valid_and_closed(tool: Tool) -> None:
-    taken = input_schema(tool.takes)
+    taken = input_schema(tool.arguments)
     Draft202012Validator.check_schema(taken)
-    Draft202012Validator.check_schema(dict(tool.answers))
+    returned = output_schema(tool.reply)
+    Draft202012Validator.check_schema(returned)
+    assert not {"$ref", "anyOf", "title"} & keys(returned)
     assert taken["additionalProperties"] is False
-    assert tool.answers["type"] == "object"
+    assert returned["type"] == "object"
     for said in taken["properties"].values():
         assert "type" in said  # no null and no choice of types: one way to write a value
         assert "title" not in said

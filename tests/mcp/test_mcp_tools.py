@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
 
-from mem_search.mcp.tool import Asker, Json, Outcome, call
+from mem_search.mcp.argument_types import output_schema
+from mem_search.mcp.tool import Json, Outcome, ToolContext, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import Ref
 from mem_search.records.registry import installed_kinds
@@ -17,23 +19,25 @@ from mem_search.text import token_count
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-async def ask(asker: Asker, name: str, **arguments: Any) -> Json:
-    """The answer of a tool; it has to keep to the schema that the tool advertises."""
-    outcome = await call(BY_NAME[name], arguments, asker)
+async def ask(context: ToolContext, name: str, **arguments: Any) -> Json:
+    """The reply of a tool, valid by the schema that clients see and by the one of its model."""
+    outcome = await call(BY_NAME[name], arguments, context)
     assert outcome.value is not None, outcome.text
     assert json.loads(outcome.text) == outcome.value
-    Draft202012Validator(dict(BY_NAME[name].answers)).validate(outcome.value)
+    reply = BY_NAME[name].reply
+    for schema in (output_schema(reply), TypeAdapter(reply).json_schema(mode="serialization")):
+        Draft202012Validator(schema).validate(outcome.value)
     return outcome.value
 
 
-async def refused(asker: Asker, name: str, **arguments: Any) -> str:
-    outcome: Outcome = await call(BY_NAME[name], arguments, asker)
+async def refused(context: ToolContext, name: str, **arguments: Any) -> str:
+    outcome: Outcome = await call(BY_NAME[name], arguments, context)
     assert outcome.failed
     return outcome.text
 
 
-async def test_search_answers_ids_titles_and_urls_and_nothing_else(asker: Asker) -> None:
-    found = await ask(asker, "search", query="token")
+async def test_search_answers_ids_titles_and_urls_and_nothing_else(context: ToolContext) -> None:
+    found = await ask(context, "search", query="token")
     assert set(found) == {"results"}
     assert len(found["results"]) == 6
     assert all(set(each) == {"id", "title", "url"} for each in found["results"])
@@ -47,15 +51,15 @@ async def test_search_answers_ids_titles_and_urls_and_nothing_else(asker: Asker)
     assert by_id["local:user_prompt:3"]["title"]
 
 
-async def test_search_reads_the_query_language(asker: Asker) -> None:
-    found = await ask(asker, "search", query="token type:bugfix")
+async def test_search_reads_the_query_language(context: ToolContext) -> None:
+    found = await ask(context, "search", query="token type:bugfix")
     assert [each["id"] for each in found["results"]] == ["local:observation:2"]
 
 
-async def test_fetch_answers_the_whole_record_with_texts_beside_it(asker: Asker) -> None:
-    found = await ask(asker, "fetch", id="local:observation:2")
+async def test_fetch_answers_the_whole_record_with_texts_beside_it(context: ToolContext) -> None:
+    found = await ask(context, "fetch", id="local:observation:2")
     assert set(found) == {"id", "title", "text", "url", "metadata"}
-    record = (await asker.runtime.store.database.read(_record, 2)).text
+    record = (await context.runtime.store.database.read(_record, 2)).text
     assert found["text"] == record
     assert found["metadata"] == {
         "kind": "observation",
@@ -77,47 +81,47 @@ def _record(connection: Any, number: int) -> Any:
 
 
 @pytest.mark.parametrize("written", ["observation:2", " local:observation:2 "])
-async def test_fetch_takes_every_spelling_of_a_ref(asker: Asker, written: str) -> None:
-    assert (await ask(asker, "fetch", id=written))["id"] == "local:observation:2"
+async def test_fetch_takes_every_spelling_of_a_ref(context: ToolContext, written: str) -> None:
+    assert (await ask(context, "fetch", id=written))["id"] == "local:observation:2"
 
 
-async def test_every_id_that_a_search_gives_can_be_fetched(asker: Asker) -> None:
-    found = await ask(asker, "search", query="token")
+async def test_every_id_that_a_search_gives_can_be_fetched(context: ToolContext) -> None:
+    found = await ask(context, "search", query="token")
     for each in found["results"]:
-        fetched = await ask(asker, "fetch", id=each["id"])
+        fetched = await ask(context, "fetch", id=each["id"])
         assert (fetched["id"], fetched["title"], fetched["url"]) == tuple(each.values())
         assert str(Ref.parse(fetched["id"])) == each["id"].removeprefix("local:")
 
 
-async def test_get_records_opens_several_and_names_what_there_is_not(asker: Asker) -> None:
-    found = await ask(asker, "get_records", ids=["note:4", "local:email:6", "note:6", "note:99"])
+async def test_get_records_opens_several_and_names_what_there_is_not(context: ToolContext) -> None:
+    found = await ask(context, "get_records", ids=["note:4", "local:email:6", "note:6", "note:99"])
     assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
     assert found["missing"] == ["local:note:6", "local:note:99"]
     assert found["left_out"] == []
-    assert found["records"][0] == await ask(asker, "fetch", id="note:4")
+    assert found["records"][0] == await ask(context, "fetch", id="note:4")
 
 
-async def test_get_records_takes_ids_written_as_one_text(asker: Asker) -> None:
-    found = await ask(asker, "get_records", ids='["note:4", "email:6"]')
+async def test_get_records_takes_ids_written_as_one_text(context: ToolContext) -> None:
+    found = await ask(context, "get_records", ids='["note:4", "email:6"]')
     assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
 
 
-async def test_get_records_keeps_to_its_tokens(asker: Asker) -> None:
+async def test_get_records_keeps_to_its_tokens(context: ToolContext) -> None:
     ids = ["note:4", "observation:2", "email:6"]
-    found = await ask(asker, "get_records", ids=ids, max_tokens=500)
+    found = await ask(context, "get_records", ids=ids, max_tokens=500)
     assert token_count.count(json.dumps(found["records"], ensure_ascii=False)) <= 500
     note, observation, mail = found["records"]
     assert observation["text"].endswith("…")
-    assert note == await ask(asker, "fetch", id="note:4")
-    assert mail == await ask(asker, "fetch", id="email:6")
+    assert note == await ask(context, "fetch", id="note:4")
+    assert mail == await ask(context, "fetch", id="email:6")
     assert (found["cut"], found["left_out"]) == (["local:observation:2"], [])
     assert "max_tokens=500" in found["note"]
-    less = await ask(asker, "get_records", ids=ids, max_tokens=200)
+    less = await ask(context, "get_records", ids=ids, max_tokens=200)
     assert less["left_out"] == ["local:observation:2", "local:email:6"]
 
 
-async def test_timeline_shows_what_happened_around_a_record(asker: Asker) -> None:
-    found = await ask(asker, "timeline", anchor="local:user_prompt:3", depth_before=1)
+async def test_timeline_shows_what_happened_around_a_record(context: ToolContext) -> None:
+    found = await ask(context, "timeline", anchor="local:user_prompt:3", depth_before=1)
     assert found["anchor"] == "local:user_prompt:3"
     assert [each["id"] for each in found["records"]] == [
         "local:observation:2",
@@ -133,16 +137,16 @@ async def test_timeline_shows_what_happened_around_a_record(asker: Asker) -> Non
     }
 
 
-async def test_timeline_takes_a_date_or_a_question_as_its_anchor(asker: Asker) -> None:
-    at = await ask(asker, "timeline", anchor="2025-11-04", depth_before=1, depth_after=1)
+async def test_timeline_takes_a_date_or_a_question_as_its_anchor(context: ToolContext) -> None:
+    at = await ask(context, "timeline", anchor="2025-11-04", depth_before=1, depth_after=1)
     assert at["anchor"] == "2025-11-04T00:00:00.000Z"
     assert [each["id"] for each in at["records"]] == ["local:user_prompt:3", "local:note:4"]
-    about = await ask(asker, "timeline", query="papers", depth_before=0, depth_after=0)
+    about = await ask(context, "timeline", query="papers", depth_before=0, depth_after=0)
     assert [each["id"] for each in about["records"]] == ["local:note:4"]
 
 
-async def test_timeline_filters_what_stands_around_the_anchor(asker: Asker) -> None:
-    found = await ask(asker, "timeline", anchor="email:6", kinds=["sessions", "notes"])
+async def test_timeline_filters_what_stands_around_the_anchor(context: ToolContext) -> None:
+    found = await ask(context, "timeline", anchor="email:6", kinds=["sessions", "notes"])
     assert [each["id"] for each in found["records"]] == [
         "local:session_summary:1",
         "local:note:4",
@@ -150,15 +154,15 @@ async def test_timeline_filters_what_stands_around_the_anchor(asker: Asker) -> N
     ]
 
 
-async def test_timeline_keeps_to_its_tokens(asker: Asker) -> None:
-    found = await ask(asker, "timeline", anchor="note:4", max_tokens=200)
+async def test_timeline_keeps_to_its_tokens(context: ToolContext) -> None:
+    found = await ask(context, "timeline", anchor="note:4", max_tokens=200)
     assert "local:note:4" in [each["id"] for each in found["records"]]
     assert token_count.count(json.dumps(found["records"])) <= 200
     assert "left out" in found["note"]
 
 
-async def test_local_knowledge_answers_as_the_seed_says(asker: Asker) -> None:
-    found = await ask(asker, "search_local_knowledge", query="tokens", content_types=["website"])
+async def test_local_knowledge_answers_as_the_seed_says(context: ToolContext) -> None:
+    found = await ask(context, "search_local_knowledge", query="tokens", content_types=["website"])
     assert found["total_count"] == 1
     assert found["counts_by_type"] == {"website": 1}
     assert found["session_id"] is None
@@ -199,38 +203,40 @@ async def test_local_knowledge_answers_as_the_seed_says(asker: Asker) -> None:
     ],
 )
 async def test_local_knowledge_keeps_to_its_filters(
-    asker: Asker, filters: dict[str, Any], numbers: set[int]
+    context: ToolContext, filters: dict[str, Any], numbers: set[int]
 ) -> None:
-    found = await ask(asker, "search_local_knowledge", query="token", **filters)
+    found = await ask(context, "search_local_knowledge", query="token", **filters)
     shown = {Ref.parse(each["id"]).number for each in found["results"]}
     assert shown <= numbers
     assert len(shown) == min(len(numbers), filters.get("limit", 20))
 
 
-async def test_local_knowledge_gives_snippets_when_asked(asker: Asker) -> None:
+async def test_local_knowledge_gives_snippets_when_asked(context: ToolContext) -> None:
     asked = {"query": "lock", "content_types": ["observation"]}
-    whole = await ask(asker, "search_local_knowledge", **asked, max_tokens=50_000)
-    short = await ask(asker, "search_local_knowledge", **asked, full_content=False)
+    whole = await ask(context, "search_local_knowledge", **asked, max_tokens=50_000)
+    short = await ask(context, "search_local_knowledge", **asked, full_content=False)
     assert len(whole["results"][0]["content"]) > 10_000
     assert "note" not in whole
     assert len(short["results"][0]["content"]) <= 300
     assert short["results"][0]["content"] in whole["results"][0]["content"]
 
 
-async def test_local_knowledge_keeps_to_its_tokens(asker: Asker) -> None:
-    found = await ask(asker, "search_local_knowledge", query="token", max_tokens=1500)
+async def test_local_knowledge_keeps_to_its_tokens(context: ToolContext) -> None:
+    found = await ask(context, "search_local_knowledge", query="token", max_tokens=1500)
     assert len(found["results"]) == found["total_count"] == 6
     assert all(each["content"] for each in found["results"])
     assert token_count.count(json.dumps(found["results"], ensure_ascii=False)) <= 1500
     assert found["note"].startswith("1 text(s) cut, 0 result(s) left out")
 
 
-async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: Asker) -> None:
-    first = await ask(asker, "search_local_knowledge", query="token", mode="deep_research")
+async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(
+    context: ToolContext,
+) -> None:
+    first = await ask(context, "search_local_knowledge", query="token", mode="deep_research")
     (step,) = first["operations"]
     assert (step["operation_type"], step["query"]) == ("search", "token")
     second = await ask(
-        asker,
+        context,
         "search_local_knowledge",
         query="lock",
         mode="deep_research",
@@ -239,7 +245,7 @@ async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: 
     assert second["session_id"] == first["session_id"]
     assert second["operations"][0]["operation_type"] == "refine"
     said = await refused(
-        asker,
+        context,
         "search_local_knowledge",
         query="lock",
         mode="deep_research",
@@ -248,10 +254,10 @@ async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(asker: 
     assert said.startswith("parent_operation_id: ")
 
 
-async def test_who_searches_is_in_the_log(asker: Asker) -> None:
-    await ask(asker, "search", query="token")
-    await asker.runtime.search.service.log.flush()
-    rows = await asker.runtime.store.database.read(
+async def test_who_searches_is_in_the_log(context: ToolContext) -> None:
+    await ask(context, "search", query="token")
+    await context.runtime.search.service.log.flush()
+    rows = await context.runtime.store.database.read(
         lambda connection: connection.execute("select query, surface from search_log").fetchall()
     )
     assert rows == [("token", "mcp")]
@@ -304,13 +310,13 @@ async def test_who_searches_is_in_the_log(asker: Asker) -> None:
     ],
 )
 async def test_a_bad_argument_is_named(
-    asker: Asker, name: str, arguments: dict[str, Any], said: str
+    context: ToolContext, name: str, arguments: dict[str, Any], said: str
 ) -> None:
-    assert (await refused(asker, name, **arguments)).startswith(said)
+    assert (await refused(context, name, **arguments)).startswith(said)
 
 
-async def test_every_bad_argument_is_named_at_once(asker: Asker) -> None:
-    said = await refused(asker, "timeline", anchor=5, depth_before=-1, deep=1)
+async def test_every_bad_argument_is_named_at_once(context: ToolContext) -> None:
+    said = await refused(context, "timeline", anchor=5, depth_before=-1, deep=1)
     assert [each.split(":")[0] for each in said.split("; ")[:3]] == [
         "anchor",
         "depth_before",
@@ -319,9 +325,9 @@ async def test_every_bad_argument_is_named_at_once(asker: Asker) -> None:
 
 
 async def test_a_bug_is_logged_and_nothing_of_it_is_told(
-    asker: Asker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    context: ToolContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = Asker(None, asker.base, asker.view)  # type: ignore[arg-type]
+    broken = ToolContext(None, context.base, context.view)  # type: ignore[arg-type]
     said = await refused(broken, "search", query="a secret question")
     assert said.startswith("internal error")
     assert "the tool search failed" in caplog.text

@@ -14,7 +14,7 @@ from aiohttp import web
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import Call
 from mem_search.mcp.endpoint import Endpoint
-from mem_search.mcp.tool import Asker
+from mem_search.mcp.tool import ToolContext
 
 ENDPOINT: Final = web.AppKey("mcp", Endpoint)
 
@@ -24,9 +24,9 @@ async def answer(call: Call) -> web.StreamResponse:
     request = call.request
     if request.content_type != JSON:
         raise web.HTTPUnsupportedMediaType
-    asker = Asker(call.runtime, call.base, call.view())
+    context = ToolContext(call.runtime, call.base, call.view())
     reply = await request.app[ENDPOINT].answer(
-        tuple(request.headers.items()), await request.read(), asker
+        tuple(request.headers.items()), await request.read(), context
     )
     return web.Response(status=reply.status, body=reply.body, headers=dict(reply.headers))
 

@@ -2,8 +2,8 @@
 
 - ``tools``: one file for each tool; a new tool is a file and a line in ``TOOLS``. At most six.
 - ``tool``: a tool call from its arguments to its outcome, without any protocol.
-- ``argument_types``: the JSON Schema of arguments.
-- ``documents``, ``token_budget``: records in replies, and their size.
+- ``argument_types``: the JSON Schemas of arguments and replies.
+- ``documents``: whole records in replies.
 - ``resources``: records as ``mem://kind/number``.
 - ``server``: tools and resources as a server of the SDK. The only module that imports the SDK.
 - ``endpoint``: one HTTP request to one reply; loads ``server`` with the first request.

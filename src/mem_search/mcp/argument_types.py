@@ -1,11 +1,11 @@
-"""The JSON Schema of a tool's arguments, as short as possible: models pay for each word."""
+"""JSON Schemas of arguments and replies of tools, short because models pay for each word."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from mem_search.mcp.tool import Arguments
 from mem_search.model import Kind
@@ -47,15 +47,13 @@ def _rfc3339_or_day(value: Any) -> Any:
         return dates.read_rfc3339(f"{value.strip()}T00:00:00Z" if day else value.strip())
 
 
-def _given(value: Any) -> Any:
+def _text(value: Any) -> Any:
     return "" if value is None else value
 
 
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
 """A query that is not blank."""
-Text = Annotated[
-    str, BeforeValidator(_given, json_schema_input_type=str), Field(max_length=LONGEST)
-]
+Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=str), Field(max_length=LONGEST)]
 Kinds = Annotated[
     tuple[Kind, ...],
     BeforeValidator(_kinds),
@@ -63,7 +61,7 @@ Kinds = Annotated[
         {"type": "array", "items": {"type": "string", "enum": list(installed_kinds().names)}}
     ),
 ]
-Moment = Annotated[
+Timestamp = Annotated[
     int | None,
     BeforeValidator(_rfc3339_or_day),
     WithJsonSchema({"type": "string", "format": "date-time"}),
@@ -93,26 +91,39 @@ def input_schema(model: type[Arguments]) -> dict[str, Any]:
     }
 
 
-def listed(item: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a list of ``item``."""
-    return {"type": "array", "items": item}
+def output_schema(reply: type[Any]) -> dict[str, Any]:
+    """The schema of the reply model ``reply``: without titles, references and nullable fields.
+
+    Not every client reads null in a schema. A field that may be null is left undescribed, which
+    the schema allows.
+    """
+    schema = TypeAdapter(reply).json_schema(mode="serialization")
+    described: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
+    return described
 
 
-def described(**properties: Any) -> dict[str, Any]:
-    """The schema of an object that has all of ``properties``."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-STRING = {"type": "string"}
-INTEGER = {"type": "integer"}
-STRINGS = {"type": "object", "additionalProperties": STRING}
+def _inlined(schema: Any, models: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(each, models) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(models[schema["$ref"].rpartition("/")[2]], models)
+    if "properties" not in schema:
+        return {key: _inlined(value, models) for key, value in schema.items() if key != "title"}
+    fields = {name: each for name, each in schema["properties"].items() if "anyOf" not in each}
+    return {
+        "type": "object",
+        "properties": {name: _inlined(_short(each), models) for name, each in fields.items()},
+        "required": [name for name in schema["required"] if name in fields],
+    }
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
-    said = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
+    short = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
     for choice in schema.get("anyOf", ()):
         if choice.get("type") != "null":
-            said = {**choice, **said}
-    if said.get("default") in (None, "", []):
-        said.pop("default", None)
-    return said
+            short = {**choice, **short}
+    if short.get("default") in (None, "", []):
+        short.pop("default", None)
+    return short

@@ -1,51 +1,44 @@
-"""What tools answer about records: the shapes that OpenAI's deep research expects.
+"""A whole record as tools return it: the shape that OpenAI's deep research expects of ``fetch``.
 
-``search`` answers ``{"results": [{id, title, url}]}`` and ``fetch`` ``{id, title, text, url,
-metadata}``, as its guide to building MCP servers says; ``metadata`` has only texts. They are
-parts of what ``POST /api/v1/mcp/search|fetch`` answer, so that the words are the same.
+It is a part of what ``POST /api/v1/mcp/fetch`` returns, so that the words are the same.
 """
 
 from __future__ import annotations
 
-from mem_search.mcp.argument_types import STRING, STRINGS, described, listed
-from mem_search.mcp.tool import Asker, Json
-from mem_search.model import Citation, Record, SearchPage
+from typing import Self
+
+from mem_search.mcp.tool import ToolContext
+from mem_search.model import Citation, Record
+from mem_search.renderers.schema import schema
 from mem_search.renderers.universal import id_of, url_of
-from mem_search.search.citations import citation, cite
+from mem_search.search.citations import citation
 from mem_search.text import dates
 
-HITS = described(results=listed(described(id=STRING, title=STRING, url=STRING)))
-DOCUMENT = described(id=STRING, title=STRING, text=STRING, url=STRING, metadata=STRINGS)
 
-
-def hits(page: SearchPage, base: str) -> Json:
-    """The results of a search, to choose from by their titles."""
-    return {
-        "results": [
-            {
-                "id": id_of(cited.record),
-                "title": cited.citation.source_title,
-                "url": url_of(cited.record, base),
-            }
-            for cited in cite(page)
-        ]
-    }
-
-
-def document(record: Record, asker: Asker) -> Json:
+@schema
+class Document:
     """A whole record; passages that other tools cite are spans of its ``text``."""
-    cited = citation(record)
-    return {
-        "id": id_of(record),
-        "title": cited.source_title,
-        "text": record.text,
-        "url": url_of(record, asker.base),
-        "metadata": _metadata(record, cited, asker),
-    }
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, str]
+
+    @classmethod
+    def of(cls, record: Record, context: ToolContext) -> Self:
+        cited = citation(record)
+        return cls(
+            id=id_of(record),
+            title=cited.source_title,
+            text=record.text,
+            url=url_of(record, context.base),
+            metadata=_metadata(record, cited, context),
+        )
 
 
-def _metadata(record: Record, citation: Citation, asker: Asker) -> dict[str, str]:
-    """What a citation needs, and what the record's kind tells that its text does not."""
+def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[str, str]:
+    """What a citation needs, and the fields of the record's kind that its text does not show."""
     published = citation.published_at
     cited = {
         "author": citation.author,
@@ -53,9 +46,9 @@ def _metadata(record: Record, citation: Citation, asker: Asker) -> dict[str, str
         "folder": citation.folder,
         "domain": citation.domain,
     }
-    told = {
+    own = {
         label.lower().replace(" ", "_"): text
-        for label, text in asker.view.kinds(record.kind).detail(record)
+        for label, text in context.view.kinds(record.kind).detail(record)
     }
     common = {
         "kind": record.kind,
@@ -66,4 +59,4 @@ def _metadata(record: Record, citation: Citation, asker: Asker) -> dict[str, str
         "source": record.source,
         "tags": ", ".join(record.tags),
     }
-    return {name: text for name, text in {**told, **cited, **common}.items() if text}
+    return {name: text for name, text in {**own, **cited, **common}.items() if text}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.errors import Unavailable
-from mem_search.mcp.tool import Asker
+from mem_search.mcp.tool import ToolContext
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -85,7 +85,7 @@ class Reply:
 
 
 class Endpoint:
-    """The MCP server of one worker; ``module`` has its ``build``, ``manager`` and ``ASKER``."""
+    """The MCP server of one worker; ``module`` has its ``build``, ``manager`` and ``CONTEXT``."""
 
     def __init__(self, module: str = "mem_search.mcp.server") -> None:
         self._module = module
@@ -95,7 +95,7 @@ class Endpoint:
         self._key = ""
         self._holding: asyncio.Task[None] | None = None
 
-    async def answer(self, headers: Headers, body: bytes, asker: Asker) -> Reply:
+    async def answer(self, headers: Headers, body: bytes, context: ToolContext) -> Reply:
         """The reply to ``POST /mcp``. Raises Unavailable when the SDK cannot be loaded."""
         fault = fault_in(body, {name.lower(): value for name, value in headers})
         if fault is not None:
@@ -103,7 +103,7 @@ class Endpoint:
         if self._manager is None:
             await self._load()
         exchange = _Exchange(body)
-        scope = {**_scope(headers), self._key: asker}
+        scope = {**_scope(headers), self._key: context}
         await self._manager.handle_request(scope, exchange.receive, exchange.send)
         return exchange.reply()
 
@@ -123,7 +123,7 @@ class Endpoint:
                 raise Unavailable(
                     f"MCP cannot be loaded ({error}); install mem-search again"
                 ) from error
-            self._key = server.ASKER
+            self._key = server.CONTEXT
             self._manager = await self._start(server.manager(server.build()))
 
     async def _start(self, manager: Any) -> Any:

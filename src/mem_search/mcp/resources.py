@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from mem_search.errors import InputError, NotFound
-from mem_search.mcp.tool import Asker
+from mem_search.mcp.tool import ToolContext
 from mem_search.model import Filters, Record, Ref
 from mem_search.renderers import render_record
 from mem_search.search.timeline import open_record
@@ -34,28 +34,28 @@ def uri_of(record: Record) -> str:
     return f"mem://{record.kind}/{record.number}"
 
 
-async def newest(asker: Asker) -> list[Resource]:
+async def newest(context: ToolContext) -> list[Resource]:
     """The newest session summaries."""
-    found = await asker.runtime.search.store.read(_newest)
+    found = await context.runtime.search.store.read(_newest)
     return [
         Resource(
             uri_of(record),
-            asker.view.kinds(record.kind).title(record),
-            " · ".join(filter(None, (record.project, asker.view.full_date(record.created_at)))),
+            context.view.kinds(record.kind).title(record),
+            " · ".join(filter(None, (record.project, context.view.full_date(record.created_at)))),
         )
         for record in found
     ]
 
 
-async def read(asker: Asker, uri: str) -> str:
+async def read(context: ToolContext, uri: str) -> str:
     """The record as Markdown. Raises NotFound for whatever is no record of ours."""
     match = _URI.fullmatch(uri)
     try:
         ref = Ref.parse(f"{match[1]}:{match[2]}" if match else uri)
-        record, links = await open_record(asker.runtime.search.store, ref, "uri")
+        record, links = await open_record(context.runtime.search.store, ref, "uri")
     except InputError:  # no ref, or of a kind that is not installed
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
-    return render_record(record, asker.view, links)
+    return render_record(record, context.view, links)
 
 
 def _newest(snapshot: SearchSnapshot) -> list[Record]:

@@ -18,12 +18,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 import mem_search
 from mem_search.errors import MemSearchError, NotFound
 from mem_search.mcp import resources
-from mem_search.mcp.argument_types import input_schema
-from mem_search.mcp.tool import Asker, Outcome, Tool, call
+from mem_search.mcp.argument_types import input_schema, output_schema
+from mem_search.mcp.tool import Outcome, Tool, ToolContext, call
 from mem_search.mcp.tools import TOOLS
 
-ASKER: Final = "mem_search.asker"
-"""The key of the caller in the scope of a request."""
+CONTEXT: Final = "mem_search.context"
+"""The key of the ``ToolContext`` in the scope of a request."""
 
 INSTRUCTIONS: Final = """\
 Memory of this machine: past coding sessions, decisions, commits, prompts, notes, web pages, \
@@ -50,16 +50,18 @@ def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
     listed = types.ListToolsResult(tools=[_described(tool) for tool in tools])
     schemas = {tool.name: tool.input_schema for tool in listed.tools}
 
-    async def list_tools(_: Context, asked: types.PaginatedRequestParams | None) -> Any:
-        _first_page(asked)
+    async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> Any:
+        _first_page(params)
         return listed
 
-    async def call_tool(context: Context, asked: types.CallToolRequestParams) -> Any:
-        tool = by_name.get(asked.name)
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
+        tool = by_name.get(params.name)
         if tool is None:
             known = ", ".join(by_name)
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {asked.name[:60]}; known: {known}")
-        return _told(await call(tool, asked.arguments or {}, _asker(context)))
+            raise MCPError(
+                types.INVALID_PARAMS, f"Unknown tool: {params.name[:60]}; known: {known}"
+            )
+        return _result(await call(tool, params.arguments or {}, _tool_context(context)))
 
     server: Server[Any] = Server(
         "mem-search",
@@ -95,13 +97,13 @@ def _described(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=input_schema(tool.takes),
-        output_schema=dict(tool.answers),
+        input_schema=input_schema(tool.arguments),
+        output_schema=output_schema(tool.reply),
         annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
 
 
-def _told(outcome: Outcome) -> types.CallToolResult:
+def _result(outcome: Outcome) -> types.CallToolResult:
     # Half a surrogate pair, which an argument may contain, has no UTF-8.
     text = outcome.text.encode("utf-8", "replace").decode()
     return types.CallToolResult(
@@ -111,9 +113,9 @@ def _told(outcome: Outcome) -> types.CallToolResult:
     )
 
 
-async def _list_resources(context: Context, asked: types.PaginatedRequestParams | None) -> Any:
-    _first_page(asked)
-    offered = await resources.newest(_asker(context))
+async def _list_resources(context: Context, params: types.PaginatedRequestParams | None) -> Any:
+    _first_page(params)
+    offered = await resources.newest(_tool_context(context))
     return types.ListResourcesResult(
         resources=[
             types.Resource(
@@ -128,8 +130,8 @@ async def _list_resources(context: Context, asked: types.PaginatedRequestParams 
     )
 
 
-async def _list_templates(_: Context, asked: types.PaginatedRequestParams | None) -> Any:
-    _first_page(asked)
+async def _list_templates(_: Context, params: types.PaginatedRequestParams | None) -> Any:
+    _first_page(params)
     template = types.ResourceTemplate(
         uri_template=resources.TEMPLATE,
         name="record",
@@ -140,27 +142,27 @@ async def _list_templates(_: Context, asked: types.PaginatedRequestParams | None
     return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
-async def _read_resource(context: Context, asked: types.ReadResourceRequestParams) -> Any:
+async def _read_resource(context: Context, params: types.ReadResourceRequestParams) -> Any:
     try:
-        text = await resources.read(_asker(context), asked.uri)
+        text = await resources.read(_tool_context(context), params.uri)
     except NotFound as error:
         is_old = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         code = _RESOURCE_NOT_FOUND if is_old else types.INVALID_PARAMS
-        raise MCPError(code, error.message, data={"uri": asked.uri}) from None
+        raise MCPError(code, error.message, data={"uri": params.uri}) from None
     except MemSearchError as error:
-        raise MCPError(types.INTERNAL_ERROR, error.message, data={"uri": asked.uri}) from None
-    found = types.TextResourceContents(uri=asked.uri, text=text, mime_type=resources.MIME_TYPE)
+        raise MCPError(types.INTERNAL_ERROR, error.message, data={"uri": params.uri}) from None
+    found = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.MIME_TYPE)
     return types.ReadResourceResult(contents=[found])
 
 
-def _first_page(asked: types.PaginatedRequestParams | None) -> None:
+def _first_page(params: types.PaginatedRequestParams | None) -> None:
     """Raise MCPError for a cursor: everything is on the first page, so no cursor is ours."""
-    if asked is not None and asked.cursor is not None:
+    if params is not None and params.cursor is not None:
         raise MCPError(types.INVALID_PARAMS, "cursor: no such page; there is only the first")
 
 
-def _asker(context: Context) -> Asker:
+def _tool_context(context: Context) -> ToolContext:
     assert context.request is not None  # there is no other transport
-    asker = context.request.scope[ASKER]
-    assert isinstance(asker, Asker)
-    return asker
+    found = context.request.scope[CONTEXT]
+    assert isinstance(found, ToolContext)
+    return found

@@ -16,15 +16,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import MemSearchError
 from mem_search.renderers import View
-from mem_search.renderers.schema import dumped
+from mem_search.renderers.schema import dumped, to_values
 from mem_search.wiring import Runtime
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """The caller of a tool: its runtime, the URL by which it knows the worker, its time zone."""
+class ToolContext:
+    """Who calls a tool: the runtime of that user, the URL of the worker, the reader's time zone."""
 
     runtime: Runtime
     base: str
@@ -38,22 +38,23 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=Arguments)
-Handler = Callable[[Asker, A], Awaitable[Json]]
+Handler = Callable[[ToolContext, A], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool; all tools only read. ``answers`` is the JSON Schema of its result."""
+    """One tool; all tools only read. ``reply`` is the model (``@schema``) of its result."""
 
     name: str
     title: str
     description: str
-    takes: type[Arguments]
-    answers: Mapping[str, Any]
+    arguments: type[Arguments]
+    reply: type[Any]
     handler: Handler[Any]
 
-    async def __call__(self, asker: Asker, arguments: Arguments) -> Json:
-        return await cast(Handler[Arguments], self.handler)(asker, arguments)
+    async def __call__(self, context: ToolContext, arguments: Arguments) -> Json:
+        reply = await cast(Handler[Arguments], self.handler)(context, arguments)
+        return cast(Json, to_values(reply, self.reply))
 
 
 log = logging.getLogger(__name__)
@@ -71,10 +72,10 @@ class Outcome:
         return self.value is None
 
 
-async def call(tool: Tool, arguments: Mapping[str, Any], asker: Asker) -> Outcome:
+async def call(tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> Outcome:
     """Call ``tool``; never raises because of the arguments or the store."""
     try:
-        value = await tool(asker, tool.takes.model_validate(dict(arguments)))
+        value = await tool(context, tool.arguments.model_validate(dict(arguments)))
     except ValidationError as error:
         return Outcome("; ".join(_fault(item, tool) for item in error.errors(include_url=False)))
     except MemSearchError as error:
@@ -93,7 +94,8 @@ def _fault(item: Any, tool: Tool) -> str:
         case "missing":
             return f"{place}: is required"
         case "extra_forbidden":
-            return f"{place[:60]}: unknown argument; {_known(place, list(tool.takes.model_fields))}"
+            names = list(tool.arguments.model_fields)
+            return f"{place[:60]}: unknown argument; {_known(place, names)}"
         case "too_short":
             return f"{place}: give at least {item['ctx']['min_length']}"
         case "too_long":

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.renderers.schemas import RecordExcerpt, SearchReply, SearchResult, WholeRecord
 from mem_search.text import token_count
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 LEAST: Final = 50
 """Tokens of a text below which it tells nothing: rather fewer texts than only beginnings."""
@@ -216,50 +221,52 @@ def around(
 
 
 @dataclass(frozen=True, slots=True)
-class FittedItems:
-    """``items`` in their order; the texts at the places ``cut`` go on, ``left`` items are gone."""
+class FittedItems(Generic[T]):
+    """``items`` in order; ``cut`` are the places of shortened ones, ``left`` counts the rest."""
 
-    items: list[dict[str, Any]]
+    items: list[T]
     left: int
     cut: tuple[int, ...] = ()
 
 
-def fit_texts(items: Sequence[dict[str, Any]], name: str, limit: int) -> FittedItems:
-    """The items with as much of their texts ``name`` as there is room for.
+def fit_texts(items: Sequence[T], name: str, limit: int) -> FittedItems[T]:
+    """The reply models ``items`` with as much of their texts ``name`` as there is room for.
 
     Short texts stay whole and long ones are cut to the same length, so that one long text does
     not silence the others. Items go from the end where there is no room for ``LEAST`` tokens of
     each; the first stays as long as it fits without its text.
     """
-    bare = [{**item, name: ""} for item in items]
-    costs = [token_count.count(dumped(item[name])) if item[name] else 0 for item in items]
+    texts: list[str] = [getattr(item, name) for item in items]
+    bare = [{**to_values(item), name: ""} for item in items]
+    costs = [cost(text) if text else 0 for text in texts]
 
     def begun(count: int) -> bool:
-        some = sum(min(cost, LEAST) for cost in costs[:count])
-        return token_count.count(dumped(bare[:count])) + some <= limit
+        some = sum(min(each, LEAST) for each in costs[:count])
+        return cost(bare[:count]) + some <= limit
 
     kept = most_that(begun, len(bare)) or int(bool(bare) and fits(dumped(bare[:1]), limit))
     costs = costs[:kept]
-    room = limit - token_count.count(dumped(bare[:kept]))
+    room = limit - cost(bare[:kept])
     share = most_that(
-        lambda most: sum(min(cost, most) for cost in costs) <= room, max(costs, default=0)
+        lambda most: sum(min(each, most) for each in costs) <= room, max(costs, default=0)
     )
-    cut = tuple(place for place, cost in enumerate(costs) if cost > share)
-    shown = [
-        {**item, name: _within(item[name], share)} if place in cut else item
-        for place, item in enumerate(items[:kept])
-    ]
+    cut = tuple(place for place, each in enumerate(costs) if each > share)
+    shown = list(items[:kept])
+    for place in cut:
+        changed: Any = {name: _within(texts[place], share)}
+        shown[place] = replace(shown[place], **changed)
     return FittedItems(shown, len(items) - kept, cut)
 
 
-def nearest(items: Sequence[dict[str, Any]], place: int, limit: int) -> FittedItems:
-    """As many items around the one at ``place`` as fit; the far ones go."""
+def nearest(items: Sequence[T], place: int, limit: int) -> FittedItems[T]:
+    """As many of the reply models ``items`` around the one at ``place`` as fit."""
+    values = [to_values(item) for item in items]
 
-    def some(count: int) -> Sequence[dict[str, Any]]:
-        return items[nearest_to(place, len(items), count)]
+    def some(count: int) -> slice:
+        return nearest_to(place, len(items), count)
 
-    kept = most_that(lambda count: fits(dumped(some(count)), limit), len(items))
-    return FittedItems(list(some(kept)), len(items) - kept)
+    kept = most_that(lambda count: fits(dumped(values[some(count)]), limit), len(items))
+    return FittedItems(list(items[some(kept)]), len(items) - kept)
 
 
 def _within(text: str, room: int) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from mem_search.mcp.argument_types import Words
-from mem_search.mcp.documents import HITS, hits
-from mem_search.mcp.tool import Arguments, Asker, Json, Tool
+from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
+from mem_search.renderers.schema import schema
+from mem_search.renderers.universal import id_of, url_of
+from mem_search.search.citations import cite
 
 MOST = 20
 """Results in a reply: their titles cost a model some thousand tokens."""
@@ -22,18 +24,43 @@ class SearchArguments(Arguments):
     )
 
 
-async def search(asker: Asker, given: SearchArguments) -> Json:
+@schema
+class Hit:
+    """A record that matches, to choose by its title."""
+
+    id: str
+    title: str
+    url: str
+
+
+@schema
+class Hits:
+    """The best matches first."""
+
+    results: list[Hit]
+
+
+async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
     """The best matches of all kinds, by words and meaning."""
     request = SearchRequest(
-        given.query,
+        arguments.query,
         limit=MOST,
-        asked_at=asker.view.now,
+        asked_at=context.view.now,
         fold=False,
         hide_scratchpad=True,
         texts=ResultTexts(snippets=False),
     )
-    page = await asker.runtime.search.service.search(request, "mcp")
-    return hits(page, asker.base)
+    page = await context.runtime.search.service.search(request, "mcp")
+    return Hits(
+        results=[
+            Hit(
+                id=id_of(cited.record),
+                title=cited.citation.source_title,
+                url=url_of(cited.record, context.base),
+            )
+            for cited in cite(page)
+        ]
+    )
 
 
 SEARCH = Tool(
@@ -42,7 +69,7 @@ SEARCH = Tool(
     description="Search everything that agents and their user have seen on this machine: past"
     " coding sessions, decisions, commits, prompts, notes, web pages, files, mail. Returns ids and"
     " titles, best first. Start here.",
-    takes=SearchArguments,
-    answers=HITS,
+    arguments=SearchArguments,
+    reply=Hits,
     handler=search,
 )

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from mem_search.mcp.argument_types import (
-    BUDGET,
-    INTEGER,
-    STRING,
-    Budget,
-    Kinds,
-    Moment,
-    Text,
-    Words,
-    described,
-    listed,
-)
-from mem_search.mcp.tool import Arguments, Asker, Json, Tool
-from mem_search.model import ResultTexts, SearchRequest
+from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Words
+from mem_search.mcp.tool import Arguments, Tool, ToolContext
+from mem_search.model import Citation, ResultTexts, SearchRequest
 from mem_search.model.requests import ResearchMode
-from mem_search.model.research import Operation
-from mem_search.renderers.schema import to_values
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.token_budget import fit_texts
-from mem_search.renderers.universal import CitationMetadata, SearchOperation, id_of, url_of
+from mem_search.renderers.universal import SOURCE, SearchOperation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
 from mem_search.search.request_codec import At, to_request
-from mem_search.text import dates
 
 _BASE = SearchRequest(
     fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)
 )
-_CITED = ("source_id", "source_type", "source_title", "created_date", "url")
-
 
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 
@@ -53,8 +38,8 @@ class KnowledgeArguments(Arguments):
         default="basic", description="deep_research records the search as a step of a session"
     )
     limit: Annotated[int, Field(ge=1, le=100)] = 20
-    created_after: Annotated[Moment, At("filters.created.start")] = None
-    updated_after: Annotated[Moment, At("filters.updated.start")] = None
+    created_after: Annotated[Timestamp, At("filters.created.start")] = None
+    updated_after: Annotated[Timestamp, At("filters.updated.start")] = None
     folder: Stripped = Field(default="", description="Notes in this folder")
     domain: Stripped = Field(default="", description="Websites of this domain")
     full_content: Annotated[bool, At("texts.full_content")] = Field(
@@ -69,56 +54,97 @@ class KnowledgeArguments(Arguments):
     max_tokens: Budget = BUDGET
 
     def request(self) -> SearchRequest:
-        """The search that these mean; a step of research is hybrid unless it says otherwise."""
+        """The search; a step of research is hybrid unless ``search_type`` is set."""
         request = to_request(self, _BASE)
         if request.is_research and "search_type" not in self.model_fields_set:
             request = replace(request, mode="hybrid")
         return request
 
 
-async def search_local_knowledge(asker: Asker, given: KnowledgeArguments) -> Json:
-    """The matches with their texts, as many and as much as there is room for."""
-    request = replace(given.request(), asked_at=asker.view.now)
-    page, step = await asker.runtime.research.operations.search(request, "mcp")
-    fitted = fit_texts(
-        [_result(item, asker.base) for item in cite(page)], "content", given.max_tokens
+@schema
+class KnowledgeCitation:
+    """Where a result comes from."""
+
+    source_id: str
+    source_type: str
+    source_title: str
+    created_date: Time | None
+    url: str | None
+
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        return cls(
+            source_id=f"{SOURCE}:{citation.source_id}",
+            source_type=citation.source_type,
+            source_title=citation.source_title,
+            created_date=citation.created_at,
+            url=citation.url or None,
+        )
+
+
+@schema
+class KnowledgeResult:
+    """A record that matches; ``content`` is its text or a snippet of it."""
+
+    id: str
+    type: str
+    title: str
+    content: str
+    relevance_score: Share
+    citation: KnowledgeCitation
+    url: str
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(cls, cited: CitedResult, base: str) -> Self:
+        record, snippet = cited.record, cited.snippet
+        return cls(
+            id=id_of(record),
+            type=record.kind,
+            title=cited.citation.source_title,
+            content=cited.full_content or (snippet.text if snippet else ""),
+            relevance_score=cited.relevance,
+            citation=KnowledgeCitation.of(cited.citation),
+            url=url_of(record, base),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+        )
+
+
+@schema
+class KnowledgePage:
+    """Results, best first. ``operations`` and ``session_id`` belong to a step of research."""
+
+    results: list[KnowledgeResult]
+    total_count: Count
+    counts_by_type: dict[str, int]
+    operations: Absent[list[SearchOperation]] = None
+    session_id: str | None
+    note: Absent[str] = None
+
+
+async def search_local_knowledge(
+    context: ToolContext, arguments: KnowledgeArguments
+) -> KnowledgePage:
+    """The matches with their texts, as many and as much as fit into the token budget."""
+    request = replace(arguments.request(), asked_at=context.view.now)
+    page, step = await context.runtime.research.operations.search(request, "mcp")
+    results = [KnowledgeResult.of(cited, context.base) for cited in cite(page)]
+    fitted = fit_texts(results, "content", arguments.max_tokens)
+    reply = KnowledgePage(
+        results=fitted.items,
+        total_count=page.total,
+        counts_by_type=dict(page.counts),
+        operations=None if step is None else [SearchOperation.of(step)],
+        session_id=None if step is None else step.session_id,
     )
-    reply: Json = {
-        "results": fitted.items,
-        "total_count": page.total,
-        "counts_by_type": dict(page.counts),
-        **_session(step),
-    }
     if fitted.cut or fitted.left:
-        reply["note"] = (
+        reply.note = (
             f"{len(fitted.cut)} text(s) cut, {fitted.left} result(s) left out to fit"
-            f" max_tokens={given.max_tokens}; open ids with get_records"
+            f" max_tokens={arguments.max_tokens}; open ids with get_records"
         )
     return reply
-
-
-def _result(cited: CitedResult, base: str) -> Json:
-    record, source = cited.record, to_values(CitationMetadata.of(cited.citation))
-    snippet = cited.snippet.text if cited.snippet else ""
-    return {
-        "id": id_of(record),
-        "type": record.kind,
-        "title": cited.citation.source_title,
-        "content": cited.full_content or snippet,
-        "relevance_score": cited.relevance,
-        "citation": {name: source[name] for name in _CITED},
-        "url": url_of(record, base),
-        "created_at": dates.iso(record.created_at),
-        "updated_at": dates.iso(record.updated_at),
-    }
-
-
-def _session(step: Operation | None) -> Json:
-    """The session of a research chain, and the operation that a next search may name."""
-    if step is None:
-        return {"session_id": None}
-    operations = [to_values(SearchOperation.of(step))]
-    return {"operations": operations, "session_id": step.session_id}
 
 
 SEARCH_LOCAL_KNOWLEDGE = Tool(
@@ -126,24 +152,7 @@ SEARCH_LOCAL_KNOWLEDGE = Tool(
     title="Search with filters",
     description="Search with filters (kinds, dates, folder, domain), by words, meaning or both."
     " Returns texts with citations; costs more than search.",
-    takes=KnowledgeArguments,
-    answers=described(
-        results=listed(
-            described(
-                id=STRING,
-                type=STRING,
-                title=STRING,
-                content=STRING,
-                relevance_score={"type": "number"},
-                citation={"type": "object"},
-                url=STRING,
-                created_at=STRING,
-                updated_at=STRING,
-            )
-        ),
-        total_count=INTEGER,
-        counts_by_type={"type": "object", "additionalProperties": INTEGER},
-        # session_id may be null, which not every client can read in a schema: it is not in it.
-    ),
+    arguments=KnowledgeArguments,
+    reply=KnowledgePage,
     handler=search_local_knowledge,
 )
