@@ -9,30 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.access.callers import NOBODY, OWNER, Caller
-from mem_search.access.security_levels import Circumstances, Level, flags, level_of
+from mem_search.access.security_levels import Level, flags
+from mem_search.http.access.rate_limits import level_of
 
 ADA = Caller(user="ada", token="t", is_known=True)
 
 
 @pytest.mark.parametrize(
-    ("asked", "level"),
+    ("caller", "remote", "strict", "level"),
     [
-        (Circumstances(NOBODY), Level.TRUSTED),
-        (Circumstances(OWNER), Level.TRUSTED),
-        (Circumstances(OWNER, research=True, agent=True), Level.TRUSTED),
-        (Circumstances(ADA), Level.BASIC),
-        (Circumstances(ADA, research=True), Level.BASIC),
-        (Circumstances(ADA, agent=True), Level.BASIC),
-        (Circumstances(OWNER, remote=True), Level.BASIC),
-        (Circumstances(OWNER, remote=True, research=True), Level.STRICT),
-        (Circumstances(ADA, remote=True, research=True), Level.STRICT),
-        (Circumstances(ADA, remote=True, agent=True), Level.STRICT),
+        (NOBODY, False, False, Level.TRUSTED),
+        (OWNER, False, False, Level.TRUSTED),
+        (OWNER, False, True, Level.TRUSTED),
+        (ADA, False, False, Level.BASIC),
+        (ADA, False, True, Level.BASIC),
+        (OWNER, True, False, Level.BASIC),
+        (OWNER, True, True, Level.STRICT),
+        (ADA, True, False, Level.BASIC),
+        (ADA, True, True, Level.STRICT),
     ],
 )
 def test_the_level_follows_from_who_asks_what_from_where(
-    asked: Circumstances, level: Level
+    caller: Caller, remote: bool, strict: bool, level: Level
 ) -> None:
-    assert level_of(asked) is level
+    assert level_of(caller, remote=remote, strict=strict) is level
 
 
 @pytest.mark.parametrize(

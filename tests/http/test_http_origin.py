@@ -11,8 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
 from mem_search.errors import StorageError
-from mem_search.http.access.authentication import matches, read_or_create
-from mem_search.http.access.origin import allowed, is_open
+from mem_search.http.access.authentication import allowed, is_open, matches, read_or_create
 from mem_search.http.core.app import build_app
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES

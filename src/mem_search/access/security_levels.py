@@ -8,11 +8,8 @@ language model, and somebody may well search their notes for "drop table".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-from mem_search.access.callers import Caller
 
 
 class Level(StrEnum):
@@ -21,28 +18,6 @@ class Level(StrEnum):
     TRUSTED = "trusted"
     BASIC = "basic"
     STRICT = "strict"
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """``remote``: the request may come from another machine. ``research``: a research step.
-
-    ``agent``: the request came over MCP.
-    """
-
-    caller: Caller
-    remote: bool = False
-    research: bool = False
-    agent: bool = False
-
-
-def level_of(asked: Circumstances) -> Level:
-    """The security level of a search under these circumstances."""
-    if not asked.caller.user and not asked.remote:
-        return Level.TRUSTED
-    if asked.remote and (asked.research or asked.agent):
-        return Level.STRICT
-    return Level.BASIC
 
 
 class Template:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mem_search.http.core.parameter_types import Words
 from mem_search.http.core.parameters import Seen, also
-from mem_search.http.core.replies import json_reply, prefers_text, text_reply
+from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
@@ -45,7 +45,7 @@ async def related(call: Call) -> web.StreamResponse:
         limit=params.limit,
         relations=params.relation,
     )
-    if params.format == "json" and not prefers_text(call.request.headers.get("Accept", "")):
+    if params.format == "json" and not prefers(call.request, TEXT):
         return json_reply(RelatedRecords.of(record.ref, cloud))
     numbers = [node.ref.number for node in cloud.nodes]
     found = await store.read(lambda snapshot: snapshot.records(numbers))

@@ -12,7 +12,7 @@ from mem_search.errors import NotFound
 from mem_search.http.core.parameter_types import RefName
 from mem_search.http.core.parameters import Listed, Opened, budget
 from mem_search.http.core.parsing import number_in_path
-from mem_search.http.core.replies import json_reply, prefers_text, text_reply
+from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
 from mem_search.model import Filters, Kind, Order, Ref
@@ -169,7 +169,7 @@ async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     params = call.parameters(Opened)
     record, links = found
-    wants_text = prefers_text(call.request.headers.get("Accept", ""))
+    wants_text = prefers(call.request, TEXT)
     if params.format == "json" and not wants_text:
         return json_reply(record_within(WholeRecord.of(record, links), params.max_tokens))
     text = render_record(record, call.view(params.tz), links)

@@ -10,7 +10,7 @@ from pydantic import Field
 from mem_search.errors import NotFound
 from mem_search.http.access.rate_limits import admit
 from mem_search.http.core.parameters import Listing, Parameters, Seen
-from mem_search.http.core.replies import json_reply, prefers_text
+from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.research import (
@@ -146,7 +146,7 @@ async def export(call: Call) -> web.StreamResponse:
         tz=call.view(params.tz).tz,
         base=call.base,
     )
-    if params.format == "markdown" or prefers_text(call.request.headers.get("Accept", "")):
+    if params.format == "markdown" or prefers(call.request, TEXT):
         text = export_markdown(whole).encode("utf-8", "replace")
         return web.Response(body=text, content_type=MARKDOWN, charset="utf-8")
     return json_reply(ExportedSession.of(whole))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
-from mem_search.http.core.replies import json_reply, prefers_text, text_reply
+from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.suggest import (
@@ -54,7 +54,7 @@ async def suggest(call: Call) -> web.StreamResponse:
     """Complete what is being typed; as text one completion a line."""
     params = call.parameters(SuggestParameters)
     found = await call.runtime.search.service.suggestions.complete(params.prefix, params.limit)
-    if prefers_text(call.request.headers.get("Accept", "")):
+    if prefers(call.request, TEXT):
         lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
     return json_reply(

@@ -42,7 +42,7 @@ POLICY = style_policy(_STYLE)
 async def view(call: Call) -> web.StreamResponse:
     """The page of one record; JSON where ``Accept`` prefers it to HTML."""
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
-    if prefers(call.request.headers.get("Accept", ""), JSON, HTML):
+    if prefers(call.request, JSON, HTML):
         return json_reply(WholeRecord.of(record, links))
     return web.Response(
         text=render(record, citation_of(record), call.view()),

@@ -87,7 +87,7 @@ def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
 def manager(server: Server[Any]) -> StreamableHTTPSessionManager:
     """One POST in, one JSON reply out, without state in between.
 
-    ``http/access/origin.py`` has already checked Host and Origin.
+    ``http/access/authentication.py`` has already checked Host and Origin.
     """
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 

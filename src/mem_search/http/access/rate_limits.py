@@ -13,8 +13,9 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel
 
+from mem_search.access.callers import Caller
 from mem_search.access.rate_limits import HOUR, Policy, RateLimiters, limit_error
-from mem_search.access.security_levels import Circumstances, Level, flags, level_of
+from mem_search.access.security_levels import Level, flags
 from mem_search.errors import InputError, LimitReached
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.problems import REQUEST_ID
@@ -39,6 +40,16 @@ def searches(*models: type[BaseModel] | None) -> bool:
     return "query" in fields and "anchor" not in fields
 
 
+def level_of(caller: Caller, *, remote: bool, strict: bool = False) -> Level:
+    """The security level of a search. ``remote``: it may come from another machine.
+
+    ``strict``: it is a step of deep research, or came over MCP.
+    """
+    if not caller.user and not remote:
+        return Level.TRUSTED
+    return Level.STRICT if remote and strict else Level.BASIC
+
+
 def admit(
     request: web.Request,
     text: str,
@@ -54,7 +65,7 @@ def admit(
     """
     context = request[REQUEST_CONTEXT]
     caller = context.caller
-    level = level_of(Circumstances(caller, context.remote, research, agent))
+    level = level_of(caller, remote=context.remote, strict=research or agent)
     if level is Level.TRUSTED:
         return
     context.level = level
@@ -78,7 +89,7 @@ async def admit_message(request: web.Request) -> None:
     Faults of the message are reported by its handler. Raises LimitReached.
     """
     context = request[REQUEST_CONTEXT]
-    if level_of(Circumstances(context.caller, context.remote, agent=True)) is Level.TRUSTED:
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED:
         return
     try:
         message = json.loads(await request.read())
@@ -104,7 +115,7 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
     """Raises LimitReached when the caller has too many unfinished jobs."""
     context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_jobs
-    if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED or not most:
         return
     if len(await runtime.store.jobs.unfinished()) >= most:
         raise LimitReached(
@@ -124,7 +135,7 @@ async def check_schedule(
     """
     context = request[REQUEST_CONTEXT]
     most = request.app[LIFECYCLE].settings.limit_searches
-    if level_of(Circumstances(context.caller, context.remote)) is Level.TRUSTED or not most:
+    if level_of(context.caller, remote=context.remote) is Level.TRUSTED or not most:
         return
     others = [
         each.every_seconds

@@ -10,9 +10,8 @@ from aiohttp.typedefs import Handler
 from mem_search.access.rate_limits import RateLimiters
 from mem_search.http.access.authentication import TOKEN, read_or_create
 from mem_search.http.access.rate_limits import METERS
-from mem_search.http.core.dispatch import bound
+from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
-from mem_search.http.core.middleware import SUCCESSORS, add_headers, answer
 from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
 from mem_search.http.routes import ROUTES
@@ -37,7 +36,7 @@ def build_app(settings: Settings) -> web.Application:
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[LIFECYCLE] = Lifecycle(settings)
     app[TOKEN] = read_or_create(settings)
-    app[SUCCESSORS] = {route.path: route.successor for route in ROUTES if route.successor}
+    app[DEPRECATED] = deprecation(ROUTES)
     app[ROUTE_TABLE] = ROUTES
     app[METERS] = RateLimiters()
     app[ENDPOINT] = Endpoint()

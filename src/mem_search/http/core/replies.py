@@ -40,7 +40,7 @@ def text_reply(
 
     The envelope says what the text costs: ``tokens`` where they are counted already.
     """
-    if prefers_text(request.headers.get("Accept", "")):
+    if prefers(request, TEXT):
         return web.Response(
             body=(text + "\n").encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
         )
@@ -94,26 +94,18 @@ def html_page(title: str, style: str, body: str) -> str:
     )
 
 
-def prefers_text(accept: str) -> bool:
-    """Whether an Accept header names plain text before JSON; wildcards prefer JSON."""
-    return prefers(accept, TEXT, JSON)
-
-
-def prefers(accept: str, media: str, other: str) -> bool:
-    """Whether an Accept header names ``media`` before ``other``; wildcards name neither."""
+def prefers(request: web.Request, media: str, other: str = JSON) -> bool:
+    """Whether the Accept header names ``media`` before ``other``; wildcards name neither."""
     weights: dict[str, float] = {}
-    for item in accept.split(","):
-        named, *parameters = (part.strip().lower() for part in item.split(";"))
-        weights[named] = max(weights.get(named, 0.0), _weight(parameters))
+    for item in request.headers.get("Accept", "").lower().split(","):
+        named, *parameters = map(str.strip, item.split(";"))
+        weight = 1.0
+        for parameter in reversed(parameters):
+            name, _, value = parameter.partition("=")
+            if name.strip() == "q":
+                try:
+                    weight = float(value)
+                except ValueError:
+                    weight = 0.0
+        weights[named] = max(weights.get(named, 0.0), weight)
     return weights.get(media, 0.0) > weights.get(other, 0.0)
-
-
-def _weight(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                return float(value)
-            except ValueError:
-                return 0.0
-    return 1.0

@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
-from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
+from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
 from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.schemas.common import TextReply
@@ -32,12 +32,9 @@ class Call:
     """One request; its parameters and body are parsed and valid."""
 
     request: web.Request
+    lifecycle: Lifecycle
     query: BaseModel | None = None
     body: BaseModel | None = None
-
-    @property
-    def lifecycle(self) -> Lifecycle:
-        return self.request.app[LIFECYCLE]
 
     @property
     def runtime(self) -> Runtime:
@@ -60,11 +57,6 @@ class Call:
     def flags(self) -> tuple[str, ...]:
         """Suspicious patterns in the question of a remote caller; empty where none was checked."""
         return self.request[REQUEST_CONTEXT].flags
-
-    @property
-    def question(self) -> str:
-        """The field ``query`` of the body or of the parameters; empty without one."""
-        return str(getattr(self.body, "query", "") or getattr(self.query, "query", "") or "")
 
     def parameters(self, model: type[M]) -> M:
         """The query parameters as the model that the route names."""
