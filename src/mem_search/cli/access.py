@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import note, open_client
+from mem_search.cli.client import open_client
 from mem_search.cli.options import Json, Yes, confirm, show
-from mem_search.cli.output import write
+from mem_search.cli.output import note, write
 
 token_app = typer.Typer(help="Create, list and revoke tokens.", no_args_is_help=True)
 user_app = typer.Typer(help="List and remove users who have a store here.", no_args_is_help=True)

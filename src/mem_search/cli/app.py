@@ -20,8 +20,8 @@ from mem_search.cli import (
     stats,
     worker,
 )
-from mem_search.cli.client import note, report
-from mem_search.cli.output import write
+from mem_search.cli.client import report
+from mem_search.cli.output import guard, note, write
 from mem_search.errors import MemSearchError
 
 _HELP = """Search everything that you and your coding agents have seen.
@@ -78,6 +78,7 @@ app.add_typer(saved_searches.webhook_app, name="webhook")
 
 def main(argv: list[str]) -> int:
     """Run one command and return its exit code; docs/guide.md lists them."""
+    guard()
     try:
         app(args=argv, prog_name="mem-search")
     except MemSearchError as error:

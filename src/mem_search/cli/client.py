@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from urllib.parse import urlencode
 
 from mem_search import errors
 from mem_search.cli.fast_path import with_timezone
+from mem_search.cli.output import note
 from mem_search.cli.search_options import flag_of
 from mem_search.daemon.address import address
 from mem_search.daemon.control import start
@@ -173,11 +173,6 @@ def open_client(*, may_start: bool = True) -> Client:
 def local(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """``pairs`` with the time zone of this terminal."""
     return with_timezone(pairs)
-
-
-def note(text: str) -> None:
-    """Print a message that is no result, to standard error."""
-    sys.stderr.write(f"{text}\n")
 
 
 def report(error: MemSearchError) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +17,6 @@ from mem_search.cli import local_checks
 from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import wants_colour
 from mem_search.daemon.control import running, unresponsive
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError
@@ -115,16 +114,16 @@ def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(f"source {each['source']}", "missing", each["error"], fix)
 
 
-_SIGNS = {"ok": ("ok", "32"), "advice": ("hint", "33"), "missing": ("FAIL", "31")}
+_SIGNS = {"ok": "ok", "advice": "hint", "missing": "FAIL"}
+_COLOURS = {"ok": "32", "hint": "33", "FAIL": "31"}
 
 
 def doctor(as_json: Json = False) -> None:
     """Check everything that mem-search needs; exit 0 when all is well, 1 when not."""
     findings = list(examine(Settings.read()))
     answer = {"version": __version__, "findings": [asdict(each) for each in findings]}
-    colour = wants_colour(sys.stdout)
-    printed = (line for each in findings for line in lines(each, colour=colour))
-    show(answer, printed, as_json=as_json)
+    printed = (line for each in findings for line in lines(each))
+    show(answer, printed, as_json=as_json, paint=coloured)
     if any(each.state == "missing" for each in findings):
         raise typer.Exit(1)
 
@@ -151,10 +150,17 @@ def examine(settings: Settings) -> Iterator[Finding]:
         yield from worker(settings, state)
 
 
-def lines(finding: Finding, *, colour: bool) -> Iterator[str]:
+def lines(finding: Finding) -> Iterator[str]:
     """A line for the finding and one for its repair."""
-    sign, code = _SIGNS[finding.state]
-    shown = f"\x1b[{code}m{sign:<4}\x1b[0m" if colour else f"{sign:<4}"
-    yield f"{shown}  {finding.name}: {finding.detail}"
+    yield f"{_SIGNS[finding.state]:<4}  {finding.name}: {finding.detail}"
     if finding.fix:
         yield f"      run: {finding.fix}"
+
+
+def coloured(text: str) -> str:
+    """The lines with the colour of their state."""
+    return re.sub(
+        r"(?m)^(ok|hint|FAIL) *(?=  )",
+        lambda sign: f"\x1b[{_COLOURS[sign[1]]}m{sign[0]}\x1b[0m",
+        text,
+    )

@@ -10,10 +10,10 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from mem_search.cli.client import Client, local, note, open_client
+from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Kinds
-from mem_search.cli.output import write, write_bytes
+from mem_search.cli.output import note, write, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
 
 
@@ -162,9 +162,7 @@ def export(
     """Write records to standard output as JSON lines, which import reads again."""
     single = (("project", project), ("dateStart", since), ("dateEnd", until))
     pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
-    for piece in open_client().stream("/api/export", local(pairs)):
-        if not write_bytes(piece):
-            break
+    write_lines_of_json(open_client().stream("/api/export", local(pairs)))
 
 
 def absolute(path: str) -> str:

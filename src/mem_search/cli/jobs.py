@@ -13,6 +13,7 @@ import typer
 
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.options import Json, folded, show
+from mem_search.cli.output import note, progress
 from mem_search.errors import Conflict, MemSearchError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
@@ -61,17 +62,17 @@ def wait(
             if state["state"] not in ("queued", "running"):
                 break
             if watched:
-                _draw(bar(state, shutil.get_terminal_size().columns))
+                progress(bar(state, shutil.get_terminal_size().columns))
             time.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 1.5)
     except KeyboardInterrupt:
-        sys.stderr.write(
+        note(
             f"{chr(10) if watched else ''}mem-search: the worker continues the job; "
-            f"to stop it: mem-search jobs {job} --cancel\n"
+            f"to stop it: mem-search jobs {job} --cancel"
         )
         raise
     if watched:
-        _draw("")
+        progress("")
     if state["state"] == "cancelled":
         raise Conflict(f"job {job} was cancelled; what it had stored remains")
     if state["state"] == "failed":
@@ -86,11 +87,6 @@ def bar(state: Mapping[str, Any], width: int) -> str:
     full = round(share * _BAR)
     head = f"[{'#' * full}{'.' * (_BAR - full)}] {int(share * 100):3d}% " if total else ""
     return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
-
-
-def _draw(line: str) -> None:
-    sys.stderr.write(f"\r\x1b[K{line}")
-    sys.stderr.flush()
 
 
 def job_line(job: Mapping[str, Any]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
 
-from mem_search.cli.output import write
+from mem_search.cli.output import write, write_json
 from mem_search.errors import InputError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -21,12 +21,18 @@ MaxTokens = Annotated[
 ]
 
 
-def show(answer: object, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print ``answer`` as indented JSON, or ``lines`` for people."""
+def show(
+    answer: object,
+    lines: Iterable[str],
+    *,
+    as_json: bool,
+    paint: Callable[[str], str] | None = None,
+) -> None:
+    """Print ``answer`` as indented JSON, or ``lines`` for people; a stored newline adds none."""
     if as_json:
-        write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
+        write_json(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
     else:
-        write("".join(f"{line}\n" for line in lines))
+        write("".join(f"{line.replace(chr(10), ' ')}\n" for line in lines), paint)
 
 
 def folded(text: str) -> str:

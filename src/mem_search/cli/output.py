@@ -1,56 +1,121 @@
-"""Printing: listings in colour on a terminal, plain in a pipe.
+"""Printing: the only module of the command line that writes to standard output and error.
+
+Everything is printed without the characters that act on a terminal or hide text, in a pipe as
+well as on a terminal: a pipe often ends in one. JSON keeps them as ``\\u001b`` and the like, so
+it loses nothing. Colours are added after that. ``guard`` covers what the framework and the
+interpreter print themselves: usage errors, questions, tracebacks.
 
 The fast path loads this module, so functions import what only they need.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
+from mem_search.text.control_characters import escaped_json, removed
+
+TYPE_CHECKING = False  # importing typing takes longer than this module
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TextIO
+
 _BOLD, _DIM, _CYAN, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
+
+
+class _Guarded:
+    """A stream that removes control characters from what is written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(removed(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
+def guard() -> None:
+    """Make standard output and error safe for whoever prints to them."""
+    for name in ("stdout", "stderr"):
+        setattr(sys, name, _Guarded(_bare(getattr(sys, name))))
+
+
+def _bare(stream: TextIO) -> TextIO:
+    return stream.stream if isinstance(stream, _Guarded) else stream
 
 
 def show_listing(body: bytes, *, as_json: bool = False) -> None:
     """Print an answer of the worker."""
     text = body.decode("utf-8", "replace").rstrip("\n") + "\n"
-    if not as_json and wants_colour(sys.stdout):
-        text = coloured(text)
-    write(text)
+    if as_json:
+        write_json(text)
+    else:
+        write(text, paint=coloured)
 
 
-def write(text: str) -> bool:
+def write(text: str, paint: Callable[[str], str] | None = None) -> bool:
     """Print ``text``, with ``?`` for what the terminal cannot show; False once the reader is gone.
 
+    ``paint`` adds colours where they are wanted: a function from the safe text to a coloured one.
     Ends the program with a message when the text cannot be written, as on a full disk.
     """
+    text = removed(text)
+    return _print(paint(text) if paint and wants_colour(sys.stdout) else text)
+
+
+def write_json(text: str) -> bool:
+    """As ``write``, for JSON: the same value, with escapes for control characters."""
+    return _print(escaped_json(text))
+
+
+def write_lines_of_json(pieces: Iterable[bytes]) -> None:
+    """As ``write_json`` for UTF-8 that comes in pieces, in UTF-8 whatever the terminal speaks."""
+    from codecs import getincrementaldecoder
+
+    decoder, out = getincrementaldecoder("utf-8")("replace"), sys.stdout.buffer
+    try:
+        for piece in pieces:
+            out.write(escaped_json(decoder.decode(piece)).encode())
+            out.flush()
+    except OSError as error:
+        _give_up(error)
+
+
+def _print(text: str) -> bool:
     from io import TextIOWrapper
 
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+    stream = _bare(sys.stdout)
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="replace")
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stream.write(text)
+        stream.flush()
     except OSError as error:
         _give_up(error)
         return False
     return True
 
 
-def write_bytes(piece: bytes) -> bool:
-    """As ``write``, for bytes."""
-    try:
-        sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        _give_up(error)
-        return False
-    return True
+def note(text: str) -> None:
+    """Print a message that is no result, to standard error."""
+    sys.stderr.write(f"{removed(text)}\n")
+
+
+def progress(line: str) -> None:
+    """Replace the last line of a terminal's standard error."""
+    stream = _bare(sys.stderr)
+    stream.write(f"\r\x1b[K{removed(line)}")
+    stream.flush()
 
 
 def _give_up(error: OSError) -> None:
     # The interpreter flushes once more when it exits, and must not fail at that.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not isinstance(error, BrokenPipeError):
-        sys.stderr.write(f"mem-search: cannot write to standard output: {error.strerror}\n")
+        note(f"mem-search: cannot write to standard output: {error.strerror}")
         sys.exit(1)
 
 

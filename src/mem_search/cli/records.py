@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
-from mem_search.cli.client import Client, local, note, open_client
+from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.options import Json, Kinds, MaxTokens, Yes, confirm, folded
-from mem_search.cli.output import coloured, show_listing, wants_colour, write
+from mem_search.cli.output import coloured, note, show_listing, write, write_json
 from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
 
@@ -105,11 +104,11 @@ def timeline(
     client = open_client()
     if wanted == "json":
         body = client.raw("/api/timeline", local(pairs))
-        write(body.decode() + "\n")
+        write_json(body.decode() + "\n")
         empty = not json.loads(body).get("records")
     else:
         listing = client.text("/api/timeline", local(pairs)).decode()
-        write(coloured(listing) if wants_colour(sys.stdout) else listing)
+        write(listing, paint=coloured)
         empty = listing.startswith(NOTHING_FOUND)
     if empty:
         raise typer.Exit(1)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mem_search.cli.client import local, note, open_client
+from mem_search.cli.client import local, open_client
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
-from mem_search.cli.output import show_listing, write
+from mem_search.cli.output import note, show_listing, write
 from mem_search.cli.records import Refs, ref_of
 from mem_search.cli.search_options import (
     FORMATS,

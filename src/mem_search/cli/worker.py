@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mem_search.cli.client import note
-from mem_search.cli.output import write
+from mem_search.cli.output import note, write, write_json
 from mem_search.daemon import logs
 from mem_search.daemon.control import running, unresponsive
 from mem_search.daemon.control import start as start_worker
@@ -73,7 +72,7 @@ def status(
     state = running(settings)
     if state is None:
         if as_json:
-            write("null\n")
+            write_json("null\n")
         if detail := unresponsive(settings):
             raise Unavailable(f"{detail}; see: mem-search worker logs")
         raise Unavailable(f"no worker of {settings.home} is running; run: mem-search worker start")

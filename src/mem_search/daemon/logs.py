@@ -19,6 +19,7 @@ from typing import TextIO
 
 from mem_search.errors import InputError, StorageError
 from mem_search.settings import Settings
+from mem_search.text.control_characters import escaped
 
 FILE = "worker.log"
 OUTPUT = "worker.out"
@@ -31,7 +32,10 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 class OneLine(logging.Formatter):
-    """``2026-11-21T10:00:00.123Z INFO mem_search.jobs: text``; tracebacks on the same line."""
+    """``2026-11-21T10:00:00.123Z INFO mem_search.jobs: text``; tracebacks on the same line.
+
+    Control characters are escaped, so no text can forge a line or act on a terminal.
+    """
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -45,7 +49,7 @@ class OneLine(logging.Formatter):
         text = _SECRET.sub(r"\1[redacted]", super().format(record))
         for secret in self._secrets:
             text = text.replace(secret, "[redacted]")
-        return text.replace("\r", "").replace("\n", "\\n")
+        return escaped(text)
 
 
 def open_logs(settings: Settings, token: str, *, echo: bool) -> None:

@@ -7,12 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Escape sequences would control the terminal, direction overrides would disguise a line."""
+from mem_search.text.control_characters import CLASS
+
+_CONTROL = re.compile(f"[{CLASS}]")
 
 
 def harmless(text: str) -> str:
-    """``text`` without control characters and direction overrides."""
+    """``text`` without characters that act on a terminal or hide in a line."""
     return _CONTROL.sub("", text)
 
 

@@ -1,0 +1,217 @@
+"""No text that was stored or typed acts on a terminal, in any command (issue 12, point 8)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import pty
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import mem_search.cli
+from homes import Home, make
+from mem_search.cli.app import app
+from mem_search.cli.output import coloured
+from mem_search.text.control_characters import escaped, escaped_json, removed
+
+EVIL = "\x1b]0;owned\x07\x1b[31mre\x9b2Jd\x7f\u202elive\u2066\u200b\x08\r\U000e0041"
+HARMFUL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
+    "|\r(?!\n)"
+)
+SOURCES = sorted(
+    path
+    for folder in ("cli", "daemon")
+    for path in (Path(mem_search.cli.__file__).parents[1] / folder).rglob("*.py")
+)
+"""Everything that runs in a terminal."""
+
+ALLOWED = {
+    "cli/output.py",  # the one place
+    "daemon/logs.py",  # its formatter escapes
+}
+PRINTING = {"print", "sys.stdout", "sys.stderr", "typer.echo", "typer.secho", "typer.style"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_nothing_prints_around_the_one_place(path: Path) -> None:
+    if f"{path.parent.name}/{path.name}" in ALLOWED:
+        return
+    tree = ast.parse(path.read_text("utf-8"))
+    names = [
+        ast.unparse(node.func if isinstance(node, ast.Call) else node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.Call)
+    ]
+    asking = [
+        name for name in names if name.endswith(("stdout.isatty", "stderr.isatty"))
+    ]  # each is found twice
+    found = [name for name in names if name in PRINTING]
+    assert len(found) == len(asking) // 2, found
+
+
+def test_text_is_cleaned_json_is_escaped_and_a_log_line_stays_one() -> None:
+    assert not HARMFUL.search(removed(EVIL))
+    assert removed("a\tb\r\nc\n") == "a\tb\r\nc\n"
+    assert removed("👩‍💻 نمی‌خواهم") == "👩‍💻 نمی‌خواهم"  # joiners that the scripts need
+    text = json.dumps({"x": EVIL}, ensure_ascii=False)
+    assert not HARMFUL.search(escaped_json(text))
+    assert json.loads(escaped_json(text)) == {"x": EVIL}
+    assert escaped("one\r\n2026-11-22 INFO two\x1b[2J") == "one\\x0d\\n2026-11-22 INFO two\\x1b[2J"
+
+
+def record(kind: str, number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "source_id": f"{kind}-{number}",
+        "title": f"marlin {EVIL} title",
+        "text": f"marlin {EVIL}\nsecond line \x00 of {EVIL}",
+        "created_at": f"2025-11-{number + 1:02}T10:00:00Z",
+        "project": f"web{EVIL}",
+        "session": f"s{EVIL}",
+        "tags": [f"tag{EVIL}"],
+        "links": [{"to": f"https://example.org/{EVIL}", "relation": "cites"}],
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home whose every stored text is hostile."""
+    home = make(
+        tmp_path_factory.mktemp("hostile"),
+        MEM_SEARCH_EMBEDDER="hashing",
+        MEM_SEARCH_CHROMA_URL="off",
+    )
+    lines = [
+        record("observation", 1, metadata={"type": "decision", "concepts": [f"c{EVIL}"],
+                                           "files_modified": [f"src/{EVIL}.py"]}),
+        record("note", 2, metadata={"folder": f"in{EVIL}"}),
+        record("user_prompt", 3),
+        {"kind": f"nothing{EVIL}", "text": f"refused {EVIL}"},
+    ]  # fmt: skip
+    file = home.path.parent / f"in{EVIL}.jsonl".replace("/", "")
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    home.run("import", "jsonl", str(file))
+    home.ok("saved", "add", "fishes", "--every", "1h", "--", f"marlin {EVIL}")
+    home.ok("scope", "add", "sea", f"tag:x{EVIL}")
+    yield home
+    home.end()
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command of the command line, as its words."""
+    group = typer.main.get_command(app) if group is None else group
+    context = typer.Context(group) if hasattr(group, "list_commands") else None
+    if context is None:
+        yield path
+        return
+    for name in group.list_commands(context):
+        yield from commands(group.get_command(context, name), (*path, name))
+
+
+QUERY = (f"marlin {EVIL}",)
+ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "search": (QUERY, (*QUERY, "--format", "full"), (*QUERY, "--format", "json")),
+    "get": (("observation:1",), ("observation:1", "--json"), (f"observation:9{EVIL}",)),
+    "delete": ((f"note:99{EVIL}", "--yes"), ("observation:1",)),
+    "timeline": (("marlin",), ("1", "--json"), ("1", "--format", "full"), QUERY),
+    "related": (("observation:1",), ("observation:1", "--json")),
+    "cite": (("observation:1",), *(("note:2", "--style", each) for each in ("bibtex", "ris"))),
+    "suggest": (("mar",), ("mar", "--json"), ("web",), (EVIL,)),
+    "sync": ((f"no{EVIL}",), ("git", f"/nowhere/{EVIL}")),
+    "unfollow": (("git", f"/nowhere/{EVIL}"),),
+    "import": ((f"/nowhere/{EVIL}",), (f"x{EVIL}", "/etc/hostname")),
+    "export": ((), ("--project", EVIL)),
+    "stats": ((), ("--json",)),
+    "ledger": ((), ("--json",), ("--item", EVIL)),
+    "jobs": ((), ("--json",), (f"none{EVIL}",)),
+    "mcp": (),  # a protocol for programs, in JSON
+    "doctor": ((), ("--json",)),
+    "index status": ((), ("--json",)),
+    "index audit": ((),),
+    "index rebuild": ((),),
+    "worker run": (("--host", EVIL),),
+    "worker start": (("--host", EVIL),),
+    "worker stop": ((EVIL,),),
+    "worker restart": (("--host", EVIL),),
+    "worker status": ((), ("--json",)),
+    "worker logs": ((),),
+    "token create": ((EVIL,), ("--user", EVIL, "x")),
+    "token list": ((), ("--json",)),
+    "token revoke": ((EVIL,),),
+    "user list": ((), ("--json",)),
+    "user remove": ((EVIL, "--yes"), (EVIL,)),
+    "research list": ((), ("--session", EVIL), ("--json",)),
+    "research show": ((EVIL,),),
+    "research replay": ((EVIL,),),
+    "research export": ((EVIL,),),
+    "research forget": ((EVIL, "--yes"), (EVIL,)),
+    "saved add": ((EVIL, "x"),),
+    "saved list": ((), ("--json",)),
+    "saved run": (("fishes",), ("fishes", "--json"), (EVIL,)),
+    "saved remove": ((EVIL,),),
+    "saved inbox": (("--keep",), ("--json", "--keep")),
+    "scope add": ((EVIL, "tag:x"), ("sea2", EVIL)),
+    "scope list": ((), ("--json",)),
+    "scope remove": ((EVIL,),),
+    "webhook secret": ((),),
+}
+"""Arguments for each command: what it prints well, and what it refuses with the words in it."""
+
+
+def cases() -> Iterator[tuple[str, ...]]:
+    for words in commands():
+        name = " ".join(words)
+        rows = ARGUMENTS.get(name, ARGUMENTS["search"] if len(words) == 1 else None)
+        assert rows is not None, f"say how to run {name}"
+        yield from ((*words, *row) for row in rows)
+    yield (f"no-such{EVIL}",)
+    yield ("stats", f"--no-such{EVIL}")
+
+
+@pytest.mark.parametrize("argv", list(cases()), ids=ascii)
+def test_no_command_prints_what_acts_on_a_terminal(argv: tuple[str, ...], hostile: Home) -> None:
+    process = hostile.popen(*argv)
+    out, err = process.communicate("", timeout=60)
+    assert not HARMFUL.search(out), out
+    assert not HARMFUL.search(err), err
+    assert "Traceback" not in err
+    if "--json" in argv and process.returncode == 0:
+        assert json.loads(out) is not None
+
+
+def test_on_a_terminal_only_our_own_colours_are_left(hostile: Home) -> None:
+    for argv in (("unified", "marlin"), ("doctor",), ("suggest", "mar"), ("saved", "list")):
+        leader, follower = pty.openpty()
+        environ = {**hostile.environ, "TERM": "xterm"}
+        environ.pop("NO_COLOR", None)
+        pid = os.fork()
+        if not pid:
+            for stream in (0, 1, 2):
+                os.dup2(follower, stream)
+            os.execve(sys.executable, [sys.executable, "-m", "mem_search", *argv], environ)
+        os.close(follower)
+        shown = b""
+        try:
+            while piece := os.read(leader, 65536):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        os.close(leader)
+        os.waitpid(pid, 0)
+        text = re.sub(r"\x1b\[\d*m", "", shown.decode("utf-8").replace("\r\n", "\n"))
+        assert text.strip()
+        assert not HARMFUL.search(text), text
+
+
+def test_a_text_that_looks_like_a_listing_is_coloured_after_it_was_cleaned() -> None:
+    line = removed(f"🔵 Observation #1 - a {EVIL} title (today)")
+    assert not HARMFUL.search(re.sub(r"\x1b\[\d*m", "", coloured(line)))
