@@ -11,7 +11,7 @@ from mem_search.model.ingest import Stored
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import CorpusNumbers
+from mem_search.storage.sqlite.stats import CorpusCache
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
 
@@ -28,7 +28,7 @@ def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
 def search_store(database: Database) -> SqliteSearchStore:
     """The searches of a store without vectors."""
     vectors = VectorRows(database.path.parent, 1, 8)
-    return SqliteSearchStore(database, CorpusNumbers(database), vectors, ())
+    return SqliteSearchStore(database, CorpusCache(database), vectors, ())
 
 
 def contents(connection: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:

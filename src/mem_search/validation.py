@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import InputError
+from mem_search.text import dates
 
 
 def invalid_value(message: str) -> PydanticCustomError:
@@ -23,6 +24,14 @@ def input_errors_as_invalid() -> Iterator[None]:
         yield
     except InputError as error:
         raise invalid_value(error.message) from None
+
+
+def rfc3339(value: object) -> int:
+    """A JSON value as milliseconds since 1970; only a string can be a date and time."""
+    if not isinstance(value, str):
+        raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
+    with input_errors_as_invalid():
+        return dates.read_rfc3339(value)
 
 
 def not_blank(text: str) -> str:

@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 from mem_search.mcp.tool import Arguments
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
-from mem_search.text import dates
-from mem_search.validation import input_errors_as_invalid, invalid_value
+from mem_search.validation import invalid_value, rfc3339
 
 LONGEST = 4000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -38,13 +37,10 @@ def _kinds(value: Any) -> Any:
 
 
 def _rfc3339_or_day(value: Any) -> Any:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise invalid_value("write a date such as 2025-10-03T17:45:00Z or 2025-10-03")
-    day = _DAY.fullmatch(value.strip())
-    with input_errors_as_invalid():
-        return dates.read_rfc3339(f"{value.strip()}T00:00:00Z" if day else value.strip())
+    if isinstance(value, str):
+        value = value.strip()
+        return rfc3339(f"{value}T00:00:00Z" if _DAY.fullmatch(value) else value)
+    return None if value is None else rfc3339(value)
 
 
 def _text(value: Any) -> Any:

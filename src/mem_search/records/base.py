@@ -142,8 +142,8 @@ class BaseKind(Generic[M]):
         # Most records say nothing of it, and fifteen names need not be looked for one by one.
         silent = citation_fields.NAMES.isdisjoint(said)
 
-        def moment(names: Iterable[str]) -> int | None:
-            return None if silent else citation_fields.moment(said, *names)
+        def first_time(names: Iterable[str]) -> int | None:
+            return None if silent else citation_fields.first_time(said, *names)
 
         return Citation(
             source_id=str(record.ref),
@@ -151,9 +151,9 @@ class BaseKind(Generic[M]):
             source_title=record.title or self.title(record),
             url=record.url,
             author="" if silent else citation_fields.words(said, *citation_fields.AUTHORS),
-            published_at=moment(citation_fields.PUBLISHED),
+            published_at=first_time(citation_fields.PUBLISHED),
             created_at=record.created_at,
-            accessed_at=moment(citation_fields.ACCESSED),
+            accessed_at=first_time(citation_fields.ACCESSED),
         )
 
     def known(self, metadata: Mapping[str, Any]) -> M:

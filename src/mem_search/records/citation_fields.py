@@ -14,7 +14,7 @@ from typing import Any
 
 from mem_search.errors import InputError
 from mem_search.text import dates
-from mem_search.text.date_words import to_ms
+from mem_search.text.date_words import from_epoch, to_ms
 
 AUTHORS = ("author", "authors", "byline", "creator")
 PUBLISHED = (
@@ -27,7 +27,6 @@ NAMES = frozenset((*AUTHORS, *PUBLISHED, *ACCESSED))
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[Tt ])")
 _MAIL = re.compile(r"(?:\w{3},\s+)?\d{1,2}\s+\w{3}\s+\d{4}\s+\d{2}:\d{2}", re.ASCII)
 """The header ``Date`` of an e-mail (RFC 5322)."""
-_SECONDS_BELOW = 100_000_000_000
 _LEAST_EPOCH = 100_000_000
 """A smaller number may be a year or a day written without its dashes."""
 
@@ -44,15 +43,15 @@ def words(metadata: Mapping[str, Any], *names: str) -> str:
     return ""
 
 
-def moment(metadata: Mapping[str, Any], *names: str) -> int | None:
+def first_time(metadata: Mapping[str, Any], *names: str) -> int | None:
     """The first of ``names`` that is a date or a time, in milliseconds."""
     for name in names:
-        if (value := metadata.get(name)) is not None and (at := _moment(value)) is not None:
+        if (value := metadata.get(name)) is not None and (at := _read_time(value)) is not None:
             return at
     return None
 
 
-def _moment(value: object) -> int | None:
+def _read_time(value: object) -> int | None:
     try:
         match value:
             case str() if _DAY.match(value.strip()):
@@ -61,7 +60,7 @@ def _moment(value: object) -> int | None:
                 sent = parsedate_to_datetime(value.strip())
                 return to_ms(sent if sent.tzinfo else sent.replace(tzinfo=UTC))
             case int() | float() if not isinstance(value, bool) and value >= _LEAST_EPOCH:
-                at = round(value * 1000 if value < _SECONDS_BELOW else value)
+                at = from_epoch(value)
                 dates.iso(at)  # what cannot be written is no time
                 return at
     except (ValueError, OverflowError, InputError, TypeError, IndexError):

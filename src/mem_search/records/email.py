@@ -11,7 +11,7 @@ from pydantic import Field
 from mem_search.model import Citation, Draft, Kind, Record
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.canonical_text import drop_unstorable, fold, listed
-from mem_search.records.citation_fields import moment
+from mem_search.records.citation_fields import first_time
 
 
 class EmailMetadata(Metadata):
@@ -58,7 +58,7 @@ class Email(BaseKind[EmailMetadata]):
         return replace(
             cited,
             author="; ".join(names) or cited.author,
-            published_at=moment(record.metadata, "date") or cited.published_at,
+            published_at=first_time(record.metadata, "date") or cited.published_at,
         )
 
 

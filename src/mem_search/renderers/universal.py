@@ -49,33 +49,47 @@ def metadata_of(record: Record) -> dict[str, Any]:
 
 
 @schema
-class CitationMetadata:
-    """Where a record comes from, as far as it is known."""
+class ShortCitation:
+    """Where a record comes from."""
 
     source_id: str
     source_type: str
     source_title: str
     url: str | None
-    author: str | None
-    published_date: Time | None
     created_date: Time | None
-    last_accessed: Time | None
-    folder: str | None
-    domain: str | None
 
     @classmethod
-    def of(cls, citation: Citation) -> Self:
+    def of(cls, citation: Citation, /, **more: Any) -> Self:
         return cls(
             source_id=f"{SOURCE}:{citation.source_id}",
             source_type=citation.source_type,
             source_title=citation.source_title,
             url=citation.url or None,
+            created_date=citation.created_at,
+            **more,
+        )
+
+
+@schema
+class CitationMetadata(ShortCitation):
+    """Where a record comes from, as far as it is known."""
+
+    author: str | None
+    published_date: Time | None
+    last_accessed: Time | None
+    folder: str | None
+    domain: str | None
+
+    @classmethod
+    def of(cls, citation: Citation, /, **more: Any) -> Self:
+        return super(CitationMetadata, cls).of(
+            citation,
             author=citation.author or None,
             published_date=citation.published_at,
-            created_date=citation.created_at,
             last_accessed=citation.accessed_at,
             folder=citation.folder or None,
             domain=citation.domain or None,
+            **more,
         )
 
 

@@ -157,6 +157,14 @@ class Clock:
         return None
 
 
+def from_epoch(number: float) -> int:
+    """Milliseconds of an epoch number: seconds below 1e11 (the year 5138), else milliseconds.
+
+    Raises ValueError or OverflowError for nan and infinity.
+    """
+    return round(number * 1000 if abs(number) < 1e11 else number)
+
+
 def to_ms(moment: datetime) -> int:
     """An aware time as milliseconds since the epoch, rounded down."""
     return (moment - EPOCH) // timedelta(milliseconds=1)
@@ -196,8 +204,7 @@ def _number(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     value = float(digits) if "." in digits or "e" in digits else int(digits)
     if abs(value) >= 1e13:  # after 2286 in ms: probably a date without separators
         raise ValueError(digits)
-    # 1e11 seconds are the year 5138, 1e11 milliseconds are in 1973.
-    instant = int(value) if abs(value) >= 1e11 else int(value * 1000)
+    instant = from_epoch(value)
     return instant, instant
 
 

@@ -190,7 +190,7 @@ def now_ms() -> int:
 
 def iso(ms: int) -> str:
     """RFC 3339 in UTC with milliseconds: ``2025-11-17T17:45:00.000Z``."""
-    return _moment(ms).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return _to_datetime(ms).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def from_iso(text: str) -> int:
@@ -211,15 +211,15 @@ def from_iso(text: str) -> int:
 def local(ms: int, tz: tzinfo, now: datetime) -> str:
     """``Nov 17, 5:45 PM``, and ``Nov 17, 2024, 5:45 PM`` unless the year is the current one."""
     try:
-        when = _moment(ms).astimezone(tz)
+        when = _to_datetime(ms).astimezone(tz)
     except OverflowError:  # the first or last day of the calendar
-        when = _moment(ms)
+        when = _to_datetime(ms)
     year = "" if when.year == _aware(now, tz).year else f" {when.year},"
     hour, half = when.hour % 12 or 12, "AM" if when.hour < 12 else "PM"
     return f"{MONTHS[when.month - 1].title()[:3]} {when.day},{year} {hour}:{when:%M} {half}"
 
 
-def _moment(ms: int) -> datetime:
+def _to_datetime(ms: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=ms)
     except OverflowError:

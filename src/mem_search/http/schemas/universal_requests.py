@@ -41,7 +41,7 @@ from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.search.request_codec import At, to_request, to_wire
 from mem_search.text import dates
-from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
+from mem_search.validation import invalid_value, not_blank, rfc3339
 
 LONGEST_ID = 200
 LONGEST_URL = 2000
@@ -59,13 +59,6 @@ ONLY_IN_BACKGROUND: JsonDict = {
     "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
     "then": {"required": ["background"], "properties": {"background": {"const": True}}},
 }
-
-
-def _rfc3339(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
-    with input_errors_as_invalid():
-        return dates.read_rfc3339(value)
 
 
 def _whole(value: Any) -> Any:
@@ -93,9 +86,9 @@ Query = Annotated[
 ]
 ContentTypes = Annotated[list[KindName] | None, At("filters.kinds")]
 SearchType = Annotated[Literal["keyword", "semantic", "hybrid"], At("mode", {"semantic": "vector"})]
-Moment = Annotated[
+Timestamp = Annotated[
     int,
-    BeforeValidator(_rfc3339),
+    BeforeValidator(rfc3339),
     PlainSerializer(dates.iso, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
@@ -134,16 +127,16 @@ class UniversalSearchRequest(Body):
     )
     limit: Limit = Field(default=50, description="How many at most")
     offset: Offset = Field(default=0, description="How many to skip")
-    created_after: Annotated[Moment | None, At("filters.created.start")] = Field(
+    created_after: Annotated[Timestamp | None, At("filters.created.start")] = Field(
         default=None, description="Not created before (RFC 3339)"
     )
-    created_before: Annotated[Moment | None, At("filters.created.end")] = Field(
+    created_before: Annotated[Timestamp | None, At("filters.created.end")] = Field(
         default=None, description="Not created after (RFC 3339)"
     )
-    updated_after: Annotated[Moment | None, At("filters.updated.start")] = Field(
+    updated_after: Annotated[Timestamp | None, At("filters.updated.start")] = Field(
         default=None, description="Not updated before (RFC 3339)"
     )
-    updated_before: Annotated[Moment | None, At("filters.updated.end")] = Field(
+    updated_before: Annotated[Timestamp | None, At("filters.updated.end")] = Field(
         default=None, description="Not updated after (RFC 3339)"
     )
     folder: Stripped | None = Field(default=None, description="Of notes, only those in this folder")

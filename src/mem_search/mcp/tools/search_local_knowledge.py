@@ -9,11 +9,11 @@ from pydantic import AfterValidator, Field
 
 from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Citation, ResultTexts, SearchRequest
+from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import ResearchMode
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.token_budget import fit_texts
-from mem_search.renderers.universal import SOURCE, SearchOperation, id_of, url_of
+from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
 from mem_search.search.request_codec import At, to_request
 
@@ -62,27 +62,6 @@ class KnowledgeArguments(Arguments):
 
 
 @schema
-class KnowledgeCitation:
-    """Where a result comes from."""
-
-    source_id: str
-    source_type: str
-    source_title: str
-    created_date: Time | None
-    url: str | None
-
-    @classmethod
-    def of(cls, citation: Citation) -> Self:
-        return cls(
-            source_id=f"{SOURCE}:{citation.source_id}",
-            source_type=citation.source_type,
-            source_title=citation.source_title,
-            created_date=citation.created_at,
-            url=citation.url or None,
-        )
-
-
-@schema
 class KnowledgeResult:
     """A record that matches; ``content`` is its text or a snippet of it."""
 
@@ -91,7 +70,7 @@ class KnowledgeResult:
     title: str
     content: str
     relevance_score: Share
-    citation: KnowledgeCitation
+    citation: ShortCitation
     url: str
     created_at: Time
     updated_at: Time
@@ -105,7 +84,7 @@ class KnowledgeResult:
             title=cited.citation.source_title,
             content=cited.full_content or (snippet.text if snippet else ""),
             relevance_score=cited.relevance,
-            citation=KnowledgeCitation.of(cited.citation),
+            citation=ShortCitation.of(cited.citation),
             url=url_of(record, base),
             created_at=record.created_at,
             updated_at=record.updated_at,

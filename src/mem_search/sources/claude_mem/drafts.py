@@ -14,6 +14,7 @@ from typing import Any, Final
 from mem_search.model import Draft
 from mem_search.sources.claude_mem.changes import Row
 from mem_search.sources.claude_mem.tables import Table
+from mem_search.text.date_words import from_epoch
 
 OBSERVER_PROJECT: Final = "observer-sessions"
 """The project of the sessions of claude-mem's own observer, which repeat other sessions."""
@@ -27,8 +28,6 @@ _INJECTED: Final = re.compile(
     r"(?:(?!<\1\b).)*?</\1\s*>",  # the innermost; without_injected then takes the one around it
     re.DOTALL | re.IGNORECASE,
 )
-_SECONDS_BELOW: Final = 100_000_000_000
-"""As milliseconds this is 1973: a smaller number can only be meant as seconds."""
 
 
 def is_observer(table: Table, row: Row) -> bool:
@@ -157,7 +156,5 @@ def _number(value: object) -> int | None:
 
 
 def _milliseconds(value: object) -> int | None:
-    moment = _number(value)
-    if moment is None or moment <= 0:
-        return None
-    return moment * 1000 if moment < _SECONDS_BELOW else moment
+    number = _number(value)
+    return None if number is None or number <= 0 else from_epoch(number)

@@ -26,9 +26,7 @@ from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
-
-_SECONDS_BELOW = 100_000_000_000
-"""Smaller numbers are seconds (until the year 5138), larger ones milliseconds (from 1973)."""
+from mem_search.text.date_words import from_epoch
 
 
 def read_time(value: object) -> int | None:
@@ -44,7 +42,7 @@ def read_time(value: object) -> int | None:
             case str():
                 at = dates.from_iso(value.upper())
             case int() | float() if not isinstance(value, bool):
-                at = round(value * 1000 if abs(value) < _SECONDS_BELOW else value)
+                at = from_epoch(value)
             case _:
                 raise ValueError
         dates.iso(at)  # a time that cannot be written must not be stored

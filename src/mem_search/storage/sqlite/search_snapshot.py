@@ -48,7 +48,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filter_masks import mask_of, passes
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
-from mem_search.storage.sqlite.stats import CorpusNumbers
+from mem_search.storage.sqlite.stats import CorpusCache
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -77,7 +77,7 @@ class SqliteSearchStore:
     def __init__(
         self,
         database: Database,
-        corpus: CorpusNumbers,
+        corpus: CorpusCache,
         vectors: VectorRows,
         chats: Collection[Kind],
     ) -> None:

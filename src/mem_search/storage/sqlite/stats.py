@@ -126,18 +126,18 @@ class SqliteStatistics(Repository):
 
 
 SMALL_CORPUS = 5_000
-"""Passages up to which the numbers are read again at every change."""
+"""Passages up to which the statistics are read again after every change."""
 
 CORPUS_SECONDS = 5.0
-"""How old the corpus numbers may be while the store changes."""
+"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
 
 
-class CorpusNumbers:
-    """The corpus' numbers, read again when the store changed, but not more often than needed."""
+class CorpusCache:
+    """The statistics of the corpus, read again when the store changed and they are too old."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._numbers: Corpus | None = None
+        self._corpus: Corpus | None = None
         self._read_at = 0.0
         self._read_changes = 0
         self._reading = threading.Lock()
@@ -149,22 +149,22 @@ class CorpusNumbers:
         self.changes += 1
 
     async def __call__(self) -> Corpus:
-        """The numbers; a read of the store only where they are to be read again."""
-        known, changes = self._numbers, self.changes
+        """The statistics; reads the store only when they are too old."""
+        known, changes = self._corpus, self.changes
         if known is None or self._due(known, changes):
             return await self._database.read(self.current, changes)
         return known
 
     def current(self, connection: sqlite3.Connection, changes: int) -> Corpus:
-        """The numbers, inside a read that began after so many ``changes``. Blocking."""
+        """The statistics, inside a read that began after so many ``changes``. Blocking."""
         with self._reading:
-            if self._numbers is None or self._due(self._numbers, changes):
-                self._numbers = corpus(connection)
+            if self._corpus is None or self._due(self._corpus, changes):
+                self._corpus = corpus(connection)
                 self._read_at = time.monotonic()
                 self._read_changes = changes
-            return self._numbers
+            return self._corpus
 
-    def _due(self, numbers: Corpus, changes: int) -> bool:
+    def _due(self, corpus: Corpus, changes: int) -> bool:
         if changes <= self._read_changes:
             return False
-        return numbers.size < SMALL_CORPUS or time.monotonic() - self._read_at > CORPUS_SECONDS
+        return corpus.size < SMALL_CORPUS or time.monotonic() - self._read_at > CORPUS_SECONDS

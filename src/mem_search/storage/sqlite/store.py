@@ -17,7 +17,7 @@ from mem_search.storage.sqlite.scopes import SqliteScopes
 from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
 from mem_search.storage.sqlite.search_log import SqliteSearchLog
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import CorpusNumbers, SqliteStatistics
+from mem_search.storage.sqlite.stats import CorpusCache, SqliteStatistics
 from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
@@ -56,7 +56,7 @@ class SqliteStore:
     ) -> SqliteSearchStore:
         vectors = VectorRows(folder, model, dimensions)
         self._vectors.append(vectors)
-        return SqliteSearchStore(self.database, CorpusNumbers(self.database), vectors, chats)
+        return SqliteSearchStore(self.database, CorpusCache(self.database), vectors, chats)
 
     async def close(self) -> None:
         await self.database.close()
