@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.access.callers import NOBODY, OWNER, Caller
+from mem_search.access.callers import ANONYMOUS, OWNER, Caller
 from mem_search.access.security_levels import Level, flags
 from mem_search.http.access.rate_limits import level_of
 
@@ -18,7 +18,7 @@ ADA = Caller(user="ada", token="t", is_known=True)
 @pytest.mark.parametrize(
     ("caller", "remote", "strict", "level"),
     [
-        (NOBODY, False, False, Level.TRUSTED),
+        (ANONYMOUS, False, False, Level.TRUSTED),
         (OWNER, False, False, Level.TRUSTED),
         (OWNER, False, True, Level.TRUSTED),
         (ADA, False, False, Level.BASIC),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
 from mem_search.cli.mcp_relay import Relay, headers_of
-from mem_search.cli.worker_connection import Answer, WorkerAway
+from mem_search.cli.worker_connection import Answer, WorkerUnreachable
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 Posted = list[tuple[Any, dict[str, str]]]
@@ -109,7 +109,7 @@ def test_the_worker_refuses_what_is_no_message(bad: bytes) -> None:
 
 def test_a_missing_worker_is_an_error_of_the_request() -> None:
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
-        raise WorkerAway("there is no worker: see mem-search doctor")
+        raise WorkerUnreachable("there is no worker: see mem-search doctor")
 
     answers = relayed(post, line("initialize", 0), line("ping", 1), b"nonsense\n")
     assert sorted(answer["id"] or -1 for answer in answers) == [-1, -1, 1]

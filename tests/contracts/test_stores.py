@@ -18,7 +18,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record
 from mem_search.model.access import Token
 from mem_search.model.ingest import IngestCounts, PreparedBatch
-from mem_search.model.research import IndexState, Operation, OperationFilter, Seen
+from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
 from mem_search.model.statistics import LoggedSearch, ProjectTotals
 from mem_search.storage.ports import Store
@@ -423,8 +423,8 @@ def operation(name: str, parent: str | None = None, session: str = "s", at: int 
     state = IndexState(1, 2, 0, "space", "1.0")
     return Operation(
         name, session, parent, "refine" if parent else "search", f"query {name}", "deep_research",
-        ("note",), {"search": {"query": name}}, False, (Seen("note:1", "ff", 0.5),), 1, 2.5, {},
-        state, at,
+        ("note",), {"search": {"query": name}}, False, (StoredResult("note:1", "ff", 0.5),),
+        1, 2.5, {}, state, at,
     )  # fmt: skip
 
 

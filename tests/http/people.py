@@ -49,7 +49,7 @@ async def bring_in(client: Client, person: Person, *records: dict[str, Any]) -> 
     if person is OWNER:
         await _done(opening.runtime)
     else:
-        async with opening.users.lent(person.name) as runtime:
+        async with opening.users.lease(person.name) as runtime:
             await _done(runtime)
     return job
 

@@ -16,7 +16,7 @@ from mem_search.mcp.tool import ToolContext, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
 
@@ -93,8 +93,8 @@ async def test_what_runs_later_searches_through_the_service(
 
 
 async def test_a_tool_searches_through_the_service(client: Client, counter: Counter) -> None:
-    view = View(installed_kinds().get, UTC, datetime.now(UTC))
-    context = ToolContext(lifecycle_of(client).runtime, "http://x", view)
+    display = DisplayOptions(installed_kinds().get, UTC, datetime.now(UTC))
+    context = ToolContext(lifecycle_of(client).runtime, "http://x", display)
     ran = 0
     for tool in TOOLS:
         if "query" in tool.arguments.model_fields:

@@ -158,7 +158,7 @@ async def test_from_elsewhere_the_machines_person_is_counted_too(narrow: Client)
 
 async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     ada = await join(narrow, "ada")
-    async with lifecycle_of(narrow).users.lent("ada") as runtime:
+    async with lifecycle_of(narrow).users.lease("ada") as runtime:
         for job in ("a", "b"):
             await runtime.store.jobs.create(job, "import", {})
     headers = {**ada.headers, "Content-Type": "application/x-ndjson"}
@@ -168,7 +168,7 @@ async def test_a_user_has_so_many_jobs_at_once(narrow: Client) -> None:
     assert reply.headers["Retry-After"] == "5"
     spool = lifecycle_of(narrow).settings.home / "users" / "ada" / "spool"
     assert not spool.exists()  # refused before anything is kept
-    async with lifecycle_of(narrow).users.lent("ada") as runtime:
+    async with lifecycle_of(narrow).users.lease("ada") as runtime:
         await runtime.store.jobs.finish("a", "done", "", {})
     reply = await narrow.post("/api/import/jsonl", data=b"{}\n", headers=headers)
     assert reply.status == 202

@@ -44,20 +44,20 @@ async def total(runtime: Runtime, text: str) -> int:
 
 
 async def test_a_runtime_is_opened_once_and_keeps_what_it_has(users: UserRuntimes) -> None:
-    async with users.lent("ada") as one, users.lent("ada") as two:
+    async with users.lease("ada") as one, users.lease("ada") as two:
         assert one is two
         await fill(one, draft("s1", "a note about tides"))
-    async with users.lent("ada") as again:
+    async with users.lease("ada") as again:
         assert again is one
         assert await total(again, "tides") == 1
-    async with users.lent("bob") as other:
+    async with users.lease("bob") as other:
         assert await total(other, "tides") == 0
     assert users.open == ["ada", "bob"]
 
 
 async def test_many_who_ask_at_once_get_the_same_one(users: UserRuntimes) -> None:
     async def ask() -> Runtime:
-        async with users.lent("ada") as runtime:
+        async with users.lease("ada") as runtime:
             await asyncio.sleep(0)
             return runtime
 
@@ -67,7 +67,7 @@ async def test_many_who_ask_at_once_get_the_same_one(users: UserRuntimes) -> Non
 async def test_the_model_is_shared_and_outlives_a_user(
     users: UserRuntimes, runtime: Runtime
 ) -> None:
-    async with users.lent("ada") as theirs:
+    async with users.lease("ada") as theirs:
         assert theirs.model is runtime.model
         await fill(theirs, draft("s1", "a note about tides"))
     await users.close()
@@ -78,7 +78,7 @@ async def test_the_model_is_shared_and_outlives_a_user(
 async def test_idle_ones_are_closed_and_come_back_with_everything(
     users: UserRuntimes, clock: Clock
 ) -> None:
-    async with users.lent("ada") as runtime:
+    async with users.lease("ada") as runtime:
         await fill(runtime, draft("s1", "a note about tides"))
         clock.now += 2 * IDLE_SECONDS
         await users.close_idle()
@@ -88,7 +88,7 @@ async def test_idle_ones_are_closed_and_come_back_with_everything(
     clock.now += IDLE_SECONDS
     await users.close_idle()
     assert users.open == []
-    async with users.lent("ada") as again:
+    async with users.lease("ada") as again:
         assert again is not runtime
         assert await total(again, "tides") == 1
 
@@ -99,19 +99,19 @@ async def test_of_many_idle_ones_those_that_waited_longest_are_closed(
     names = [f"user{number}" for number in range(MOST_IDLE + 2)]
     for name in names:
         clock.now += 1
-        async with users.lent(name):
+        async with users.lease(name):
             pass
     await users.close_idle()
     assert users.open == names[2:]
 
 
 async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock) -> None:
-    async with users.lent("ada") as runtime:
+    async with users.lease("ada") as runtime:
         await runtime.store.jobs.create("j1", "import", {})
     clock.now += 2 * IDLE_SECONDS
     await users.close_idle()
     assert users.open == ["ada"]
-    async with users.lent("ada") as runtime:
+    async with users.lease("ada") as runtime:
         await runtime.store.jobs.finish("j1", "done", "", {})
     clock.now += 2 * IDLE_SECONDS
     await users.close_idle()
@@ -124,7 +124,7 @@ async def test_what_a_former_worker_left_goes_on(
     file = runtime.settings.home / "left.jsonl"
     file.write_text('{"kind": "note", "text": "what was left"}\n')
     for user in ("ada", "bob"):
-        async with users.lent(user) as theirs:
+        async with users.lease(user) as theirs:
             await fill(theirs, draft("s1", "a note about tides"))
             if user == "ada":
                 await theirs.ingest.jobs.close()
@@ -136,7 +136,7 @@ async def test_what_a_former_worker_left_goes_on(
     (home / "mem-search.db").write_bytes(b"this is not a database, though it is long enough" * 9)
     await users.wake()
     assert users.open == ["ada", "bob"]
-    async with users.lent("ada") as theirs:
+    async with users.lease("ada") as theirs:
         async with asyncio.timeout(20):
             while await theirs.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
                 await asyncio.sleep(0.02)
@@ -151,11 +151,11 @@ async def test_a_home_that_cannot_be_opened_is_said_and_tried_again(
     (home / "mem-search.db").write_bytes(b"this is not a database, though it is long enough" * 9)
     for _ in range(2):
         with pytest.raises(StorageError, match="corrupt"):
-            async with users.lent("ada"):
+            async with users.lease("ada"):
                 pass
     assert users.open == []
     (home / "mem-search.db").unlink()
-    async with users.lent("ada") as opened:
+    async with users.lease("ada") as opened:
         assert await total(opened, "anything") == 0
 
 
@@ -165,14 +165,14 @@ async def test_removing_waits_for_who_is_being_answered(
     with pytest.raises(NotFound):
         await users.remove("ada")
     monkeypatch.setattr(user_runtimes, "_PATIENCE", 0.05)
-    async with users.lent("ada") as theirs:
+    async with users.lease("ada") as theirs:
         await fill(theirs, draft("s1", "a note about tides"))
         with pytest.raises(Conflict, match="being answered"):
             await users.remove("ada")
         assert await total(theirs, "tides") == 1
     await users.remove("ada")
     assert list((runtime.settings.home / "users").iterdir()) == []
-    async with users.lent("ada") as anew:
+    async with users.lease("ada") as anew:
         assert await total(anew, "tides") == 0
 
 
@@ -187,7 +187,7 @@ async def test_what_a_former_worker_was_removing_is_removed(runtime: Runtime) ->
 async def test_few_vectors_are_searched_exactly_and_without_a_chroma(
     users: UserRuntimes, runtime: Runtime
 ) -> None:
-    async with users.lent("ada") as theirs:
+    async with users.lease("ada") as theirs:
         await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
         page = await theirs.search.pipeline.search(SearchRequest("tides", mode="vector"))
         (leg,) = page.report.legs
@@ -204,10 +204,10 @@ async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
     async with open_runtime(small(tmp_path / "home", chroma_url="")) as owner:
         users = UserRuntimes(owner.settings, owner.model)
         try:
-            async with users.lent("ada") as theirs:
+            async with users.lease("ada") as theirs:
                 await fill(theirs, *(draft(f"s{n}", f"note {n} about tides") for n in range(4)))
             await users.close()
-            async with users.lent("ada") as theirs:
+            async with users.lease("ada") as theirs:
                 await theirs.index.ready()
                 await settled(theirs)
                 async with asyncio.timeout(20):

@@ -9,7 +9,7 @@ import pytest
 from drafts import draft
 from mem_search.mcp.tool import ToolContext
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.text.dates import from_iso
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -75,4 +75,6 @@ async def context(runtime: Runtime) -> ToolContext:
             created_at=from_iso("2025-11-06T10:00:00Z"),
         ),
     )
-    return ToolContext(runtime, "http://127.0.0.1:4000", View(installed_kinds().get, UTC, NOW))
+    return ToolContext(
+        runtime, "http://127.0.0.1:4000", DisplayOptions(installed_kinds().get, UTC, NOW)
+    )

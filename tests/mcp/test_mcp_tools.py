@@ -327,7 +327,7 @@ async def test_every_bad_argument_is_named_at_once(context: ToolContext) -> None
 async def test_a_bug_is_logged_and_nothing_of_it_is_told(
     context: ToolContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = ToolContext(None, context.base, context.view)  # type: ignore[arg-type]
+    broken = ToolContext(None, context.base, context.display)  # type: ignore[arg-type]
     said = await refused(broken, "search", query="a secret question")
     assert said.startswith("internal error")
     assert "the tool search failed" in caplog.text

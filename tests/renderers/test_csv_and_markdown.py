@@ -24,13 +24,13 @@ from mem_search.model import (
     Snippet,
 )
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.renderers.csv import COLUMNS, as_csv
 from mem_search.renderers.markdown import as_markdown, escaped
 from mem_search.renderers.safe_text import one_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
-VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+DISPLAY = DisplayOptions(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 BASE = "http://127.0.0.1:37777"
 
 
@@ -121,11 +121,11 @@ Showing 8-10 of 30; next: offset=10
 
 Note: vector search failed (index \\<away\\>)
 """
-    assert as_markdown(listed, VIEW, BASE) == written
+    assert as_markdown(listed, DISPLAY, BASE) == written
 
 
 def test_an_empty_result_is_stated() -> None:
-    assert as_markdown(page(), VIEW, BASE) == '# No results found matching "auth"\n'
+    assert as_markdown(page(), DISPLAY, BASE) == '# No results found matching "auth"\n'
 
 
 @given(st.text(st.sampled_from("ab1. )-+=*_`[]<>#|~&!$\\\n\t\"'(:@/é漢"), max_size=30))

@@ -24,12 +24,12 @@ from mem_search.model import (
     Snippet,
 )
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View, fitted, render, render_record
+from mem_search.renderers import DisplayOptions, fitted, render, render_record
 from mem_search.renderers.record_line import index_line
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 MINUTE = 60_000
-VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+DISPLAY = DisplayOptions(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 
 def record(kind: Kind, number: int, title: str, text: str = "Text.", **values: Any) -> Record:
@@ -59,7 +59,7 @@ PROMPT = record("user_prompt", 42, "", "How do we handle auth?", created_at=EVEN
 
 
 def test_the_index_has_a_line_a_record_in_the_order_of_the_page() -> None:
-    assert render(page(SESSION, OBSERVATION, PROMPT), "index", VIEW) == (
+    assert render(page(SESSION, OBSERVATION, PROMPT), "index", DISPLAY) == (
         'Found 3 result(s) matching "auth":\n'
         "\n"
         "🎯 Session #1234 - Implemented JWT authentication (Nov 17, 5:30 PM)\n"
@@ -74,7 +74,7 @@ def test_the_index_has_a_line_a_record_in_the_order_of_the_page() -> None:
 
 
 def test_dates_are_local_and_have_the_year_when_it_is_another() -> None:
-    far_east = View(
+    far_east = DisplayOptions(
         installed_kinds().get, timezone(timedelta(hours=9)), datetime(2026, 2, 1, tzinfo=UTC)
     )
     assert index_line(OBSERVATION, far_east) == (
@@ -84,25 +84,27 @@ def test_dates_are_local_and_have_the_year_when_it_is_another() -> None:
 
 def test_a_page_among_many_says_where_it_is_and_how_to_go_on() -> None:
     query = SearchRequest("auth", limit=2, offset=4)
-    text = render(page(SESSION, OBSERVATION, total=143, request=query), "index", VIEW)
+    text = render(page(SESSION, OBSERVATION, total=143, request=query), "index", DISPLAY)
     assert text.startswith('Found 143 result(s) matching "auth":\n')
     assert "\n\nShowing 5-6 of 143; next: offset=6\n\n" in text
 
 
 def test_the_last_page_has_no_next_one() -> None:
     query = SearchRequest("auth", limit=2, offset=2)
-    text = render(page(SESSION, total=3, request=query), "index", VIEW)
+    text = render(page(SESSION, total=3, request=query), "index", DISPLAY)
     assert "\nShowing 3-3 of 3\n" in text
 
 
 def test_the_command_line_reads_its_own_options() -> None:
-    view = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC), command_line=True)
+    display = DisplayOptions(
+        installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC), command_line=True
+    )
     query = SearchRequest("auth", limit=2, offset=4)
     found = replace(page(SESSION, OBSERVATION, total=143, request=query), folded=3)
-    text = render(found, "index", view)
+    text = render(found, "index", display)
     assert "\nShowing 5-6 of 140; next: --offset 6; 3 near-duplicate(s) folded: --no-fold" in text
     assert "Tip: --format full prints every result whole" in text
-    text = fitted(found, "index", view, 60).text
+    text = fitted(found, "index", display, 60).text
     assert "1 of 143 shown to fit --max-tokens 60; next: --offset 5" in text
     assert "offset=" not in text
 
@@ -110,7 +112,7 @@ def test_the_command_line_reads_its_own_options() -> None:
 @pytest.mark.parametrize("listing", ["index", "full"])
 def test_a_page_behind_the_last_one_says_where_that_is(listing: str) -> None:
     query = SearchRequest("auth", limit=20, offset=200)
-    assert render(page(total=43, request=query), listing, VIEW) == (
+    assert render(page(total=43, request=query), listing, DISPLAY) == (
         'Found 43 result(s) matching "auth":\n'
         "\n"
         "Nothing at offset=200; the last page starts at offset=40"
@@ -133,7 +135,7 @@ def test_the_heading_lists_the_filters() -> None:
         archived=False,
         facets=(("branch", "main"),),
     )
-    text = render(page(OBSERVATION, request=SearchRequest(filters=filters)), "index", VIEW)
+    text = render(page(OBSERVATION, request=SearchRequest(filters=filters)), "index", DISPLAY)
     assert text.splitlines()[0] == (
         "Found 1 result(s) with types=note|email, type=bugfix, concept=gotcha, file=a.py, tag=t,"
         " project=web, session=s1, source=git, created=Nov 17, 2025 to …,"
@@ -145,7 +147,7 @@ def test_the_heading_lists_the_filters() -> None:
 def test_an_empty_result_suggests_what_to_try(listing: str) -> None:
     query = SearchRequest("auth", Filters(project="web"))
     report = SearchReport("hybrid", "keyword", coverage=0.2, notices=("vector search is starting",))
-    assert render(page(request=query, report=report), listing, VIEW) == (
+    assert render(page(request=query, report=report), listing, DISPLAY) == (
         'No results found matching "auth" with project=web\n'
         "\n"
         "Note: vector search is starting\n"
@@ -191,12 +193,14 @@ def test_an_empty_result_suggests_what_to_try(listing: str) -> None:
 def test_every_deviation_from_the_request_is_noted_once(
     report: SearchReport, notes: list[str]
 ) -> None:
-    text = render(page(OBSERVATION, report=report), "index", VIEW)
+    text = render(page(OBSERVATION, report=report), "index", DISPLAY)
     assert [line for line in text.splitlines() if line.startswith("Note: ")] == notes
 
 
 def test_a_listing_can_have_its_own_first_line() -> None:
-    assert render(page(OBSERVATION), "index", VIEW, title="Decisions:").startswith("Decisions:\n\n")
+    assert render(page(OBSERVATION), "index", DISPLAY, title="Decisions:").startswith(
+        "Decisions:\n\n"
+    )
 
 
 NEW = record(
@@ -222,7 +226,7 @@ def folded_page() -> SearchPage:
 
 
 def test_the_index_marks_superseded_and_folded_records() -> None:
-    lines = render(folded_page(), "index", VIEW).splitlines()
+    lines = render(folded_page(), "index", DISPLAY).splitlines()
     assert lines[:7] == [
         'Found 6 result(s) matching "auth":',
         "",
@@ -235,7 +239,7 @@ def test_the_index_marks_superseded_and_folded_records() -> None:
 
 
 def test_the_full_listing_names_them_all() -> None:
-    assert render(folded_page(), "full", VIEW) == (
+    assert render(folded_page(), "full", DISPLAY) == (
         'Found 6 result(s) matching "auth":\n'
         "\n"
         "## 📝 Note #14 - Deploy by the pipeline\n"
@@ -283,14 +287,16 @@ def test_the_full_listing_names_them_all() -> None:
 def test_pages_count_places_and_what_is_folded_has_none() -> None:
     query = SearchRequest("auth", limit=2, offset=2)
     found = replace(page(SESSION, OBSERVATION, total=9, request=query), folded=3)
-    text = render(found, "index", VIEW)
+    text = render(found, "index", DISPLAY)
     assert (
         "\nShowing 3-4 of 6; next: offset=4; 3 near-duplicate(s) folded: fold=false lists them\n"
     ) in text
     last = replace(found, request=replace(query, offset=4))
-    assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", VIEW)
+    assert "\nShowing 5-6 of 6; 3 near-duplicate(s) folded" in render(last, "index", DISPLAY)
     behind = replace(found, request=replace(query, offset=8), results=())
-    assert "Nothing at offset=8; the last page starts at offset=4" in render(behind, "index", VIEW)
+    assert "Nothing at offset=8; the last page starts at offset=4" in render(
+        behind, "index", DISPLAY
+    )
 
 
 @pytest.mark.parametrize(
@@ -308,7 +314,7 @@ def test_pages_count_places_and_what_is_folded_has_none() -> None:
 def test_a_line_is_one_line_of_limited_cost(title: str, marked: bool) -> None:
     others = tuple(Ref("observation", 1_234_560 + n) for n in range(12)) if marked else ()
     marks = {"superseded_by": others[0], "supersedes": others} if marked else {}
-    line = index_line(record("observation", 123456, title, **marks), VIEW, others)
+    line = index_line(record("observation", 123456, title, **marks), DISPLAY, others)
     # Bytes per token hardly fall below these, whatever the tokenizer.
     letters = sum(character.isascii() and character.isalpha() for character in line)
     signs = sum(character.isascii() and not character.isalnum() for character in line)
@@ -321,18 +327,19 @@ def test_a_line_is_one_line_of_limited_cost(title: str, marked: bool) -> None:
 
 
 def test_a_cut_prompt_keeps_its_closing_quote() -> None:
-    line = index_line(record("user_prompt", 1, "", "1234567890 " * 20), VIEW)
+    line = index_line(record("user_prompt", 1, "", "1234567890 " * 20), DISPLAY)
     assert '…" (Nov 17' in line
 
 
 def test_a_title_cannot_act_on_a_terminal_or_break_the_line() -> None:
-    line = index_line(record("note", 1, "a\x1b[31m red\u202e\nnext\x9b2J"), VIEW)
+    line = index_line(record("note", 1, "a\x1b[31m red\u202e\nnext\x9b2J"), DISPLAY)
     assert line == "📝 Note #1 - a[31m red next2J (Nov 17, 5:45 PM)"
 
 
 def test_every_kind_has_its_icon_and_label() -> None:
     lines = [
-        index_line(record(kind.name, 1, "T"), VIEW).partition(" #")[0] for kind in installed_kinds()
+        index_line(record(kind.name, 1, "T"), DISPLAY).partition(" #")[0]
+        for kind in installed_kinds()
     ]
     assert lines == [
         "🟣 Observation",
@@ -371,7 +378,7 @@ FULL = record(
 
 
 def test_the_full_listing_has_every_field_and_the_reason() -> None:
-    assert render(page(FULL, PROMPT), "full", VIEW) == (
+    assert render(page(FULL, PROMPT), "full", DISPLAY) == (
         'Found 2 result(s) matching "auth":\n'
         "\n"
         "## 🔴 Observation #7 - Token refresh\n"
@@ -414,7 +421,9 @@ def test_the_full_listing_has_every_field_and_the_reason() -> None:
 
 
 def test_one_record_is_shown_with_its_links() -> None:
-    text = render_record(OBSERVATION, VIEW, [Link("note:1"), Link("https://example.org", "cites")])
+    text = render_record(
+        OBSERVATION, DISPLAY, [Link("note:1"), Link("https://example.org", "cites")]
+    )
     assert text == (
         "## 🟣 Observation #5678 - Added login endpoint\n"
         "\n"
@@ -429,5 +438,5 @@ def test_one_record_is_shown_with_its_links() -> None:
 
 def test_the_error_for_an_unknown_format_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="known are index, full") as caught:
-        render(page(), "xml", VIEW)
+        render(page(), "xml", DISPLAY)
     assert caught.value.field == "format"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from mem_search.model import Kind, Record, Ref
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View, render_related
+from mem_search.renderers import DisplayOptions, render_related
 
-VIEW = View(kinds=installed_kinds().get, tz=UTC, now=datetime(2026, 6, 1, tzinfo=UTC))
+DISPLAY = DisplayOptions(kinds=installed_kinds().get, tz=UTC, now=datetime(2026, 6, 1, tzinfo=UTC))
 
 
 def record(number: int, title: str, kind: Kind = "note") -> Record:
@@ -23,7 +23,7 @@ def test_each_line_says_how_it_leads_back_to_the_record() -> None:
         (near.ref, Ref("note", 1), "follows"),
         (near.ref, far.ref, "cites\x1b[2J"),
     ]
-    assert render_related(record(1, "Centre"), [(near, 1), (far, 2)], edges, VIEW) == (
+    assert render_related(record(1, "Centre"), [(near, 1), (far, 2)], edges, DISPLAY) == (
         "Found 2 record(s) related to 📝 Note #1 - Centre\n\n"
         "### 1 step away\n"
         "📝 Note #2 - Near (Jan 6, 11:46 AM)  <- same file as #1, mentions #1\n\n"

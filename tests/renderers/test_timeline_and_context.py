@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from mem_search.model import Kind, Record
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View, render_context, render_timeline
+from mem_search.renderers import DisplayOptions, render_context, render_timeline
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 DAY = 86_400_000
-VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+DISPLAY = DisplayOptions(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 
 def record(kind: Kind, number: int, title: str, at: int = EVENING, **metadata: Any) -> Record:
@@ -28,7 +28,7 @@ RECORDS = (
 
 
 def test_a_timeline_has_a_heading_a_day_and_marks_its_anchor() -> None:
-    assert render_timeline(RECORDS, RECORDS[1], VIEW) == (
+    assert render_timeline(RECORDS, RECORDS[1], DISPLAY) == (
         "Timeline around 🔴 Observation #1 - Lamp burns\n"
         "\n"
         "### Nov 17, 2025\n"
@@ -41,12 +41,12 @@ def test_a_timeline_has_a_heading_a_day_and_marks_its_anchor() -> None:
 
 
 def test_a_timeline_needs_no_anchor_and_may_be_empty() -> None:
-    assert render_timeline(RECORDS[:1], None, VIEW).startswith("Timeline\n\n### Nov 17, 2025\n")
-    assert render_timeline((), None, VIEW) == "Timeline\n\nNo records in this stretch of time"
+    assert render_timeline(RECORDS[:1], None, DISPLAY).startswith("Timeline\n\n### Nov 17, 2025\n")
+    assert render_timeline((), None, DISPLAY) == "Timeline\n\nNo records in this stretch of time"
 
 
 def context(**values: Any) -> str:
-    given = {"project": "harbour", "view": VIEW, "max_chars": 4000, **values}
+    given = {"project": "harbour", "display": DISPLAY, "max_chars": 4000, **values}
     return render_context(
         given.pop("sessions", RECORDS[2:]), given.pop("observations", RECORDS[1:2]), **given
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mem_search.model import Record, Result, SearchPage, SearchReport, SearchRequest, Snippet
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View, fitted, render
+from mem_search.renderers import DisplayOptions, fitted, render
 from mem_search.renderers.record_line import index_line
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.schemas import SearchReply
@@ -19,7 +19,7 @@ from mem_search.renderers.token_budget import fits, fitted_text, most_that, near
 from mem_search.text import token_count
 
 AT = 1_763_401_500_000
-VIEW = View(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
+DISPLAY = DisplayOptions(installed_kinds().get, UTC, datetime(2025, 11, 20, tzinfo=UTC))
 
 ADVERSARIAL = st.one_of(
     st.text(max_size=300),
@@ -60,7 +60,7 @@ def test_an_index_entry_costs_at_most_60_tokens(
 ) -> None:
     year_ago = record(number, title, text or "x", kind)
     line = index_line(
-        year_ago, View(installed_kinds().get, UTC, datetime(2026, 11, 20, tzinfo=UTC))
+        year_ago, DisplayOptions(installed_kinds().get, UTC, datetime(2026, 11, 20, tzinfo=UTC))
     )
     assert token_count.count(line) <= 60
     assert "\n" not in line
@@ -79,17 +79,17 @@ def test_a_listing_never_costs_more_than_its_limit_and_reports_its_cost(
 ) -> None:
     records = [record(i, title, text) for i, (title, text) in enumerate(written, 1)]
     asked = page(*records, query=SearchRequest(question, order=order))  # type: ignore[arg-type]
-    shown = fitted(asked, listing, VIEW, limit)
+    shown = fitted(asked, listing, DISPLAY, limit)
     assert shown.tokens == token_count.count(shown.text) <= limit
     assert shown.page.total == asked.total
-    whole = fitted(asked, listing, VIEW, None)
-    assert whole.text == render(asked, listing, VIEW)
+    whole = fitted(asked, listing, DISPLAY, None)
+    assert whole.text == render(asked, listing, DISPLAY)
     assert whole.tokens == token_count.count(whole.text)
 
 
 def test_results_that_do_not_fit_are_left_for_the_next_page() -> None:
     asked = page(*(record(i, f"Title {i}") for i in range(1, 11)), total=143)
-    shown = fitted(asked, "index", VIEW, 130)
+    shown = fitted(asked, "index", DISPLAY, 130)
     count = len(shown.page.results)
     assert 0 < count < 10
     assert shown.page.results == asked.results[:count]
@@ -101,13 +101,13 @@ def test_results_that_do_not_fit_are_left_for_the_next_page() -> None:
 
 def test_enough_tokens_change_nothing() -> None:
     asked = page(record(1, "One"), record(2, "Two"))
-    assert fitted(asked, "index", VIEW, 5000).text == render(asked, "index", VIEW)
+    assert fitted(asked, "index", DISPLAY, 5000).text == render(asked, "index", DISPLAY)
 
 
 def test_of_a_dated_list_the_least_relevant_are_left_out() -> None:
     newest_first = [record(i, f"Title {i}") for i in range(10, 0, -1)]
     asked = page(*newest_first, query=SearchRequest("auth", order="date_desc"))
-    shown = fitted(asked, "index", VIEW, 120)
+    shown = fitted(asked, "index", DISPLAY, 120)
     kept = [result.record.number for result in shown.page.results]
     assert kept == list(range(len(kept), 0, -1))
 
@@ -115,13 +115,13 @@ def test_of_a_dated_list_the_least_relevant_are_left_out() -> None:
 def test_a_list_without_a_question_is_cut_at_its_end() -> None:
     newest_first = [record(i, f"Title {i}") for i in range(10, 0, -1)]
     asked = page(*newest_first, query=SearchRequest(order="date_desc"))
-    shown = fitted(asked, "index", VIEW, 120)
+    shown = fitted(asked, "index", DISPLAY, 120)
     assert shown.page.results == asked.results[: len(shown.page.results)] != ()
 
 
 def test_a_full_listing_cuts_its_last_record_at_a_word_and_says_how_to_open_it() -> None:
     asked = page(record(1, "Short"), record(2, "Long", "word " * 2000), record(3, "Never seen"))
-    shown = fitted(asked, "full", VIEW, 300)
+    shown = fitted(asked, "full", DISPLAY, 300)
     assert "## 📝 Note #1 - Short" in shown.text
     assert " word…\n\nCut to fit; open it whole: mem-search get note:2" in shown.text
     assert "2 of 3 shown to fit max_tokens=300; next: offset=2" in shown.text
@@ -130,7 +130,7 @@ def test_a_full_listing_cuts_its_last_record_at_a_word_and_says_how_to_open_it()
 
 def test_one_result_is_worth_more_than_the_words_around_it() -> None:
     asked = page(record(1, "A title of some length " * 2), total=9)
-    text = fitted(asked, "index", VIEW, 50).text
+    text = fitted(asked, "index", DISPLAY, 50).text
     assert "A title of some length" in text
     assert text.endswith("Next: offset=1")
 
@@ -139,7 +139,7 @@ def test_suggested_spellings_are_on_one_line() -> None:
     report = SearchReport("hybrid", "hybrid", suggestions=("authentication", "authenticator"))
     empty = SearchPage(SearchRequest("authentcation"), (), 0, {}, report)
     for listing in ("index", "full"):
-        assert "Did you mean: authentication, authenticator?" in render(empty, listing, VIEW)
+        assert "Did you mean: authentication, authenticator?" in render(empty, listing, DISPLAY)
 
 
 @given(st.text(max_size=2000), st.integers(50, 200))

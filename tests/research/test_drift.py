@@ -5,24 +5,26 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.model.research import Seen
+from mem_search.model.research import StoredResult
 from mem_search.research.replay import drift
 
 REFS = st.sampled_from([f"note:{n}" for n in range(8)])
 RESULTS = st.lists(
-    st.builds(Seen, REFS, st.sampled_from("ab"), st.sampled_from([0.5, 0.75])),
+    st.builds(StoredResult, REFS, st.sampled_from("ab"), st.sampled_from([0.5, 0.75])),
     unique_by=lambda seen: seen.ref,
 )
 
 
 @given(results=RESULTS, total=st.integers(0, 9))
-def test_the_same_answer_has_no_drift(results: list[Seen], total: int) -> None:
+def test_the_same_answer_has_no_drift(results: list[StoredResult], total: int) -> None:
     assert not drift(results, results, total, total)
     assert drift(results, results, total, total + 1)
 
 
 @given(before=RESULTS, after=RESULTS)
-def test_every_difference_is_told_and_nothing_else(before: list[Seen], after: list[Seen]) -> None:
+def test_every_difference_is_told_and_nothing_else(
+    before: list[StoredResult], after: list[StoredResult]
+) -> None:
     found = drift(before, after, 0, 0)
     assert bool(found) is (before != after)
     old, new = [s.ref for s in before], [s.ref for s in after]
@@ -40,8 +42,8 @@ def test_every_difference_is_told_and_nothing_else(before: list[Seen], after: li
 
 
 def test_places_count_from_one() -> None:
-    before = [Seen("note:1", "a", 0.5), Seen("note:2", "a", 0.5)]
-    after = [Seen("note:2", "a", 0.5)]
+    before = [StoredResult("note:1", "a", 0.5), StoredResult("note:2", "a", 0.5)]
+    after = [StoredResult("note:2", "a", 0.5)]
     (gone,) = drift(before, after, 2, 1).gone
     (moved,) = drift(before, after, 2, 1).moved
     assert (gone.before, gone.after) == (1, None)

@@ -34,7 +34,7 @@ class Caller:
         return self.user or "the owner"
 
 
-NOBODY: Final = Caller()
+ANONYMOUS: Final = Caller()
 """A request without a token: on loopback that is the owner, who may read."""
 
 OWNER: Final = Caller(is_known=True, may_change=True, owns_home=True)

@@ -63,7 +63,7 @@ def run(argv: list[str]) -> int | None:
 def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] | None:
     """The parameters of a search; None for arguments that only the framework can parse."""
     words: list[str] = []
-    given: list[tuple[Option, str]] = []
+    options: list[tuple[Option, str]] = []
     rest = iter(argv)
     for argument in rest:
         if argument == NO_START:
@@ -82,8 +82,8 @@ def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] |
             if following is None:
                 return None
             value = following
-        given.append((option, value))
-    return collect(words, given)
+        options.append((option, value))
+    return collect(words, options)
 
 
 def target_of(route: str, pairs: list[tuple[str, str]]) -> str:

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Final, NoReturn
 
-from mem_search.cli.worker_connection import Answer, Worker, WorkerAway
+from mem_search.cli.worker_connection import Answer, Worker, WorkerUnreachable
 
 _THREADS = 8
 """Requests at a time. Agents rarely send more, and the worker has two reader threads."""
@@ -52,7 +52,7 @@ class _Request:
 
 
 class Relay:
-    """Relays lines until the input ends. ``post`` sends one to the worker and raises WorkerAway."""
+    """Relays lines until the input ends. ``post`` sends one; it raises WorkerUnreachable."""
 
     def __init__(self, post: Post, out: IO[bytes]) -> None:
         self._post = post
@@ -113,7 +113,7 @@ class Relay:
         """The reply as one line; empty where none is expected."""
         try:
             answer = self._post(request.line, headers_of(request.message, self._version))
-        except WorkerAway as away:
+        except WorkerUnreachable as away:
             return _error(request.id, str(away))
         if answer.is_json_rpc or not answer.body:
             return answer.body.replace(b"\r", b"").replace(b"\n", b"")

@@ -145,12 +145,12 @@ def cite(
 
 def export_results(command: Command, pairs: list[tuple[str, str]], *, may_start: bool) -> None:
     """Print the results as a file; a note on standard error tells when there are more."""
-    asked = [("as", exported(pairs)), *(pair for pair in pairs if pair[0] != "format")]
+    parameters = [("as", exported(pairs)), *(pair for pair in pairs if pair[0] != "format")]
     if not command.mixed:
-        asked.append(("types", command.name))
+        parameters.append(("types", command.name))
     if command.name == "unified" and not any(name == "orderBy" for name, _ in pairs):
-        asked.append(("orderBy", "date_desc"))
-    body, headers = open_client(may_start=may_start).file("/api/search/export", local(asked))
+        parameters.append(("orderBy", "date_desc"))
+    body, headers = open_client(may_start=may_start).file("/api/search/export", local(parameters))
     write(body.decode())
     if not int(headers["X-Total-Count"]):
         raise typer.Exit(1)

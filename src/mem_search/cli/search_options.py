@@ -142,14 +142,14 @@ def exported(pairs: list[tuple[str, str]]) -> str:
     return next((value for name, value in pairs if name == "format" and value in EXPORTS), "")
 
 
-def collect(words: list[str], given: list[tuple[Option, str]]) -> list[tuple[str, str]]:
+def collect(words: list[str], options: list[tuple[Option, str]]) -> list[tuple[str, str]]:
     """The pairs of the query string. Of an option that does not repeat the last value counts.
 
     An option without a value, such as ``--json``, overrides another for the same parameter.
     """
     pairs = [("query", " ".join(words))] if words else []
     last: dict[str, str] = {}
-    for option, value in sorted(given, key=lambda each: bool(each[0].fixed)):
+    for option, value in sorted(options, key=lambda each: bool(each[0].fixed)):
         if option.repeats:
             pairs.append((option.param, value))
         else:

@@ -18,7 +18,7 @@ _ROUTE = "/mcp"
 _SECONDS = 120.0
 
 
-class WorkerAway(Exception):
+class WorkerUnreachable(Exception):
     """The worker cannot be reached; the text says why and the next step."""
 
 
@@ -46,19 +46,21 @@ class Worker:
         return cls(home, os.environ.get("MEM_SEARCH_TOKEN") or _token_in(home))
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Post a message. Raises WorkerAway when there is no worker, or it failed twice."""
+        """Post a message. Raises WorkerUnreachable when there is no worker, or it failed twice."""
         try:
             return self._send(body, headers)
         except TimeoutError as error:
             self._disconnect()
-            raise WorkerAway(f"no answer in {_SECONDS:g} s; see: mem-search worker logs") from error
+            raise WorkerUnreachable(
+                f"no answer in {_SECONDS:g} s; see: mem-search worker logs"
+            ) from error
         except (OSError, http.client.HTTPException):
             self._disconnect()
         try:
             return self._send(body, headers)
         except (OSError, http.client.HTTPException) as error:
             self._disconnect()
-            raise WorkerAway(
+            raise WorkerUnreachable(
                 f"the connection to the worker broke ({error}); see: mem-search worker logs"
             ) from error
 
@@ -97,7 +99,7 @@ class Worker:
             settings = Settings.read()
             state, _ = start(settings)
         except MemSearchError as error:
-            raise WorkerAway(f"there is no worker: {error.message}") from error
+            raise WorkerUnreachable(f"there is no worker: {error.message}") from error
         return address(self._home) or (settings.host, state.port)
 
     def _headers(self) -> dict[str, str]:

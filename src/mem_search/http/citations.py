@@ -13,7 +13,7 @@ from mem_search.citations import csl, formats
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
 from mem_search.http.core.parameter_types import RefName, TimeZone, Zone, split
-from mem_search.http.core.parameters import Seen, also
+from mem_search.http.core.parameters import TimeZoneParameters, also
 from mem_search.http.core.routing import Call
 from mem_search.http.records import MOST
 from mem_search.model import Record, Ref
@@ -32,7 +32,7 @@ CONTENT_TYPES = tuple(dict.fromkeys((*(known.content_type for known in FORMATS),
 _POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 
-class CitationParameters(Seen):
+class CitationParameters(TimeZoneParameters):
     """What to cite, and how."""
 
     refs: Annotated[
@@ -78,9 +78,9 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
 
 def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[csl.Item]:
     """Each record as an item of CSL-JSON, its days those of the caller."""
-    seen_from = call.view(tz).tz
+    tz = call.display(tz).tz
     return [
-        csl.item(installed_kinds().get(record.kind).citation(record), record, seen_from)
+        csl.item(installed_kinds().get(record.kind).citation(record), record, tz)
         for record in records
     ]
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import OfPlatform, Seen, budget
+from mem_search.http.core.parameters import PlatformParameters, TimeZoneParameters, budget
 from mem_search.http.core.replies import text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.search import RecentContext
@@ -19,7 +19,7 @@ from mem_search.renderers.token_budget import fits, most_that
 OBSERVATIONS_A_SESSION = 20
 
 
-class RecentParameters(Seen, OfPlatform):
+class RecentParameters(TimeZoneParameters, PlatformParameters):
     """Which project, how many sessions, how much room."""
 
     project: Text = Field(default="", description="Project by name; all of them when left out")
@@ -36,11 +36,11 @@ async def recent(call: Call) -> web.StreamResponse:
         params.limit,
         OBSERVATIONS_A_SESSION,
     )
-    view = call.view(params.tz)
+    display = call.display(params.tz)
 
     def block(longest: int) -> str:
         return render_context(
-            sessions, observations, project=params.project, view=view, max_chars=longest
+            sessions, observations, project=params.project, display=display, max_chars=longest
         )
 
     longest, limit = params.max_chars, params.max_tokens

@@ -14,7 +14,7 @@ from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import MemSearchError
 from mem_search.http.citations import file_reply, items_of
 from mem_search.http.core.parameter_types import Kinds
-from mem_search.http.core.parameters import Narrowed, SearchParameters, also
+from mem_search.http.core.parameters import FilterParameters, SearchParameters, also
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 PAGE = 200
 
 
-class ExportParameters(Narrowed):
+class ExportParameters(FilterParameters):
     """Which records; all of them by default."""
 
     types: Kinds = Field(
@@ -71,7 +71,9 @@ def _lines(page: list[RecordWithLinks]) -> bytes:
     )
 
 
-As = Literal["csv", "json", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago"]
+ExportFormat = Literal[
+    "csv", "json", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicago"
+]
 MOST = 500
 _TABLES = {"csv": ("text/csv", "csv"), "markdown": ("text/markdown", "md"),
            "json": ("application/json", "json")}  # fmt: skip
@@ -85,7 +87,7 @@ CONTENT_TYPES = tuple(
 class SearchExportParameters(SearchParameters):
     """A search over all kinds whose results become a file."""
 
-    format: As = Field(  # type: ignore[assignment] # a file instead of a listing
+    format: ExportFormat = Field(  # type: ignore[assignment] # a file instead of a listing
         alias="as",
         description="What to write: a table, JSON, a list with links, or citations",
         json_schema_extra=also("format"),
@@ -134,8 +136,8 @@ def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage]
         case "json":
             return lambda page: to_json(page_within(page, None)).decode()
         case "markdown":
-            base, view = str(call.request.url.origin()), call.view(params.tz)
-            return lambda page: as_markdown(page, view, base)
+            base, display = str(call.request.url.origin()), call.display(params.tz)
+            return lambda page: as_markdown(page, display, base)
         case citation:
             write = BY_NAME[citation].write
             return lambda page: write(

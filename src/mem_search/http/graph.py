@@ -9,18 +9,18 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.http.core.parameter_types import Words
-from mem_search.http.core.parameters import Seen, also
+from mem_search.http.core.parameters import TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
 from mem_search.model import Record, Ref
 from mem_search.model.graph import KnowledgeCloud
-from mem_search.renderers import View, render_related
+from mem_search.renderers import DisplayOptions, render_related
 from mem_search.retrievers import graph
 
 
-class GraphParameters(Seen):
+class GraphParameters(TimeZoneParameters):
     """How far to go and what to show."""
 
     depth: int = Field(default=2, ge=1, le=5, description="Steps from the record")
@@ -49,7 +49,7 @@ async def related(call: Call) -> web.StreamResponse:
         return json_reply(RelatedRecords.of(record.ref, cloud))
     numbers = [node.ref.number for node in cloud.nodes]
     found = await store.read(lambda snapshot: snapshot.records(numbers))
-    text = _listing(record, cloud, found, call.view(params.tz))
+    text = _listing(record, cloud, found, call.display(params.tz))
     return text_reply(
         call.request,
         text,
@@ -57,8 +57,10 @@ async def related(call: Call) -> web.StreamResponse:
     )
 
 
-def _listing(record: Record, cloud: KnowledgeCloud, found: dict[int, Record], view: View) -> str:
+def _listing(
+    record: Record, cloud: KnowledgeCloud, found: dict[int, Record], display: DisplayOptions
+) -> str:
     edges = [(edge.start, edge.end, edge.relation) for edge in cloud.edges]
     # A record may go away between the walk and this reading.
     shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
-    return render_related(record, shown, edges, view)
+    return render_related(record, shown, edges, display)

@@ -66,7 +66,7 @@ class UploadParameters(UploadedName):
     )
 
 
-class Newest(Parameters):
+class JobListParameters(Parameters):
     """How many jobs to list."""
 
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
@@ -134,7 +134,7 @@ async def _upload(
 
 async def newest(call: Call) -> web.StreamResponse:
     """The jobs that came last, first."""
-    found = await call.runtime.ingest.jobs.newest(call.parameters(Newest).limit)
+    found = await call.runtime.ingest.jobs.newest(call.parameters(JobListParameters).limit)
     return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
 
 

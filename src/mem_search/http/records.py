@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import NotFound
 from mem_search.http.core.parameter_types import RefName
-from mem_search.http.core.parameters import Listed, Opened, budget
+from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
@@ -98,8 +98,8 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
             key=lambda item: (item[0].created_at, item[0].number),
             reverse=body.order == "date_desc",
         )
-    said = [WholeRecord.of(*item) for item in taken[: body.limit]]
-    return json_reply(said, kind=list[WholeRecord])
+    records = [WholeRecord.of(*item) for item in taken[: body.limit]]
+    return json_reply(records, kind=list[WholeRecord])
 
 
 async def batch_refs(call: Call) -> web.StreamResponse:
@@ -124,7 +124,7 @@ def list_kind(kind: Kind) -> Handler:
     """The handler that lists records of ``kind``, newest first, in pages."""
 
     async def listed(call: Call) -> web.StreamResponse:
-        params = call.parameters(Listed)
+        params = call.parameters(ListParameters)
         filters = Filters(kinds=(kind,), project=params.project, facets=params.facets())
         items, total = await call.runtime.store.records.page(
             filters, "date_desc", params.limit, params.offset
@@ -167,12 +167,12 @@ async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
 
 
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
-    params = call.parameters(Opened)
+    params = call.parameters(RecordParameters)
     record, links = found
     wants_text = prefers(call.request, TEXT)
     if params.format == "json" and not wants_text:
         return json_reply(record_within(WholeRecord.of(record, links), params.max_tokens))
-    text = render_record(record, call.view(params.tz), links)
+    text = render_record(record, call.display(params.tz), links)
     if params.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
         text = fitted_text(text, params.max_tokens, step)

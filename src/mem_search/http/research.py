@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mem_search.errors import NotFound
 from mem_search.http.access.rate_limits import admit
-from mem_search.http.core.parameters import Listing, Parameters, Seen
+from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
@@ -57,7 +57,7 @@ class SessionReplayParameters(Parameters):
     results: bool = Field(default=False, description="Include the new results in the reply")
 
 
-class ExportParameters(Seen):
+class ExportParameters(TimeZoneParameters):
     """The format of an exported session."""
 
     format: Literal["json", "markdown"] = Field(default="json", description="JSON or Markdown")
@@ -143,7 +143,7 @@ async def export(call: Call) -> web.StreamResponse:
         _id(call),
         steps,
         style=params.style,
-        tz=call.view(params.tz).tz,
+        tz=call.display(params.tz).tz,
         base=call.base,
     )
     if params.format == "markdown" or prefers(call.request, TEXT):

@@ -14,6 +14,7 @@ from mem_search.http import (
     graph,
     jobs,
     mcp,
+    record_page,
     records,
     research,
     saved_searches,
@@ -24,19 +25,18 @@ from mem_search.http import (
     suggest,
     timeline,
     universal,
-    viewer,
 )
 from mem_search.http.access import tokens
 from mem_search.http.core.parameters import (
-    ByConcept,
-    ByFile,
-    ByType,
+    ConceptParameters,
+    FileParameters,
     KindParameters,
-    Listed,
     Listing,
-    OfPlatform,
-    Opened,
+    ListParameters,
+    PlatformParameters,
+    RecordParameters,
     SearchParameters,
+    TypeParameters,
 )
 from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
@@ -80,9 +80,9 @@ SEARCH = (
     GET("/api/search/unified", search.unified, "Search all records, newest first", "search", SearchParameters, response=FOUND),
     GET("/api/search", search.everything, "Search all records, best first", "search", SearchParameters, response=FOUND),
     *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
-    GET("/api/search/by-concept", search.filtered, "Search the records with a concept", "search", ByConcept, response=FOUND),
-    GET("/api/search/by-file", search.filtered, "Search the records about a file", "search", ByFile, response=FOUND),
-    GET("/api/search/by-type", search.filtered, "Search observations of a type", "search", ByType, response=FOUND),
+    GET("/api/search/by-concept", search.filtered, "Search the records with a concept", "search", ConceptParameters, response=FOUND),
+    GET("/api/search/by-file", search.filtered, "Search the records about a file", "search", FileParameters, response=FOUND),
+    GET("/api/search/by-type", search.filtered, "Search observations of a type", "search", TypeParameters, response=FOUND),
     GET("/api/decisions", search.about(search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
     GET("/api/changes", search.about(search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
     GET("/api/how-it-works", search.about(search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),
@@ -98,7 +98,7 @@ UNIVERSAL = (
     POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=UniversalSearchResponse, errors=(404, 409)),
     POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=McpSearchResponse),
     POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
-    GET("/v/{ref}", viewer.view, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
+    GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
 )
 RESEARCH = (
     GET("/api/v1/search/jobs", search_jobs.newest, "List searches in the background, newest first", "research", search_jobs.JobsListing, response=search_job_schemas.SearchJobs),
@@ -142,16 +142,16 @@ TIMELINE = (
     GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
 )
 RECORDS = (
-    GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", Opened, response=OPENED),
+    GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
     GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
-    GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", Opened, response=OPENED),
-    GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", Opened, response=OPENED),
-    GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", Opened, response=OPENED),
+    GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
+    GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
+    GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
     POST("/api/records/batch", records.batch_refs, "Open several records by their refs", "records", body=records.RefsBody, response=record_schemas.Records),
     POST("/api/observations/batch", records.batch_numbers, "Open several observations by their numbers", "records", body=records.NumbersBody, response=list[WholeRecord]),
-    GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", Listed, response=record_schemas.RecordList),
-    GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", Listed, response=record_schemas.RecordList),
-    GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", Listed, response=record_schemas.RecordList),
+    GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
+    GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
+    GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
     DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=Deleted),
     DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=Deleted),
     DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=Deleted),
@@ -165,7 +165,7 @@ INTAKE = (
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
-    GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.Newest, write=True, response=job_schemas.Jobs),
+    GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -178,9 +178,9 @@ CITATIONS = (
 )
 ACCESS = (
     POST("/api/v1/tokens", tokens.create_token, "Create a token", "access", body=tokens.TokenBody, write=True, only="home", status=CREATED, response=access_schemas.NewToken, errors=(409,)),
-    GET("/api/v1/tokens", tokens.tokens, "List tokens", "access", write=True, only="home", response=access_schemas.GivenTokens),
+    GET("/api/v1/tokens", tokens.tokens, "List tokens", "access", write=True, only="home", response=access_schemas.TokenList),
     DELETE("/api/v1/tokens/{name}", tokens.revoke_token, "Revoke a token", "access", write=True, only="home", response=access_schemas.RevokedToken),
-    GET("/api/v1/users", tokens.users, "List users who have a store of their own", "access", write=True, only="home", response=access_schemas.KnownUsers),
+    GET("/api/v1/users", tokens.users, "List users who have a store of their own", "access", write=True, only="home", response=access_schemas.UserList),
     DELETE("/api/v1/users/{name}", tokens.remove_user, "Delete a user and everything that they stored", "access", write=True, only="home", response=access_schemas.RemovedUser, errors=(409,)),
 )
 ABOUT = (
@@ -188,7 +188,7 @@ ABOUT = (
     GET("/api/health", about.api_health, "Tell which worker answers", "about", early=True, response=about_schemas.Health),
     GET("/api/readiness", about.readiness, "Tell whether searches are answered", "about", early=True, response=about_schemas.Ready),
     GET("/api/version", about.version, "Show the version", "about", early=True, response=about_schemas.Version),
-    GET("/api/projects", stats.projects, "List projects, the last active first", "about", OfPlatform, response=stats_schemas.Projects),
+    GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger),
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),

@@ -187,8 +187,8 @@ async def read(call: Call) -> web.StreamResponse:
     found = await call.runtime.store.saved_searches.mark_read(number, now_ms())
     if found is None:
         raise _nothing(number)
-    (said,) = await _notifications(call, [found])
-    return json_reply(said)
+    (schema,) = await _notifications(call, [found])
+    return json_reply(schema)
 
 
 async def dismiss(call: Call) -> web.StreamResponse:

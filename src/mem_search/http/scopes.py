@@ -34,8 +34,8 @@ async def put(call: Call) -> web.StreamResponse:
     name, text = call.request.match_info["name"], call.json_body(ScopeBody).filter.strip()
     faults = []
     if not NAME.fullmatch(name):
-        said = "a name has letters, digits, _ . and - and begins with a letter or digit"
-        faults.append(Fault(said, parameter="name"))
+        message = "a name has letters, digits, _ . and - and begins with a letter or digit"
+        faults.append(Fault(message, parameter="name"))
     try:
         demand_of(text, call.now, installed_kinds())
     except InputError as error:

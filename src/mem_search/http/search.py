@@ -47,7 +47,7 @@ async def filtered(call: Call) -> web.StreamResponse:
 async def _answer(call: Call, params: KindParameters, query: SearchRequest) -> web.StreamResponse:
     page = await call.search(query)
     return page_reply(
-        call.request, page, params.format, call.view(params.tz), max_tokens=params.max_tokens
+        call.request, page, params.format, call.display(params.tz), max_tokens=params.max_tokens
     )
 
 
@@ -72,13 +72,13 @@ def about(topic: Topic) -> Handler:
         query = params.search(("observation",))
         query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
         page = await call.search(query)
-        view = call.view(params.tz)
-        title = heading(page, view).replace("result(s)", f"result(s) about {topic.name}", 1)
+        display = call.display(params.tz)
+        title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)
         return page_reply(
             call.request,
             page,
             params.format,
-            view,
+            display,
             title=title if page.total else "",
             max_tokens=params.max_tokens,
         )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 import mem_search
 from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import FARTHEST, OfPlatform, Parameters
+from mem_search.http.core.parameters import FARTHEST, Parameters, PlatformParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.stats import (
@@ -44,7 +44,7 @@ class LedgerParameters(Parameters):
 
 async def projects(call: Call) -> web.StreamResponse:
     """Projects, the one with the newest record first."""
-    params = call.parameters(OfPlatform)
+    params = call.parameters(PlatformParameters)
     rows = await call.runtime.store.records.projects(params.platform)
     return json_reply(
         Projects(projects=[Project(name=r.name, records=r.records, last=r.last_at) for r in rows])
@@ -105,8 +105,8 @@ async def ledger(call: Call) -> web.StreamResponse:
 def _index(runtime: Runtime, waiting: int) -> IndexStatus:
     if runtime.index.state == "off":
         exact = runtime.model.embedder.dimensions > 0
-        said = "exact search over the stored vectors" if exact else runtime.index.detail
-        return IndexStatus(state="off", detail=said)
+        details = "exact search over the stored vectors" if exact else runtime.index.detail
+        return IndexStatus(state="off", detail=details)
     if runtime.index.state == "starting":
         return IndexStatus(state="starting", detail=runtime.index.detail)
     if error := runtime.ingest.indexer.errors["index"]:

@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.http.core.parameter_types import Start, Text
-from mem_search.http.core.parameters import Narrowed, Parameters, Seen, also
+from mem_search.http.core.parameters import FilterParameters, Parameters, TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.common import Deleted
@@ -23,7 +23,7 @@ from mem_search.http.schemas.suggest import (
     RelatedSearches,
 )
 from mem_search.model import SearchRequest
-from mem_search.search.service import NOBODY
+from mem_search.search.service import UNLOGGED
 from mem_search.storage.ports import SearchLogStore
 
 NOTHING = "No results found"
@@ -36,14 +36,14 @@ class SuggestParameters(Parameters):
     limit: int = Field(default=10, ge=1, le=50, description="How many at most")
 
 
-class RelatedParameters(Narrowed):
+class RelatedParameters(FilterParameters):
     """``query`` is required; ``limit`` counts the searches."""
 
     query: Text = Field(description="The question", min_length=1, json_schema_extra=also("q"))
     limit: int = Field(default=10, ge=1, le=50, description="How many at most")
 
 
-class LogParameters(Seen):
+class LogParameters(TimeZoneParameters):
     """Which part of the log."""
 
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
@@ -70,7 +70,7 @@ async def related(call: Call) -> web.StreamResponse:
     """Return further searches, from the best results of this one and from the search log."""
     params = call.parameters(RelatedParameters)
     request = SearchRequest(text=params.query, filters=params.filters(), mode="keyword")
-    page = await call.runtime.search.service.search(request, NOBODY)
+    page = await call.runtime.search.service.search(request, UNLOGGED)
     await call.runtime.search.service.log.flush()  # the newest searches count, too
     found = await call.runtime.search.service.suggestions.related(page, params.limit)
     related = [RelatedSearch(**asdict(each)) for each in found]

@@ -12,7 +12,7 @@ from pydantic import Field
 from mem_search.errors import InputError, MissingField
 from mem_search.http.access.rate_limits import admit
 from mem_search.http.core.parameter_types import Kinds, Text
-from mem_search.http.core.parameters import Format, Narrowed, also, budget
+from mem_search.http.core.parameters import FilterParameters, Format, also, budget
 from mem_search.http.core.replies import json_reply, page_reply, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.search import Timeline, TimelineText
@@ -25,7 +25,7 @@ from mem_search.renderers.token_budget import around, cost
 from mem_search.search.timeline import Anchor, find_anchor, records_around
 
 
-class AroundParameters(Narrowed):
+class AroundParameters(FilterParameters):
     """How many records before and after; the filters apply to these, not to the anchor."""
 
     types: Kinds = Field(default=(), description="Kinds of record", json_schema_extra=also("kinds"))
@@ -71,8 +71,8 @@ async def timeline(call: Call) -> web.StreamResponse:
     if query:
         admit(call.request, query)
         return await _around_best(call, params, query)
-    view = call.view(params.tz)
-    found = await find_anchor(call.runtime.search.store, anchor, now=view.now, tz=view.tz)
+    display = call.display(params.tz)
+    found = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)
     return await _around(call, params, found)
 
 
@@ -90,7 +90,7 @@ async def by_query(call: Call) -> web.StreamResponse:
         call.request,
         page,
         params.format,
-        call.view(params.tz),
+        call.display(params.tz),
         title=title if page.total else "",
         max_tokens=params.max_tokens,
     )
@@ -99,7 +99,7 @@ async def by_query(call: Call) -> web.StreamResponse:
 async def _around_best(call: Call, params: AroundParameters, query: str) -> web.StreamResponse:
     page = await _best(call, params, query, 1)
     if not page.results:
-        return page_reply(call.request, page, params.format, call.view(params.tz))
+        return page_reply(call.request, page, params.format, call.display(params.tz))
     return await _around(call, params, Anchor.of(page.results[0].record), page.report)
 
 
@@ -120,7 +120,7 @@ async def _around(
         params.depth_after,
         params.filters(params.types),
     )
-    view = call.view(params.tz)
+    display = call.display(params.tz)
     values = (
         {record.number: to_values(WholeRecord.of(record)) for record in found.records}
         if params.format == "json"
@@ -131,10 +131,10 @@ async def _around(
         if params.format == "json":
             return dumped([values[record.number] for record in some])
         if params.format == "full":
-            return RULE.join(render_record(record, view) for record in some)
-        return render_timeline(some, anchor.record, view)
+            return RULE.join(render_record(record, display) for record in some)
+        return render_timeline(some, anchor.record, display)
 
-    seen = around(found.records, found.place, written, params.max_tokens, view.parameter)
+    seen = around(found.records, found.place, written, params.max_tokens, display.parameter)
     search = None
     if report is not None:
         search = HowSearched.of(report, call.flags)

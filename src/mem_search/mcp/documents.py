@@ -48,7 +48,7 @@ def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[
     }
     own = {
         label.lower().replace(" ", "_"): text
-        for label, text in context.view.kinds(record.kind).detail(record)
+        for label, text in context.display.kinds(record.kind).detail(record)
     }
     common = {
         "kind": record.kind,

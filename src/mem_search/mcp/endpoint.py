@@ -63,11 +63,13 @@ def _version_fault(
     message: dict[str, Any], headers: Mapping[str, str], number: str | int | None
 ) -> Fault | None:
     meta = message.get("params", {}).get("_meta")
-    said = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
-    if said is None or headers.get(VERSION_HEADER) == said:
+    version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+    if version is None or headers.get(VERSION_HEADER) == version:
         return None
     return Fault(
-        HEADER_MISMATCH, f"the header MCP-Protocol-Version does not say {str(said)[:40]!r}", number
+        HEADER_MISMATCH,
+        f"the header MCP-Protocol-Version does not say {str(version)[:40]!r}",
+        number,
     )
 
 

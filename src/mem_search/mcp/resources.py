@@ -40,8 +40,10 @@ async def newest(context: ToolContext) -> list[Resource]:
     return [
         Resource(
             uri_of(record),
-            context.view.kinds(record.kind).title(record),
-            " · ".join(filter(None, (record.project, context.view.full_date(record.created_at)))),
+            context.display.kinds(record.kind).title(record),
+            " · ".join(
+                filter(None, (record.project, context.display.full_date(record.created_at)))
+            ),
         )
         for record in found
     ]
@@ -55,7 +57,7 @@ async def read(context: ToolContext, uri: str) -> str:
         record, links = await open_record(context.runtime.search.store, ref, "uri")
     except InputError:  # no ref, or of a kind that is not installed
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
-    return render_record(record, context.view, links)
+    return render_record(record, context.display, links)
 
 
 def _newest(snapshot: SearchSnapshot) -> list[Record]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import MemSearchError
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import dumped, to_values
 from mem_search.wiring import Runtime
 
@@ -28,7 +28,7 @@ class ToolContext:
 
     runtime: Runtime
     base: str
-    view: View
+    display: DisplayOptions
 
 
 class Arguments(BaseModel):

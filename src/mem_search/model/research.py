@@ -13,7 +13,7 @@ OperationType = Literal["search", "fetch", "refine"]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StoredResult:
     """One result of an operation; ``digest`` is the content hash of the record then, in hex."""
 
     ref: str
@@ -53,7 +53,7 @@ class Operation:
     content_types: tuple[str, ...]
     request: Mapping[str, Any]
     redacted: bool
-    results: tuple[Seen, ...]
+    results: tuple[StoredResult, ...]
     total_count: int
     took_ms: float
     report: Mapping[str, Any]

@@ -122,7 +122,7 @@ class BaseKind(Generic[M]):
         known = self.known(record.metadata)
         canonical = Canonical(record.text)
         # What stands in the text is not said twice: it would only cost tokens.
-        told = {
+        shown_fields = {
             field
             for section in self.sections
             if canonical.shows(section, _items(known, section))
@@ -131,26 +131,26 @@ class BaseKind(Generic[M]):
             for field in section.fields
         }
         for name, label, value in _filled(known):
-            if name not in told and (text := shown(value)):
+            if name not in shown_fields and (text := shown(value)):
                 yield label, text
         for key, value in (known.model_extra or {}).items():
             if text := shown(value):
                 yield key.replace("_", " ").capitalize(), text
 
     def citation(self, record: Record) -> Citation:
-        said = record.metadata
+        metadata = record.metadata
         # Most records say nothing of it, and fifteen names need not be looked for one by one.
-        silent = citation_fields.NAMES.isdisjoint(said)
+        silent = citation_fields.NAMES.isdisjoint(metadata)
 
         def first_time(names: Iterable[str]) -> int | None:
-            return None if silent else citation_fields.first_time(said, *names)
+            return None if silent else citation_fields.first_time(metadata, *names)
 
         return Citation(
             source_id=str(record.ref),
             source_type=record.kind,
             source_title=record.title or self.title(record),
             url=record.url,
-            author="" if silent else citation_fields.words(said, *citation_fields.AUTHORS),
+            author="" if silent else citation_fields.words(metadata, *citation_fields.AUTHORS),
             published_at=first_time(citation_fields.PUBLISHED),
             created_at=record.created_at,
             accessed_at=first_time(citation_fields.ACCESSED),

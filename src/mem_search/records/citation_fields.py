@@ -37,9 +37,9 @@ def words(metadata: Mapping[str, Any], *names: str) -> str:
         if (value := metadata.get(name)) is None:
             continue
         items = value if isinstance(value, list) else [value]
-        said = [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
-        if said:
-            return "; ".join(said)
+        texts = [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
+        if texts:
+            return "; ".join(texts)
     return ""
 
 

@@ -25,9 +25,9 @@ class Memory(BaseKind[Metadata]):
     model = Metadata
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
-        said = ((name, draft.metadata.get(name)) for name in ("type", "user_id"))
+        fields = ((name, draft.metadata.get(name)) for name in ("type", "user_id"))
         return [
             *super().facets(draft),
-            *((name, value.strip()) for name, value in said
+            *((name, value.strip()) for name, value in fields
               if isinstance(value, str) and value.strip()),
         ]  # fmt: skip

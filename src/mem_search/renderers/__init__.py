@@ -1,18 +1,18 @@
 """Text and JSON of results: the same words over HTTP, on the command line and by MCP.
 
-All renderers are pure functions of a page or of records, and a ``View``.
+All renderers are pure functions of a page or of records, and a ``DisplayOptions``.
 """
 
 from mem_search.renderers.context import render_context
 from mem_search.renderers.listing import LISTINGS, Fitted, fitted, render, render_record
-from mem_search.renderers.record_line import View
+from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.related import render_related
 from mem_search.renderers.timeline import render_timeline
 
 __all__ = [
     "LISTINGS",
+    "DisplayOptions",
     "Fitted",
-    "View",
     "fitted",
     "render",
     "render_context",

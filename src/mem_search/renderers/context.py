@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from mem_search.model import Record
-from mem_search.renderers.record_line import View, index_line
+from mem_search.renderers.record_line import DisplayOptions, index_line
 from mem_search.renderers.safe_text import cut, one_line
 
 _TAG = "recalled-memory"
@@ -25,7 +25,7 @@ def render_context(
     observations: Sequence[Record],
     *,
     project: str,
-    view: View,
+    display: DisplayOptions,
     max_chars: int,
 ) -> str:
     """The block, at most ``max_chars`` long; empty when there are no records or none fits.
@@ -44,15 +44,15 @@ def render_context(
     end = f'Open one: mem-search get {example}. Search: mem-search unified "words".\n</{_TAG}>'
     room = max_chars - len(top) - len(end) - 4  # the two blank lines
     share = int(room * _SHARE_OF_SESSIONS) if observations else room
-    recent = _fitting("### Sessions", (_session(record, view) for record in sessions), share)
+    recent = _fitting("### Sessions", (_session(record, display) for record in sessions), share)
     room -= len(recent) + (2 if recent else 0)
-    lines = (_escaped(index_line(record, view)) for record in observations)
+    lines = (_escaped(index_line(record, display)) for record in observations)
     blocks = [block for block in (recent, _fitting("### Observations", lines, room)) if block]
     return "\n\n".join([top, *blocks, end]) if blocks else ""
 
 
-def _session(record: Record, view: View) -> str:
-    return "\n".join([_escaped(index_line(record, view)), *_summary(record)])
+def _session(record: Record, display: DisplayOptions) -> str:
+    return "\n".join([_escaped(index_line(record, display)), *_summary(record)])
 
 
 def _summary(record: Record) -> Iterator[str]:

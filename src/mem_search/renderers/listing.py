@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mem_search.errors import InputError
 from mem_search.model import DateRange, Filters, Link, Record, Ref, Result, SearchPage
 from mem_search.renderers.record_line import (
-    View,
+    DisplayOptions,
     explanation,
     index_line,
     name_of,
@@ -43,7 +43,7 @@ class Listing:
     """
 
     name: str
-    entry: Callable[[Result, View], str]
+    entry: Callable[[Result, DisplayOptions], str]
     between: str
     may_cut: bool = False
     tips: bool = False
@@ -58,17 +58,17 @@ class Fitted:
     tokens: int
 
 
-def render(page: SearchPage, format: str, view: View, *, title: str = "") -> str:  # noqa: A002
+def render(page: SearchPage, format: str, display: DisplayOptions, *, title: str = "") -> str:  # noqa: A002
     """``page`` as the listing called ``format``; ``title`` replaces its first line.
 
     Raises InputError listing the formats.
     """
     listing = _by_name(format)
     blocks = [
-        title or heading(page, view),
-        listing.between.join(listing.entry(result, view) for result in page.results),
-        "\n".join(line for line in (paging(page, view), *notes(page)) if line),
-        "\n".join(_tips(page, view, listing.tips) if page.results else _advice(page, view)),
+        title or heading(page, display),
+        listing.between.join(listing.entry(result, display) for result in page.results),
+        "\n".join(line for line in (paging(page, display), *notes(page)) if line),
+        "\n".join(_tips(page, display, listing.tips) if page.results else _advice(page, display)),
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -76,29 +76,29 @@ def render(page: SearchPage, format: str, view: View, *, title: str = "") -> str
 def fitted(
     page: SearchPage,
     format: str,  # noqa: A002 - the word callers write
-    view: View,
+    display: DisplayOptions,
     max_tokens: int | None,
     *,
     title: str = "",
 ) -> Fitted:
     """As ``render``, within ``max_tokens``: where needed with fewer results."""
-    text = render(page, format, view, title=title)
+    text = render(page, format, display, title=title)
     if max_tokens is None or fits(text, max_tokens) or not page.results:
         text = text if max_tokens is None else token_count.cut(text, max_tokens)
         return Fitted(text, page, token_count.count(text))
-    return _shortened_listing(page, _by_name(format), view, max_tokens, title)
+    return _shortened_listing(page, _by_name(format), display, max_tokens, title)
 
 
 def _shortened_listing(
-    page: SearchPage, listing: Listing, view: View, limit: int, title: str
+    page: SearchPage, listing: Listing, display: DisplayOptions, limit: int, title: str
 ) -> Fitted:
     """As many results as fit, without tips; the last one is cut if the listing ``may_cut``."""
     ranked = foremost(page)
-    written = {id(result): listing.entry(result, view) for result in ranked}
-    top = title or heading(page, view)
+    written = {id(result): listing.entry(result, display) for result in ranked}
+    top = title or heading(page, display)
 
     def text_of(kept: int, last: str = "") -> tuple[str, SearchPage]:
-        shown = shortened(page, kept, limit, kept + bool(last), view.parameter)
+        shown = shortened(page, kept, limit, kept + bool(last), display.parameter)
         entries = [written[id(result)] for result in shown.results]
         body = listing.between.join([*entries, last] if last else entries)
         blocks = (top, body, "\n".join(notes(shown)))
@@ -116,7 +116,7 @@ def _shortened_listing(
             text, shown = text_of(kept, cut_text(entry, part, step))
     elif not kept and ranked:
         # For a very small limit one result is worth more than the words around it.
-        following = view.parameter("offset", page.request.offset + 1)
+        following = display.parameter("offset", page.request.offset + 1)
         line = f"{written[id(ranked[0])]}\n\nNext: {following}"
         if fits(line, limit):
             text, shown = line, shortened(page, 1, limit)
@@ -132,17 +132,17 @@ def _by_name(name: str) -> Listing:
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
 
-def heading(page: SearchPage, view: View) -> str:
+def heading(page: SearchPage, display: DisplayOptions) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
     matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
     filters = page.request.filters
-    limited = f" with {described(filters, view)}" if filters else ""
+    limited = f" with {described(filters, display)}" if filters else ""
     if not page.total:
         return f"No results found{matching}{limited}"
     return f"Found {page.total} result(s){matching}{limited}:"
 
 
-def described(filters: Filters, view: View) -> str:
+def described(filters: Filters, display: DisplayOptions) -> str:
     """The filters as they are written: ``type=bugfix, project=web``; empty for none."""
     named: list[tuple[str, str]] = [
         *(("types", kind) for kind in filters.kinds),
@@ -153,8 +153,8 @@ def described(filters: Filters, view: View) -> str:
         ("project", filters.project),
         ("session", filters.session),
         ("source", filters.source),
-        ("created", _described_range(filters.created, view)),
-        ("updated", _described_range(filters.updated, view)),
+        ("created", _described_range(filters.created, display)),
+        ("updated", _described_range(filters.updated, display)),
         ("importance", "" if filters.importance is None else f"{filters.importance:g}"),
         ("archived", "" if filters.archived is None else str(filters.archived).lower()),
         *filters.facets,
@@ -166,29 +166,29 @@ def described(filters: Filters, view: View) -> str:
     return ", ".join(f"{name}={'|'.join(values)}" for name, values in alternatives.items())
 
 
-def _described_range(dates: DateRange, view: View) -> str:
+def _described_range(dates: DateRange, display: DisplayOptions) -> str:
     if not dates:
         return ""
-    start, end = ("" if at is None else view.day(at) for at in (dates.start, dates.end))
+    start, end = ("" if at is None else display.day(at) for at in (dates.start, dates.end))
     return f"{start or '…'} to {end or '…'}"
 
 
-def paging(page: SearchPage, view: View) -> str:
+def paging(page: SearchPage, display: DisplayOptions) -> str:
     """Which of all results these are, and how many are folded; empty when they are all."""
     shown, offset, limit = len(page.results), page.request.offset, page.request.limit
     places = page.total - page.folded
     if not shown and page.total:
         here, last = (
-            view.parameter("offset", at) for at in (offset, (places - 1) // limit * limit)
+            display.parameter("offset", at) for at in (offset, (places - 1) // limit * limit)
         )
         return f"Nothing at {here}; the last page starts at {last}"
     parts = []
     if shown < places:
         parts.append(f"Showing {offset + 1}-{offset + shown} of {places}")
         if offset + shown < places:
-            parts.append(f"next: {view.parameter('offset', offset + shown)}")
+            parts.append(f"next: {display.parameter('offset', offset + shown)}")
     if page.folded:
-        option = "--no-fold" if view.command_line else "fold=false"
+        option = "--no-fold" if display.command_line else "fold=false"
         parts.append(f"{page.folded} near-duplicate(s) folded: {option} lists them")
     return "; ".join(parts)
 
@@ -198,8 +198,8 @@ def notes(page: SearchPage) -> list[str]:
     report = page.report
     lines = [cut(notice, 300) for notice in report.notices]
     for leg in report.legs:
-        told = any(leg.name in notice for notice in report.notices)
-        if leg.state in ("degraded", "failed") and not told:
+        is_reported = any(leg.name in notice for notice in report.notices)
+        if leg.state in ("degraded", "failed") and not is_reported:
             lines.append(f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}")
     if report.realised not in (report.requested, "filter") and not lines:
         lines.append(f"asked for {report.requested} search, answered by {report.realised}")
@@ -217,19 +217,19 @@ def notes(page: SearchPage) -> list[str]:
     ]
 
 
-def _index_entry(result: Result, view: View) -> str:
+def _index_entry(result: Result, display: DisplayOptions) -> str:
     """One line, and one with the parts of its score where that was asked for."""
-    line = index_line(result.record, view, result.similar)
+    line = index_line(result.record, display, result.similar)
     return "\n".join((line, *explanation(result.scores)))
 
 
-def _full_entry(result: Result, view: View) -> str:
+def _full_entry(result: Result, display: DisplayOptions) -> str:
     """The whole record, and why it was found."""
     parts = ", ".join(f"{name} {value:.3g}" for name, value in total_scores(result.scores))
     why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
     similar = [f"Similar: {_refs(result.similar)}"] if result.similar else []
     reasons = "\n".join((*similar, why, *explanation(result.scores)))
-    return "\n\n".join([*_blocks(result.record, view), reasons])
+    return "\n\n".join([*_blocks(result.record, display), reasons])
 
 
 LISTINGS: tuple[Listing, ...] = (
@@ -238,7 +238,7 @@ LISTINGS: tuple[Listing, ...] = (
 )
 
 
-def _tips(page: SearchPage, view: View, wanted: bool) -> list[str]:
+def _tips(page: SearchPage, display: DisplayOptions, wanted: bool) -> list[str]:
     """How to go on without spending tokens on what is not needed."""
     if not wanted:
         return []
@@ -246,43 +246,45 @@ def _tips(page: SearchPage, view: View, wanted: bool) -> list[str]:
     return [
         f"Tip: open only what you need: mem-search get {ref} (HTTP: /api/records/{ref})",
         f"Tip: what happened around it: mem-search timeline {ref}",
-        f"Tip: {view.parameter('format', 'full')} prints every result whole;"
+        f"Tip: {display.parameter('format', 'full')} prints every result whole;"
         " use it with a small limit",
     ]
 
 
-def _advice(page: SearchPage, view: View) -> list[str]:
+def _advice(page: SearchPage, display: DisplayOptions) -> list[str]:
     """What to try when nothing was found."""
     if page.total:
         return []
     lines = []
     if page.request.text:
         lines.append("Try: fewer words, or other words for the same thing")
-    if filters := described(page.request.filters, view):
+    if filters := described(page.request.filters, display):
         lines.append(f"Try: drop a filter ({filters})")
     return [*lines, "Try: mem-search stats, to see what is stored at all"]
 
 
-def render_record(record: Record, view: View, links: Sequence[Link] = ()) -> str:
+def render_record(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> str:
     """One record whole: what opening a ref shows."""
-    return "\n\n".join(_blocks(record, view, links))
+    return "\n\n".join(_blocks(record, display, links))
 
 
-def _blocks(record: Record, view: View, links: Sequence[Link] = ()) -> Iterator[str]:
-    yield f"## {name_of(record, view)}"
+def _blocks(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> Iterator[str]:
+    yield f"## {name_of(record, display)}"
     yield "\n".join(
         f"{label}:\n{text}" if "\n" in text else f"{label}: {text}"
-        for label, text in _fields(record, view, links)
+        for label, text in _fields(record, display, links)
         if text
     )
     yield harmless(record.text)
 
 
-def _fields(record: Record, view: View, links: Sequence[Link]) -> Iterator[tuple[str, str]]:
+def _fields(
+    record: Record, display: DisplayOptions, links: Sequence[Link]
+) -> Iterator[tuple[str, str]]:
     yield "Ref", str(record.ref)
-    yield "Date", view.full_date(record.created_at)
+    yield "Date", display.full_date(record.created_at)
     if record.updated_at != record.created_at:
-        yield "Updated", view.full_date(record.updated_at)
+        yield "Updated", display.full_date(record.updated_at)
     yield "Project", one_line(record.project)
     yield "Session", one_line(record.session)
     yield "Source", one_line(record.source)
@@ -292,7 +294,7 @@ def _fields(record: Record, view: View, links: Sequence[Link]) -> Iterator[tuple
     yield "Archived", "yes" if record.archived else ""
     yield "Superseded by", str(record.superseded_by or "")
     yield "Supersedes", _refs(record.supersedes)
-    for label, text in view.kinds(record.kind).detail(record):
+    for label, text in display.kinds(record.kind).detail(record):
         yield one_line(label), harmless(text)
     yield "Links", ", ".join(f"{one_line(ln.relation)} {one_line(ln.to)}" for ln in links)
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from mem_search.model import Record, Result, SearchPage
 from mem_search.renderers.listing import heading, notes, paging
-from mem_search.renderers.record_line import View
+from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.universal import url_of
 
@@ -22,14 +22,14 @@ _BLOCK = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
 _IN_ADDRESS = "/:?#[]@!$&'*+,;=%~"
 
 
-def as_markdown(page: SearchPage, view: View, base: str) -> str:
+def as_markdown(page: SearchPage, display: DisplayOptions, base: str) -> str:
     """The listing of ``page``; ``base`` is the address of the worker, ``http://127.0.0.1:37777``."""
     first = page.request.offset + 1
     entries = [
-        _entry(number, result, view, base) for number, result in enumerate(page.results, first)
+        _entry(number, result, display, base) for number, result in enumerate(page.results, first)
     ]
-    remarks = [escaped(line) for line in (paging(page, view), *notes(page)) if line]
-    blocks = [f"# {escaped(heading(page, view).rstrip(':'))}", "\n".join(entries), *remarks]
+    remarks = [escaped(line) for line in (paging(page, display), *notes(page)) if line]
+    blocks = [f"# {escaped(heading(page, display).rstrip(':'))}", "\n".join(entries), *remarks]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -39,11 +39,13 @@ def escaped(text: str) -> str:
     return _BLOCK.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", signs)
 
 
-def _entry(number: int, result: Result, view: View, base: str) -> str:
+def _entry(number: int, result: Result, display: DisplayOptions, base: str) -> str:
     record = result.record
-    kind = view.kinds(record.kind)
+    kind = display.kinds(record.kind)
     facts = ", ".join(
-        fact for fact in (kind.label, view.day(record.created_at), escaped(record.project)) if fact
+        fact
+        for fact in (kind.label, display.day(record.created_at), escaped(record.project))
+        if fact
     )
     line = f"{number}. [{escaped(kind.title(record))}]({_address(record, base)}): {facts}"
     lines = [f"{line}, `{record.ref}`", *_quoted(result, " " * len(f"{number}. "))]

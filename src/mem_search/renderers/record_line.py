@@ -1,6 +1,6 @@
-"""The line that names a record in every listing, and the ``View`` that decides how dates read.
+"""The line that names a record in every listing, and the ``DisplayOptions``: time zone and clock.
 
-Listings are pure functions of values and a ``View``, so the snapshot of one never ages.
+Listings are pure functions of values and these options, so the snapshot of one never ages.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LEAST_TITLE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """How a reader sees records.
+class DisplayOptions:
+    """How listings show records.
 
     ``kinds`` finds a kind by its name (``KindRegistry.get``), ``now`` is aware. On the command
     line parameters are written as its options. Times are milliseconds since 1970.
@@ -59,15 +59,15 @@ class View:
         return self.full_date(at).rpartition(", ")[2]
 
 
-def index_line(record: Record, view: View, similar: Sequence[Ref] = ()) -> str:
+def index_line(record: Record, display: DisplayOptions, similar: Sequence[Ref] = ()) -> str:
     """``🟣 Observation #5678 - Added login endpoint (Nov 17, 5:45 PM)``, and its ``marks``."""
     marked = marks(record, similar)
-    return f"{name_of(record, view, marked)} ({view.date(record.created_at)}){marked}"
+    return f"{name_of(record, display, marked)} ({display.date(record.created_at)}){marked}"
 
 
-def name_of(record: Record, view: View, beside: str = "") -> str:
+def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     """``🟣 Observation #5678 - Added login endpoint``, cut so that ``beside`` fits as well."""
-    kind = view.kinds(record.kind)
+    kind = display.kinds(record.kind)
     title = cut_to_cost(kind.title(record), max(_LEAST_TITLE, _TITLE_COST - cost(beside)))
     return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mem_search.model import Record, Ref
-from mem_search.renderers.record_line import View, index_line, name_of
+from mem_search.renderers.record_line import DisplayOptions, index_line, name_of
 from mem_search.renderers.safe_text import cut
 
 _RELATIONS_SHOWN = 2
@@ -16,7 +16,7 @@ def render_related(
     centre: Record,
     related: Sequence[tuple[Record, int]],
     edges: Iterable[tuple[Ref, Ref, str]],
-    view: View,
+    display: DisplayOptions,
 ) -> str:
     """A heading for ``centre`` and the related records, best first, grouped by distance.
 
@@ -24,7 +24,7 @@ def render_related(
     """
     if not related:
         return (
-            f"No results found related to {name_of(centre, view)}\n\n"
+            f"No results found related to {name_of(centre, display)}\n\n"
             "Try: more depth, or no relation, or a search for its title"
         )
     numbers = {record.ref: record.number for record, _ in related} | {centre.ref: centre.number}
@@ -38,17 +38,17 @@ def render_related(
             if one in numbers and other in numbers and depths[other] == depths[one] - 1:
                 named = f"#{numbers[other]}"
                 if same:
-                    said = f"{name.replace('_', ' ')} as {named}"
+                    phrase = f"{name.replace('_', ' ')} as {named}"
                 else:
-                    said = f"{name} {named}" if one == start else f"{named} {name} it"
-                ties.setdefault(one, []).append(said)
-    blocks = [f"Found {len(related)} record(s) related to {name_of(centre, view)}"]
+                    phrase = f"{name} {named}" if one == start else f"{named} {name} it"
+                ties.setdefault(one, []).append(phrase)
+    blocks = [f"Found {len(related)} record(s) related to {name_of(centre, display)}"]
     for depth in sorted({depth for _, depth in related}):
         steps = "1 step away" if depth == 1 else f"{depth} steps away"
         lines = [
-            f"{index_line(record, view)}  <- {', '.join(ties[record.ref][:_RELATIONS_SHOWN])}"
+            f"{index_line(record, display)}  <- {', '.join(ties[record.ref][:_RELATIONS_SHOWN])}"
             if record.ref in ties
-            else index_line(record, view)
+            else index_line(record, display)
             for record, distance in related
             if distance == depth
         ]

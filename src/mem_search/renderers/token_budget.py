@@ -56,7 +56,7 @@ def shortened(
     """The page with its ``kept`` best results, and a notice that says how to go on.
 
     ``shown`` counts one more when a further result is shown in part; ``parameter`` writes a
-    parameter as the reader would (``View.parameter``).
+    parameter as the reader would (``DisplayOptions.parameter``).
     """
     shown = kept if shown is None else shown
     most = parameter("max_tokens", limit)

@@ -15,7 +15,7 @@ from mem_search import __version__
 from mem_search.errors import Conflict, InputError, NotFound
 from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS
-from mem_search.model.research import IndexState, Operation, OperationType, Seen
+from mem_search.model.research import IndexState, Operation, OperationType, StoredResult
 from mem_search.model.statistics import Corpus
 from mem_search.renderers.schema import to_values
 from mem_search.renderers.schemas import HowSearched
@@ -158,23 +158,26 @@ class Research:
             version=__version__,
         )
 
-    async def results_of(self, page: SearchPage) -> tuple[Seen, ...]:
+    async def results_of(self, page: SearchPage) -> tuple[StoredResult, ...]:
         """The results of ``page`` as they are stored."""
         return await self.seen([(each.record, relevance(page, each)) for each in page.results])
 
-    async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[Seen, ...]:
+    async def seen(self, results: Sequence[tuple[Record, float]]) -> tuple[StoredResult, ...]:
         """(record, relevance) as results are stored."""
         numbers = [record.number for record, _ in results]
         digests = await self._records.content_hashes(numbers)
         return tuple(
-            Seen(str(record.ref), digests.get(record.number, ""), relevance)
+            StoredResult(str(record.ref), digests.get(record.number, ""), relevance)
             for record, relevance in results
         )
 
     async def _place(self, request: SearchRequest) -> Place:
-        given = request.research
+        placement = request.research
         return await place(
-            self._store, given.session_id, given.parent_operation_id, given.max_operations
+            self._store,
+            placement.session_id,
+            placement.parent_operation_id,
+            placement.max_operations,
         )
 
     async def _keep(
@@ -186,7 +189,7 @@ class Research:
         *,
         request: dict[str, Any],
         content_types: Sequence[str],
-        results: tuple[Seen, ...],
+        results: tuple[StoredResult, ...],
         total: int,
         took_ms: float,
         report: dict[str, Any],

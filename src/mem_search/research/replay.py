@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from mem_search.errors import Conflict, NotFound
 from mem_search.model import Record, Ref, SearchPage
-from mem_search.model.research import IndexState, Operation, Seen
+from mem_search.model.research import IndexState, Operation, StoredResult
 from mem_search.research.operations import Research
 from mem_search.research.requests import load
-from mem_search.search.service import NOBODY
+from mem_search.search.service import UNLOGGED
 from mem_search.storage.ports import RecordStore, ResearchStore
 
 
@@ -43,7 +43,10 @@ class Drift:
 
 
 def drift(
-    before: Sequence[Seen], after: Sequence[Seen], total_before: int, total_after: int
+    before: Sequence[StoredResult],
+    after: Sequence[StoredResult],
+    total_before: int,
+    total_after: int,
 ) -> Drift:
     """The differences between ``before`` and ``after``; false if there are none."""
     old = {seen.ref: (place, seen) for place, seen in enumerate(before, start=1)}
@@ -124,7 +127,7 @@ class Replays:
         state = await self._research.state()
         if operation.type == "fetch":
             return await self._fetch(operation, state)
-        page = await self._research.service.search(load(operation.request), NOBODY)
+        page = await self._research.service.search(load(operation.request), UNLOGGED)
         after = await self._research.results_of(page)
         found = drift(operation.results, after, operation.total_count, page.total)
         return Replay(operation, state, found, page, deleted=await self._deleted(found))

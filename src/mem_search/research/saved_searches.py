@@ -29,7 +29,7 @@ from mem_search.model.saved_searches import Match, Message, SavedSearch
 from mem_search.renderers.universal import id_of
 from mem_search.research.requests import dump, load, redacted_text
 from mem_search.scheduler import Scheduler
-from mem_search.search.service import NOBODY, SearchService
+from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.ports import RecordStore, SavedSearchStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
@@ -181,7 +181,7 @@ class SavedSearches:
         """Run it once to show errors now. Raises RefusedReceiver, and what a search raises."""
         if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
-        await self._service.search(replace(plan.request, limit=1, offset=0), NOBODY)
+        await self._service.search(replace(plan.request, limit=1, offset=0), UNLOGGED)
 
     async def _run(self, saved: SavedSearch) -> Run:
         started = now_ms()
@@ -216,7 +216,7 @@ class SavedSearches:
         found: dict[int, None] = {}
         is_complete = True
         while True:
-            page = await self._service.search(request, NOBODY)
+            page = await self._service.search(request, UNLOGGED)
             found |= dict.fromkeys(result.record.number for result in page.results)
             is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)

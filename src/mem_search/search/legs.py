@@ -89,16 +89,16 @@ async def run_legs(
     A leg that is still at work when another has answered scores what the other found in the
     meantime, so that little is left to score when it answers itself.
     """
-    asked = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
+    running = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
     early = {
         own: asyncio.create_task(
-            _score_early(store, leg, question, own, [a for a in asked if a is not own], depth)
+            _score_early(store, leg, question, own, [a for a in running if a is not own], depth)
         )
-        for leg, own in zip(legs, asked, strict=True)
+        for leg, own in zip(legs, running, strict=True)
         if leg.scores_early and len(legs) > 1
     }
     return [
-        replace(await own, early=await early[own]) if own in early else await own for own in asked
+        replace(await own, early=await early[own]) if own in early else await own for own in running
     ]
 
 

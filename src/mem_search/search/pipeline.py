@@ -32,7 +32,7 @@ from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import understand_query
-from mem_search.search.ranking import Answered, rank
+from mem_search.search.ranking import LegResults, rank
 from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Expand, Fusion, Stage
@@ -128,7 +128,7 @@ class SearchPipeline:
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
         traits = self._kinds.ranking
-        answered = Answered(query, question, answers, depth, traits, self._expand)
+        answered = LegResults(query, question, answers, depth, traits, self._expand)
         fusion, stages = self._fusion_of(query)
         found = await self._store.read(_ranked, answered, rankings, fusion, stages)
         reach = query.offset + query.limit + found.folded
@@ -177,7 +177,7 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
 
 def _ranked(
     snapshot: SearchSnapshot,
-    answered: Answered,
+    answered: LegResults,
     further: Sequence[Ranking],
     fusion: Fusion,
     stages: Sequence[Stage],

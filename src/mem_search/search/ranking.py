@@ -1,4 +1,4 @@
-"""Ranking: from what the legs answered to the hits of one page.
+"""Ranking: from the results of the legs to the hits of one page.
 
 ``prefetch`` reads from the store all that the stages need, in one consistent read. ``rank`` then
 runs the stages (``stages.STAGES``), which are pure. How the legs are asked is in ``legs``.
@@ -33,8 +33,8 @@ FEW_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A question that the legs, asked for ``depth`` candidates each, have answered."""
+class LegResults:
+    """A question and the answers of the legs, each asked for ``depth`` candidates."""
 
     request: SearchRequest
     question: Question
@@ -62,14 +62,14 @@ class Ranked:
 
 def rank(
     snapshot: SearchSnapshot,
-    answered: Answered,
+    leg_results: LegResults,
     further: Sequence[Ranking],
     fusion: Fusion = Z_SCORE_SUM,
     stages: Sequence[Stage] = STAGES,
 ) -> Ranked:
-    """Rank what the legs answered; ``further`` are rankings as far as the page reaches."""
+    """Rank the results of the legs; ``further`` are rankings as far as the page reaches."""
     names = {stage.name for stage in stages}
-    state = prefetch(snapshot, answered, further, fusion, names)
+    state = prefetch(snapshot, leg_results, further, fusion, names)
     stage_ms = {}
     for stage in stages:
         started = time.perf_counter()
@@ -80,20 +80,20 @@ def rank(
 
 def prefetch(
     snapshot: SearchSnapshot,
-    answered: Answered,
+    leg_results: LegResults,
     further: Sequence[Ranking],
     fusion: Fusion,
     stages: Collection[str],
 ) -> RankingState:
     """The state before the first stage, with everything that ``stages`` need of the store."""
-    request, question = answered.request, answered.question
-    depth = answered.depth
-    rankings = [answer.ranking for answer in answered.answers if answer.ranking is not None]
+    request, question = leg_results.request, leg_results.question
+    depth = leg_results.depth
+    rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
     candidates = union(rankings, depth)
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
         candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)
-    legs = exact_scores(snapshot, question, candidates, answered.answers, depth)
+    legs = exact_scores(snapshot, question, candidates, leg_results.answers, depth)
     numbers, filters = candidates.records, question.filters
     decided = filters_decide(question)
     reach = request.offset + request.limit
@@ -110,7 +110,7 @@ def prefetch(
         complete = _complete(snapshot, question, rankings, candidates, request.limit)
     feedback: dict[str, FeedbackScorer] = {}
     if "feedback" in stages:
-        feedback = _feedback(snapshot, question, answered.answers, candidates, legs)
+        feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
     return RankingState(
         request=request,
         question=question,
@@ -119,7 +119,7 @@ def prefetch(
         further=further,
         union=candidates,
         legs=legs,
-        traits=answered.traits,
+        traits=leg_results.traits,
         filters_decide=decided,
         stored=StoredData(
             columns=columns,
@@ -131,7 +131,7 @@ def prefetch(
             feedback=feedback,
             counts=snapshot.counts(filters) if decided else None,
             newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),
-            expand=_expansion(snapshot, answered),
+            expand=_expansion(snapshot, leg_results),
         ),
     )
 
@@ -207,16 +207,20 @@ def _feedback(
 
 
 def _expansion(
-    snapshot: SearchSnapshot, answered: Answered
+    snapshot: SearchSnapshot, leg_results: LegResults
 ) -> Callable[[Mapping[int, float], int], Expansion] | None:
     """The walk of the graph, where the request follows links."""
-    options = answered.request.fusion
+    options = leg_results.request.fusion
     if options is None or options.graph is None:
         return None
 
     def expand(seeds: Mapping[int, float], depth: int) -> Expansion:
-        return answered.expand(
-            snapshot, seeds, depth=depth, limit=answered.depth, filters=answered.question.filters
+        return leg_results.expand(
+            snapshot,
+            seeds,
+            depth=depth,
+            limit=leg_results.depth,
+            filters=leg_results.question.filters,
         )
 
     return expand

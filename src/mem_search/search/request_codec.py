@@ -70,10 +70,10 @@ def _places(model: type[BaseModel]) -> dict[str, At]:
     """The fields of ``model`` that stand for a part of a request, with where."""
     found: dict[str, At] = {}
     for name, info in model.model_fields.items():
-        given = [each for each in info.metadata if isinstance(each, At)]
-        if given and given[-1].path:
-            found[name] = given[-1]
-        elif not given and name in _NAMES:
+        places = [each for each in info.metadata if isinstance(each, At)]
+        if places and places[-1].path:
+            found[name] = places[-1]
+        elif not places and name in _NAMES:
             found[name] = At(name)
     return found
 

@@ -13,7 +13,7 @@ from mem_search.search.priority import SearchPriority
 from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
 
-NOBODY = ""
+UNLOGGED = ""
 """The surface of searches that nobody typed, such as a replay: they are not logged."""
 
 
@@ -33,14 +33,14 @@ class SearchService:
         self.log = log
 
     async def search(self, request: SearchRequest, surface: str) -> SearchPage:
-        """Run one search for ``surface``: http, cli, mcp, or NOBODY.
+        """Run one search for ``surface``: http, cli, mcp, or UNLOGGED.
 
         Raises MissingField when there is neither a query nor a filter, InputError for an
         unknown scope, Unavailable when no leg of the search answers.
         """
         with self._priority:
             page = await self._pipeline.search(request)
-        if surface != NOBODY:
+        if surface != UNLOGGED:
             self.log.note(page, surface)
         return await self.suggestions.spelled(page)
 

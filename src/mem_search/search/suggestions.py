@@ -163,13 +163,13 @@ def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...
     """The question with its unknown words replaced, the likeliest way first."""
     texts = []
     for place in range(max(map(len, spellings.values()), default=0)):
-        said = text
+        corrected = text
         for word, near in spellings.items():
             better = near[min(place, len(near) - 1)]
-            said = re.sub(
-                rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", better, said, flags=re.IGNORECASE
+            corrected = re.sub(
+                rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", better, corrected, flags=re.IGNORECASE
             )
-        texts.append(" ".join(said.split()))
+        texts.append(" ".join(corrected.split()))
     return tuple(text for text in dict.fromkeys(texts))
 
 

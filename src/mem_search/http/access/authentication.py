@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from mem_search import secret_file
-from mem_search.access.callers import NEEDED, NOBODY, OWNER, Caller, check_may_change
+from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
 from mem_search.access.tokens import check_own
 from mem_search.errors import Forbidden, Misdirected, StorageError, Unauthorized
 from mem_search.http.core.lifecycle import LIFECYCLE
@@ -44,19 +44,19 @@ def read_or_create(settings: Settings) -> str:
         raise StorageError(f"cannot keep the token in {settings.token_file}: {error}") from error
 
 
-def matches(given: str, token: str) -> bool:
-    """Whether ``given`` is the token, compared in constant time."""
-    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode("utf-8"))
+def matches(sent: str, token: str) -> bool:
+    """Whether ``sent`` is the token, compared in constant time."""
+    return secrets.compare_digest(sent.encode("utf-8", "replace"), token.encode("utf-8"))
 
 
 def caller_of(request: web.Request) -> Caller:
     """Raises Unauthorized for an unknown or expired credential."""
-    given = request.headers.getall("Authorization", ())
-    if not given:
-        return NOBODY
-    scheme, _, secret = given[0].partition(" ")
+    sent = request.headers.getall("Authorization", ())
+    if not sent:
+        return ANONYMOUS
+    scheme, _, secret = sent[0].partition(" ")
     secret = secret.strip()
-    if len(given) > 1 or scheme.lower() != "bearer" or not secret:
+    if len(sent) > 1 or scheme.lower() != "bearer" or not secret:
         raise Unauthorized("send one header 'Authorization: Bearer TOKEN', or none at all to read")
     if matches(secret, request.app[TOKEN]):
         return OWNER

@@ -93,13 +93,13 @@ async def admit_message(request: web.Request) -> None:
         return
     try:
         message = json.loads(await request.read())
-        asked = message["params"]["arguments"] if message["method"] == "tools/call" else {}
-        question, number = asked.get("query"), message.get("id")
+        arguments = message["params"]["arguments"] if message["method"] == "tools/call" else {}
+        question, number = arguments.get("query"), message.get("id")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return
     if isinstance(question, str):
         context.message = number if isinstance(number, str | int) else None
-        admit(request, question, research=asked.get("mode") == RESEARCH, agent=True)
+        admit(request, question, research=arguments.get("mode") == RESEARCH, agent=True)
 
 
 def policy_of(settings: Settings, level: Level, *, research: bool) -> Policy:

@@ -19,13 +19,13 @@ from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
 from mem_search.http.schemas.access import (
-    GivenToken,
-    GivenTokens,
-    KnownUser,
-    KnownUsers,
     NewToken,
     RemovedUser,
     RevokedToken,
+    TokenInfo,
+    TokenList,
+    UserInfo,
+    UserList,
 )
 from mem_search.model.access import Token
 from mem_search.validation import input_errors_as_invalid
@@ -82,7 +82,7 @@ async def create_token(call: Call) -> web.StreamResponse:
 async def tokens(call: Call) -> web.StreamResponse:
     """Every token, without its secret."""
     return json_reply(
-        GivenTokens(tokens=[GivenToken.of(token) for token in call.lifecycle.tokens.listed()])
+        TokenList(tokens=[TokenInfo.of(token) for token in call.lifecycle.tokens.listed()])
     )
 
 
@@ -95,7 +95,7 @@ async def revoke_token(call: Call) -> web.StreamResponse:
 async def users(call: Call) -> web.StreamResponse:
     """Everybody who has a token or a home."""
     home, known = call.lifecycle.settings.home, call.lifecycle.tokens.listed()
-    return json_reply(KnownUsers(users=await asyncio.to_thread(_users, home, known)))
+    return json_reply(UserList(users=await asyncio.to_thread(_users, home, known)))
 
 
 async def remove_user(call: Call) -> web.StreamResponse:
@@ -110,11 +110,11 @@ async def remove_user(call: Call) -> web.StreamResponse:
     return json_reply(RemovedUser(removed=user, revoked=[token.name for token in revoked]))
 
 
-def _users(home: Path, known: list[Token]) -> list[KnownUser]:
+def _users(home: Path, known: list[Token]) -> list[UserInfo]:
     stored = {user: _size(place) for user, place in homes(home)}
     names = sorted({token.user for token in known if token.user} | set(stored))
     return [
-        KnownUser(
+        UserInfo(
             name=name,
             tokens=[token.name for token in known if token.user == name],
             bytes=stored.get(name, 0),

@@ -46,12 +46,12 @@ def build_app(settings: Settings) -> web.Application:
         app.router.add_route(route.method, route.path, bound(route))
         if route.method == "GET" and not route.write:
             app.router.add_route("HEAD", route.path, bound(route))
-    for path, methods in _in_the_way_of_others().items():
+    for path, methods in _literal_paths().items():
         app.router.add_route("*", path, _refusal(methods))
     return app
 
 
-def _in_the_way_of_others() -> dict[str, set[str]]:
+def _literal_paths() -> dict[str, set[str]]:
     """Paths without a variable that a path with one would match, with their own methods.
 
     ``GET /api/records/batch`` is no record called batch.

@@ -16,7 +16,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from mem_search.access.callers import NOBODY
+from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import MalformedBody, MemSearchError
 from mem_search.http.access.authentication import caller_of, check_place, check_rights, is_remote
 from mem_search.http.access.rate_limits import (
@@ -52,8 +52,8 @@ _HEADERS = {
 @web.middleware
 async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Check the access, and turn every error into problem details."""
-    given = request.headers.get("X-Request-Id", "")
-    problems.REQUEST_ID.set(given if _ID.fullmatch(given) else uuid.uuid4().hex[:16])
+    sent = request.headers.get("X-Request-Id", "")
+    problems.REQUEST_ID.set(sent if _ID.fullmatch(sent) else uuid.uuid4().hex[:16])
     try:
         check_place(request, request.app[LIFECYCLE].settings)
         return await handler(request)
@@ -84,7 +84,7 @@ def bound(route: Route) -> Handler:
 
     async def handle(request: web.Request) -> web.StreamResponse:
         lifecycle = request.app[LIFECYCLE]
-        context = RequestContext(NOBODY)
+        context = RequestContext(ANONYMOUS)
         if not route.early:
             if route.waits:
                 await lifecycle.settled()  # before the token, too: the tokens are in the store
@@ -107,7 +107,7 @@ def bound(route: Route) -> Handler:
         call = Call(request, lifecycle, query, body)
         if not context.caller.user:
             return await route.handler(call)
-        async with lifecycle.users.lent(context.caller.user) as theirs:
+        async with lifecycle.users.lease(context.caller.user) as theirs:
             context.runtime = theirs
             return await route.handler(call)
 

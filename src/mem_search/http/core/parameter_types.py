@@ -94,9 +94,9 @@ def _mode(value: Any) -> Any:
     return "vector" if value == "semantic" else value
 
 
-def fault_at(name: str, message: str, given: Any) -> InitErrorDetails:
+def fault_at(name: str, message: str, sent: Any) -> InitErrorDetails:
     """A fault of the field ``name``, for rules over several fields."""
-    return InitErrorDetails(type=invalid_value(message), loc=(name,), input=given)
+    return InitErrorDetails(type=invalid_value(message), loc=(name,), input=sent)
 
 
 def faults_of(error: ValidationError) -> list[InitErrorDetails]:

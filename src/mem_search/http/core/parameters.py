@@ -76,7 +76,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Seen(Parameters):
+class TimeZoneParameters(Parameters):
     """How the reply writes times."""
 
     tz: TimeZone = Field(
@@ -85,7 +85,7 @@ class Seen(Parameters):
     )
 
 
-class OfPlatform(Parameters):
+class PlatformParameters(Parameters):
     """The records of all platforms, or of one."""
 
     platform: Text = _platform()
@@ -94,7 +94,7 @@ class OfPlatform(Parameters):
         return (("platform", self.platform),) if self.platform else ()
 
 
-class Narrowed(Seen):
+class FilterParameters(TimeZoneParameters):
     """Filters for records of any kind."""
 
     project: Annotated[Stripped, At("filters.project")] = Field(
@@ -142,7 +142,7 @@ class Narrowed(Seen):
         )
 
 
-class KindParameters(Narrowed):
+class KindParameters(FilterParameters):
     """A search whose path names the kind."""
 
     query: Annotated[Text, At("text")] = Field(
@@ -215,7 +215,7 @@ class KindParameters(Narrowed):
         return replace(request, filters=self.filters(kinds))
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
-        """As of ``Narrowed``; the paths of folders stand for what lies directly in them."""
+        """Those of ``FilterParameters``; the paths of folders mean the files directly in them."""
         filters = super().filters(kinds)
         if not self.is_folder:
             return filters
@@ -237,14 +237,14 @@ class SearchParameters(KindParameters):
     )
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
-        """As of ``KindParameters``, with the words of ``type`` that are kinds among ``kinds``."""
+        """Those of ``KindParameters``; words of ``type`` that mean a kind go to ``kinds``."""
         kind_of = installed_kinds().named
         named = tuple(kind for word in self.type if (kind := kind_of(word)))
         filters = super().filters(tuple(dict.fromkeys((*self.types, *named, *kinds))))
         return replace(filters, types=tuple(word for word in self.type if not kind_of(word)))
 
 
-class ByConcept(KindParameters):
+class ConceptParameters(KindParameters):
     """``concept`` is required."""
 
     concepts: Annotated[Words, Field(min_length=1), At("filters.concepts")] = Field(
@@ -252,7 +252,7 @@ class ByConcept(KindParameters):
     )
 
 
-class ByFile(KindParameters):
+class FileParameters(KindParameters):
     """``filePath`` is required."""
 
     files: Annotated[Words, Field(min_length=1), At("filters.files")] = Field(
@@ -262,7 +262,7 @@ class ByFile(KindParameters):
     )
 
 
-class ByType(KindParameters):
+class TypeParameters(KindParameters):
     """``type`` is required."""
 
     type: Annotated[Words, Field(min_length=1), At("filters.types")] = Field(
@@ -271,7 +271,7 @@ class ByType(KindParameters):
     )
 
 
-class Listed(OfPlatform):
+class ListParameters(PlatformParameters):
     """A list, newest first, in pages."""
 
     project: Text = Field(default="", description="Project by name")
@@ -280,7 +280,7 @@ class Listed(OfPlatform):
     max_tokens: int | None = budget()
 
 
-class Opened(Seen):
+class RecordParameters(TimeZoneParameters):
     """The format of one record."""
 
     format: Format = Field(default="json", description="JSON, or the whole record as text")

@@ -33,13 +33,13 @@ def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
     return (field.alias or name, *(str(word) for word in more))
 
 
-def read_query(model: type[M], given: MultiMapping[str], default_zone: str = "") -> M:
+def read_query(model: type[M], sent: MultiMapping[str], default_zone: str = "") -> M:
     """The parameters of a request. Raises Invalid naming every parameter at fault."""
     known = _spelled(model)
     values: dict[str, Any] = {}
     written: dict[str, str] = {}
     faults: list[Fault] = []
-    for word in dict.fromkeys(given):
+    for word in dict.fromkeys(sent):
         if word not in known:
             faults.append(_unknown(word, known))
             continue
@@ -47,7 +47,7 @@ def read_query(model: type[M], given: MultiMapping[str], default_zone: str = "")
         if proper in written and not is_list:
             faults.append(Fault(f"says the same as {written[proper]}; give one", parameter=word))
             continue
-        several = given.getall(word)
+        several = sent.getall(word)
         if len(several) > 1 and not is_list:
             faults.append(Fault("given more than once", parameter=word))
             continue
@@ -133,17 +133,17 @@ def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
     missing = item["type"] == "missing"
     match item["type"]:
         case "missing":
-            said = "is required"
+            message = "is required"
         case "model_type" | "model_attributes_type":
-            said = "has to be a JSON object"
+            message = "has to be a JSON object"
         case "extra_forbidden":
             names = [field.alias or name for name, field in model.model_fields.items()]
             hint = f"; {_meant(steps[0], names)}" if len(steps) == 1 else ""
-            said = f"unknown field{hint}"
+            message = f"unknown field{hint}"
         case _:
-            said = item["msg"]
+            message = item["msg"]
     return Fault(
-        said,
+        message,
         pointer="".join(f"/{step}" for step in steps),
         missing=missing,
     )

@@ -14,7 +14,7 @@ from aiohttp import web
 from mem_search.http.schemas.common import TextContent, TextReply
 from mem_search.http.schemas.search import SearchListing
 from mem_search.model import SearchPage
-from mem_search.renderers import View, fitted
+from mem_search.renderers import DisplayOptions, fitted
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.schemas import HowSearched
 from mem_search.renderers.token_budget import page_within
@@ -56,7 +56,7 @@ def page_reply(
     request: web.Request,
     page: SearchPage,
     format: str,  # noqa: A002 - the word callers write
-    view: View,
+    display: DisplayOptions,
     *,
     title: str = "",
     max_tokens: int | None = None,
@@ -64,7 +64,7 @@ def page_reply(
     """A page of results in ``format``, within ``max_tokens``."""
     if format == "json":
         return json_reply(page_within(page, max_tokens))
-    shown = fitted(page, format, view, max_tokens, title=title)
+    shown = fitted(page, format, display, max_tokens, title=title)
     envelope = partial(
         SearchListing,
         total=shown.page.total,

@@ -17,7 +17,7 @@ from mem_search.http.core.request_context import REQUEST_CONTEXT
 from mem_search.http.schemas.common import TextReply
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
@@ -90,11 +90,11 @@ class Call:
         secure = self.request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
         return f"{'https' if secure else self.request.scheme}://{self.request.host}"
 
-    def view(self, tz: Zone | None = None) -> View:
+    def display(self, tz: Zone | None = None) -> DisplayOptions:
         """How replies write times: in ``tz``, or in the worker's own time zone."""
-        seen_from = tz or zone(self.lifecycle.settings.timezone)
-        now, command_line = datetime.now(seen_from), self.surface == "cli"
-        return View(installed_kinds().get, seen_from, now, command_line=command_line)
+        reader_tz = tz or zone(self.lifecycle.settings.timezone)
+        now, command_line = datetime.now(reader_tz), self.surface == "cli"
+        return DisplayOptions(installed_kinds().get, reader_tz, now, command_line=command_line)
 
 
 Handler = Callable[[Call], Awaitable[web.StreamResponse]]

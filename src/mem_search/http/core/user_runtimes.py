@@ -1,7 +1,7 @@
 """The runtimes of users: each has its own home, is opened on demand and closed when idle.
 
 Isolation means that one store cannot be reached from another (ADR 0011). Only the embedding model
-is shared, which keeps no data. A runtime is lent for one request; while it is lent, or has work
+is shared, which keeps no data. A runtime is leased for one request; while it is leased, or has work
 to finish, it stays open.
 """
 
@@ -39,7 +39,7 @@ _PATIENCE: Final = 10.0
 _REMOVED: Final = ".removed-"
 
 
-class _Held:
+class _UserRuntime:
     """One runtime in the task that opens, holds and closes it."""
 
     def __init__(
@@ -59,15 +59,15 @@ class _Held:
 
     @property
     def idle(self) -> Runtime | None:
-        """The runtime if it is open and not lent."""
+        """The runtime if it is open and not leased."""
         opened = self._opened.done() and not self._opened.exception() and not self._leave.is_set()
         return self._opened.result() if opened and self.free.is_set() else None
 
-    def lend(self) -> None:
+    def acquire(self) -> None:
         self._leases += 1
         self.free.clear()
 
-    def give_back(self, now: float) -> None:
+    def release(self, now: float) -> None:
         self._leases -= 1
         self.last_used = now
         if not self._leases:
@@ -104,7 +104,7 @@ class _Held:
 
 
 class UserRuntimes:
-    """Lends runtimes by user. Call ``close_idle`` now and then, and ``close`` at the end."""
+    """Leases runtimes by user. Call ``close_idle`` now and then, and ``close`` at the end."""
 
     def __init__(
         self, settings: Settings, model: EmbeddingModel, clock: Callable[[], float] = time.monotonic
@@ -112,7 +112,7 @@ class UserRuntimes:
         self._settings = settings
         self._model = model
         self._clock = clock
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _UserRuntime] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}
         self._removing: set[str] = set()
 
@@ -122,15 +122,15 @@ class UserRuntimes:
         return sorted(self._held)
 
     @asynccontextmanager
-    async def lent(self, user: str) -> AsyncIterator[Runtime]:
+    async def lease(self, user: str) -> AsyncIterator[Runtime]:
         """The runtime of ``user`` until the block ends. Raises StorageError, Conflict."""
         if user in self._removing:
             raise Conflict(f"the user {user} is being removed")
         held = self._held.get(user)
         if held is None:
-            held = _Held(self._settings_of(user), self._model, self._closing.get(user))
+            held = _UserRuntime(self._settings_of(user), self._model, self._closing.get(user))
             self._held[user] = held
-        held.lend()
+        held.acquire()
         try:
             try:
                 runtime = await held.opened()
@@ -140,7 +140,7 @@ class UserRuntimes:
                 raise
             yield runtime
         finally:
-            held.give_back(self._clock())
+            held.release(self._clock())
 
     async def close_idle(self) -> None:
         """Close runtimes that were idle for long, and surplus idle ones."""
@@ -149,13 +149,13 @@ class UserRuntimes:
         )
         now = self._clock()
         for place, (last_used, user, held) in enumerate(idle):
-            one_too_many = len(idle) - place > MOST_IDLE
-            if not one_too_many and now - last_used < IDLE_SECONDS:
+            is_surplus = len(idle) - place > MOST_IDLE
+            if not is_surplus and now - last_used < IDLE_SECONDS:
                 continue
             runtime = held.idle
             if runtime is None or await _has_work(runtime):
                 continue
-            if held.idle and self._held.get(user) is held:  # it may be lent by now
+            if held.idle and self._held.get(user) is held:  # it may be leased by now
                 self._close(user)
 
     async def wake(self) -> None:
@@ -165,7 +165,7 @@ class UserRuntimes:
         """
         for user, _ in await asyncio.to_thread(lambda: list(homes(self._settings.home))):
             try:
-                async with self.lent(user):
+                async with self.lease(user):
                     pass
             except MemSearchError:
                 continue  # it is logged, and reported to the next caller

@@ -9,7 +9,7 @@ from mem_search.renderers.schema import Count, Time, schema
 
 
 @schema
-class GivenToken:
+class TokenInfo:
     """A token without its secret. `user` is empty for the owner of the worker."""
 
     name: str
@@ -33,17 +33,17 @@ class GivenToken:
 
 
 @schema
-class NewToken(GivenToken):
+class NewToken(TokenInfo):
     """A token with its secret, which is shown only once."""
 
     token: str
 
 
 @schema
-class GivenTokens:
+class TokenList:
     """All tokens, by name."""
 
-    tokens: list[GivenToken]
+    tokens: list[TokenInfo]
 
 
 @schema
@@ -54,7 +54,7 @@ class RevokedToken:
 
 
 @schema
-class KnownUser:
+class UserInfo:
     """A user with a token or a store; `bytes` is the size of the store."""
 
     name: str
@@ -64,10 +64,10 @@ class KnownUser:
 
 
 @schema
-class KnownUsers:
+class UserList:
     """All users, by name."""
 
-    users: list[KnownUser]
+    users: list[UserInfo]
 
 
 @schema

@@ -117,17 +117,17 @@ class Notification:
     @classmethod
     def of(
         cls,
-        told: stored.Notification,
+        notification: stored.Notification,
         matches: list[NewMatch],
         delivery: Delivery | None,
     ) -> Self:
         return cls(
-            id=told.id,
-            saved_search=told.search,
-            at=told.at,
-            count=told.count,
+            id=notification.id,
+            saved_search=notification.search,
+            at=notification.at,
+            count=notification.count,
             matches=matches,
-            read_at=told.read_at,
+            read_at=notification.read_at,
             webhook=None if delivery is None else WebhookDelivery.of(delivery),
         )
 

@@ -45,7 +45,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
     request = SearchRequest(
         arguments.query,
         limit=MOST,
-        asked_at=context.view.now,
+        asked_at=context.display.now,
         fold=False,
         hide_scratchpad=True,
         texts=ResultTexts(snippets=False),

@@ -107,7 +107,7 @@ async def search_local_knowledge(
     context: ToolContext, arguments: KnowledgeArguments
 ) -> KnowledgePage:
     """The matches with their texts, as many and as much as fit into the token budget."""
-    request = replace(arguments.request(), asked_at=context.view.now)
+    request = replace(arguments.request(), asked_at=context.display.now)
     page, step = await context.runtime.research.operations.search(request, "mcp")
     results = [KnowledgeResult.of(cited, context.base) for cited in cite(page)]
     fitted = fit_texts(results, "content", arguments.max_tokens)

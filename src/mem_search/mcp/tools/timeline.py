@@ -62,7 +62,7 @@ async def timeline(context: ToolContext, arguments: TimelineArguments) -> Timeli
     entries = [
         TimelineEntry(
             id=id_of(record),
-            title=context.view.kinds(record.kind).title(record),
+            title=context.display.kinds(record.kind).title(record),
             created_at=record.created_at,
         )
         for record in found.records
@@ -85,10 +85,10 @@ async def _anchor(context: ToolContext, arguments: TimelineArguments, filters: F
         raise MissingField("give an anchor or a query", field="anchor")
     if named and query:
         raise InputError("give an anchor or a query, not both", field="anchor")
-    runtime, view = context.runtime, context.view
+    runtime, display = context.runtime, context.display
     if named:
-        return await find_anchor(runtime.search.store, named, now=view.now, tz=view.tz)
-    request = SearchRequest(query, filters, limit=1, asked_at=view.now)
+        return await find_anchor(runtime.search.store, named, now=display.now, tz=display.tz)
+    request = SearchRequest(query, filters, limit=1, asked_at=display.now)
     page = await runtime.search.service.search(request, "mcp")
     if not page.results:
         raise NotFound("nothing matches; use fewer or other words, or fewer filters", field="query")

@@ -99,39 +99,39 @@ class DraftBuilder:
 
     def _take(self, event: events.Event, line: Line) -> Iterator[Draft]:
         match event:
-            case events.Prompted(text=text, queued=queued):
-                if queued and text in self._session.heard:
-                    self._session.heard.remove(text)
+            case events.Prompt(text=text, queued=queued):
+                if queued and text in self._session.delivered:
+                    self._session.delivered.remove(text)
                 else:
                     self._session.queued = [q for q in self._session.queued if q not in text]
                     yield from self._prompt(text, line, line.uuid)
-            case events.Instructed(text=text):
+            case events.Instruction(text=text):
                 yield from self._open(line, line.uuid, requested_change(text))
-            case events.Said(text=text, message=message):
+            case events.AgentText(text=text, message=message):
                 turn = yield from self._room(line, len(text))
-                turn.says(text, message)
-            case events.Called():
+                turn.add_text(text, message)
+            case events.ToolCall():
                 turn = yield from self._room(line, 0)
                 turn.calls()
                 self._await(event, line)
-            case events.Answered(call=call, text=text, failed=failed):
+            case events.ToolResult(call=call, text=text, failed=failed):
                 if (awaited := self._awaited.pop(call, None)) is not None:
                     turn = yield from self._room(line, 0)
-                    turn.learns(awaited, text, failed=failed)
-            case events.Compacted(text=text):
+                    turn.add_result(awaited, text, failed=failed)
+            case events.Compaction(text=text):
                 yield from self._compacted(text, line)
-            case events.Titled(text=text, leaf=leaf, by_person=by_person):
+            case events.SessionTitle(text=text, leaf=leaf, by_person=by_person):
                 # A file can begin with titles of other sessions, for lines that are not in it.
                 if text and (self._session.started is not None or not leaf):
                     self._session.titled(one_line(text, HEADLINE), by_person=by_person)
-            case events.Queued(text=text):
+            case events.PromptQueued(text=text):
                 self._session.queued = [*self._session.queued, text][-_QUEUED:]
-            case events.Unqueued(given=given):
-                yield from self._unqueued(line, given=given)
+            case events.PromptDequeued(delivered=delivered):
+                yield from self._unqueued(line, delivered=delivered)
 
     def _prompt(self, text: str, line: Line, key: str) -> Iterator[Draft]:
         session = self._session
-        session.asked(text)
+        session.add_prompt(text)
         yield from self._open(line, key, requested_change(text))
         metadata = {
             "prompt_number": session.prompts,
@@ -151,17 +151,17 @@ class DraftBuilder:
             metadata=metadata,
         )
 
-    def _unqueued(self, line: Line, *, given: bool) -> Iterator[Draft]:
+    def _unqueued(self, line: Line, *, delivered: bool) -> Iterator[Draft]:
         """Queued prompts that the agent got while it worked have no line of their own.
 
         Newer versions write one, before or after this line: the prompt counts once.
         """
         session = self._session
         texts, session.queued = session.queued, []
-        if not given:
+        if not delivered:
             return
         for place, text in enumerate(texts):
-            session.heard = [*session.heard, text][-_QUEUED:]
+            session.delivered = [*session.delivered, text][-_QUEUED:]
             yield from self._prompt(text, line, f"{line.uuid}-{place}")
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
@@ -200,7 +200,7 @@ class DraftBuilder:
         turn.seen_at(line.at)
         return turn
 
-    def _await(self, event: events.Called, line: Line) -> None:
+    def _await(self, event: events.ToolCall, line: Line) -> None:
         call = relative_to_project(
             tools.interpret(event.tool, event.arguments), (self._session.cwd, line.cwd)
         )

@@ -16,7 +16,7 @@ from mem_search.text import dates
 
 
 @dataclass(frozen=True, slots=True)
-class Prompted:
+class Prompt:
     """The person wrote it; ``queued`` if the agent was working then."""
 
     text: str
@@ -24,14 +24,14 @@ class Prompted:
 
 
 @dataclass(frozen=True, slots=True)
-class Instructed:
+class Instruction:
     """An agent wrote it to its subagent."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AgentText:
     """The agent's text; the pieces of one message share ``message``."""
 
     text: str
@@ -39,7 +39,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ToolCall:
     """The agent asked for a tool."""
 
     call: str
@@ -48,7 +48,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ToolResult:
     """What the tool answered."""
 
     call: str
@@ -57,14 +57,14 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class Compaction:
     """The agent's own summary of the session so far."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Titled:
+class SessionTitle:
     """A title for the session; ``leaf`` is the line that it was made for, if that is known."""
 
     text: str
@@ -73,20 +73,30 @@ class Titled:
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class PromptQueued:
     """The person wrote it while the agent worked; the agent does not have it yet."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unqueued:
-    """Queued prompts left the queue: ``given`` to the agent, or taken back by the person."""
+class PromptDequeued:
+    """A queued prompt was ``delivered`` to the agent, or taken back by the person."""
 
-    given: bool
+    delivered: bool
 
 
-Event = Prompted | Instructed | Said | Called | Answered | Compacted | Titled | Queued | Unqueued
+Event = (
+    Prompt
+    | Instruction
+    | AgentText
+    | ToolCall
+    | ToolResult
+    | Compaction
+    | SessionTitle
+    | PromptQueued
+    | PromptDequeued
+)
 
 MAIN: Final = "main"
 """The agent of a session that is not a subagent."""
@@ -113,7 +123,7 @@ class Line:
     left: str = ""
 
 
-class _LeftOut(Exception):
+class _Skipped(Exception):
     """The reason why a line that could have events has none."""
 
 
@@ -123,7 +133,7 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
     events: tuple[Event, ...] = ()
     try:
         events = tuple(_events(raw))
-    except _LeftOut as reason:
+    except _Skipped as reason:
         left = str(reason)
     branch = clean_text(raw.get("gitBranch"))
     sidechain = raw.get("isSidechain") is True
@@ -141,7 +151,7 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
 
 def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
     if clean_text(raw.get("agentId")).startswith(_OWN_RUNS):
-        raise _LeftOut("line of a subagent of Claude Code itself")
+        raise _Skipped("line of a subagent of Claude Code itself")
     match raw.get("type"):
         case "user":
             yield from _user(raw)
@@ -152,11 +162,11 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
         case "queue-operation":
             yield from _queue(raw)
         case "summary":
-            yield Titled(clean_text(raw.get("summary")), leaf=clean_text(raw.get("leafUuid")))
+            yield SessionTitle(clean_text(raw.get("summary")), leaf=clean_text(raw.get("leafUuid")))
         case "ai-title":
-            yield Titled(clean_text(raw.get("aiTitle")))
+            yield SessionTitle(clean_text(raw.get("aiTitle")))
         case "custom-title":
-            yield Titled(clean_text(raw.get("customTitle")), by_person=True)
+            yield SessionTitle(clean_text(raw.get("customTitle")), by_person=True)
 
 
 def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
@@ -165,34 +175,34 @@ def _user(raw: Mapping[str, Any]) -> Iterator[Event]:
     text = _text(blocks)
     if answers:
         for block in answers:
-            yield Answered(
+            yield ToolResult(
                 call=clean_text(block.get("tool_use_id")),
                 text=_text(_as_blocks(block.get("content"))),
                 failed=block.get("is_error") is True,
             )
     elif raw.get("isCompactSummary") is True or text.startswith(_CONTINUED):
-        yield Compacted(text)
+        yield Compaction(text)
     elif raw.get("isMeta") is True or raw.get("isVisibleInTranscriptOnly") is True:
-        raise _LeftOut("injected message")
+        raise _Skipped("injected message")
     else:
         words = _persons_words(text, raw.get("origin"))
-        yield Instructed(words) if raw.get("isSidechain") is True else Prompted(words)
+        yield Instruction(words) if raw.get("isSidechain") is True else Prompt(words)
 
 
 def _persons_words(text: str, origin: object) -> str:
-    """What the person wrote in ``text``; raises _LeftOut if that is nothing."""
+    """What the person wrote in ``text``; raises _Skipped if that is nothing."""
     if isinstance(origin, Mapping) and origin.get("kind") not in (None, "human"):
-        raise _LeftOut("injected message")
+        raise _Skipped("injected message")
     if text.startswith(_NOTIFICATION):
-        raise _LeftOut("message of a background task")
+        raise _Skipped("message of a background task")
     words = command_words(text)
     if words == "":
-        raise _LeftOut("slash command")
+        raise _Skipped("slash command")
     words = words or without_injected(text)
     if words.startswith(_INTERRUPTED):
-        raise _LeftOut("interruption")
+        raise _Skipped("interruption")
     if not words:
-        raise _LeftOut("injected message" if text else "message without text")
+        raise _Skipped("injected message" if text else "message without text")
     return words
 
 
@@ -200,14 +210,14 @@ def _assistant(raw: Mapping[str, Any]) -> Iterator[Event]:
     message = raw.get("message")
     message = message if isinstance(message, Mapping) else {}
     if raw.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
-        raise _LeftOut("message written by Claude Code itself")
+        raise _Skipped("message written by Claude Code itself")
     for block in _blocks(raw):
         if block.get("type") == "text":
             if text := without_injected(clean_text(block.get("text"))):
-                yield Said(text, message=clean_text(message.get("id")))
+                yield AgentText(text, message=clean_text(message.get("id")))
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
-            yield Called(
+            yield ToolCall(
                 call=clean_text(block.get("id")),
                 tool=clean_text(block.get("name")),
                 arguments=arguments if isinstance(arguments, Mapping) else {},
@@ -219,9 +229,9 @@ def _attachment(raw: Mapping[str, Any]) -> Iterator[Event]:
     if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
         return
     if attachment.get("commandMode", "prompt") != "prompt" or attachment.get("isMeta") is True:
-        raise _LeftOut("injected message")
+        raise _Skipped("injected message")
     text = _text(_as_blocks(attachment.get("prompt")))
-    yield Prompted(_persons_words(text, attachment.get("origin")), queued=True)
+    yield Prompt(_persons_words(text, attachment.get("origin")), queued=True)
 
 
 def _queue(raw: Mapping[str, Any]) -> Iterator[Event]:
@@ -230,11 +240,11 @@ def _queue(raw: Mapping[str, Any]) -> Iterator[Event]:
             content = clean_text(raw.get("content"))
             text = "" if content.startswith(_NOTIFICATION) else without_injected(content)
             if text and not text.startswith("/"):
-                yield Queued(text)
+                yield PromptQueued(text)
         case "remove":
-            yield Unqueued(given=True)
+            yield PromptDequeued(delivered=True)
         case "popAll":
-            yield Unqueued(given=False)
+            yield PromptDequeued(delivered=False)
 
 
 def _blocks(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:

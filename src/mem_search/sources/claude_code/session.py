@@ -82,8 +82,8 @@ class Session:
     """What is known of a session so far. Fields are JSON values: the cursor stores them.
 
     ``own`` are the sections of the agent's own summary, ``conclusions`` the texts that ended the
-    last turns since. ``queued`` prompts wait; ``heard`` ones were given to the agent and may have a
-    line of their own later. ``named``: the person chose the title.
+    last turns since. ``queued`` prompts wait; ``delivered`` ones may get a line
+    of their own later. ``named``: the person chose the title.
     """
 
     id: str = ""
@@ -98,7 +98,7 @@ class Session:
     edited: list[str] = field(default_factory=list)
     prompts: int = 0
     queued: list[str] = field(default_factory=list)
-    heard: list[str] = field(default_factory=list)
+    delivered: list[str] = field(default_factory=list)
     started: int | None = None
     ended: int | None = None
 
@@ -113,7 +113,7 @@ class Session:
         if by_person or not self.named:
             self.title, self.named = title, by_person
 
-    def asked(self, prompt: str) -> None:
+    def add_prompt(self, prompt: str) -> None:
         """The person wrote ``prompt``."""
         self.prompts += 1
         self.request = self.request or cut(prompt, _REQUEST)
@@ -134,8 +134,8 @@ class Session:
 
     def concluded(self, turn: Turn | None) -> list[str]:
         """The conclusions as if ``turn`` ended now."""
-        said = cut(turn.conclusion, _CONCLUSION) if turn else ""
-        return [*self.conclusions, *([said] if said else [])][-_CONCLUSIONS:]
+        last_text = cut(turn.conclusion, _CONCLUSION) if turn else ""
+        return [*self.conclusions, *([last_text] if last_text else [])][-_CONCLUSIONS:]
 
     def metadata(self, current: Turn | None) -> dict[str, Any]:
         """The fields of the summary while the turn ``current`` is open; empty if there are none."""
@@ -144,21 +144,21 @@ class Session:
             fields["completed"] = "\n\n".join(conclusions)
         elif current and not any(fields.values()):
             # There was no request: the agent's last words say best what happened.
-            fields["completed"] = cut(current.said, _CONCLUSION)
-        told: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
-        if not told:
+            fields["completed"] = cut(current.last_text, _CONCLUSION)
+        fields_shown: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
+        if not fields_shown:
             return {}
         for name, mine, its in (
             ("files_read", self.read, current.read if current else []),
             ("files_edited", self.edited, current.modified if current else []),
         ):
             if files := list(dict.fromkeys([*mine, *its]))[:_FILES]:
-                told[name] = files
+                fields_shown[name] = files
         if not self.own:
-            told["extracted"] = True
+            fields_shown["extracted"] = True
         if self.branch:
-            told["branch"] = self.branch
-        return told
+            fields_shown["branch"] = self.branch
+        return fields_shown
 
     def name(self, metadata: dict[str, Any]) -> str:
         """The title by the person or the agent, else the first line of the request."""

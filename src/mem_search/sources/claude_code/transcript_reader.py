@@ -75,17 +75,17 @@ class LedgerCounts:
         ``waiting``: the line there is still being written.
         """
         left = ", ".join(f"{reason} ×{count}" for reason, count in sorted(self._left.items()))
-        said = []
+        notes = []
         if not self._records:
-            said.append("no prompts or work in it" + (f" ({left})" if left else ""))
+            notes.append("no prompts or work in it" + (f" ({left})" if left else ""))
         elif left:
-            said.append(f"not stored: {left}")
+            notes.append(f"not stored: {left}")
         if place.line < place.known:
-            said.append(f"truncated from {place.known} lines to {place.line}; its records stay")
+            notes.append(f"truncated from {place.known} lines to {place.line}; its records stay")
         if waiting:
-            said.append(f"line {place.line + 1} is incomplete; it is read once it is complete")
+            notes.append(f"line {place.line + 1} is incomplete; it is read once it is complete")
         return LedgerEntry(
-            name, "taken" if self._records else "left", "; ".join(said), self._records
+            name, "taken" if self._records else "left", "; ".join(notes), self._records
         )
 
 

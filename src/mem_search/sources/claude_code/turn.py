@@ -39,7 +39,7 @@ class Turn:
     ``request`` is the type of change that the prompt asked for, if its words say so.
     ``broken`` are commands that failed; ``mended``: one of them passed after a change;
     ``changed``: an earlier part modified files.
-    ``said`` is what the agent said last; ``at_work``: it has used a tool since.
+    ``last_text`` is what the agent said last; ``at_work``: it has used a tool since.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Turn:
     mended: bool = False
     changed: bool = False
     decided: bool = False
-    said: str = ""
+    last_text: str = ""
     message: str = ""
     at_work: bool = False
 
@@ -86,7 +86,7 @@ class Turn:
             request=self.request,
             branch=self.branch,
             changed=self.changed or bool(self.modified),
-            said=self.said,
+            last_text=self.last_text,
             message=self.message,
             at_work=self.at_work,
         )
@@ -97,12 +97,12 @@ class Turn:
             self.started = at if self.started is None else self.started
             self.ended = at
 
-    def says(self, text: str, message: str) -> None:
+    def add_text(self, text: str, message: str) -> None:
         """The agent said ``text``; the pieces of one ``message`` are one conclusion."""
         text = cut(text, NARRATIVE)
         self.narrative.append(text)
         together = not self.at_work and message and message == self.message
-        self.said = cut(f"{self.said}\n\n{text}", NARRATIVE) if together else text
+        self.last_text = cut(f"{self.last_text}\n\n{text}", NARRATIVE) if together else text
         self.message, self.at_work = message, False
 
     def calls(self) -> None:
@@ -112,9 +112,9 @@ class Turn:
     @property
     def conclusion(self) -> str:
         """The text that ends the turn, empty while the agent is still at work."""
-        return "" if self.at_work else self.said
+        return "" if self.at_work else self.last_text
 
-    def learns(self, call: tools.Call, answer: str, *, failed: bool) -> None:
+    def add_result(self, call: tools.Call, answer: str, *, failed: bool) -> None:
         """A tool answered ``call``, whose target, if a file, is relative to the project."""
         if (failure := tools.failure(call, answer, failed=failed)) is not None:
             self._notes(failure)
@@ -153,8 +153,8 @@ class Turn:
     @property
     def title(self) -> str:
         """The agent's first line with content, else what it did."""
-        if said := headline("\n".join(self.narrative)):
-            return said
+        if last_text := headline("\n".join(self.narrative)):
+            return last_text
         for verb, files in (("Changed", self.modified), ("Read", self.read)):
             if files:
                 return one_line(f"{verb} {', '.join(files)}", 100)

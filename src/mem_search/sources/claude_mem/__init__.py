@@ -184,10 +184,10 @@ def _prefix(identity: str) -> str:
 def _data_directory(machine: Machine) -> Path:
     """Where claude-mem keeps its data: environment, else its settings, else its default."""
     default = machine.home / ".claude-mem"
-    told = machine.environ.get(_DIRECTORY) or _setting(default / "settings.json")
-    if told == "~" or told.startswith("~/"):
-        return machine.home / told[2:]
-    return machine.home / told if told else default
+    directory = machine.environ.get(_DIRECTORY) or _setting(default / "settings.json")
+    if directory == "~" or directory.startswith("~/"):
+        return machine.home / directory[2:]
+    return machine.home / directory if directory else default
 
 
 def _setting(file: Path) -> str:

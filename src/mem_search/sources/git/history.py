@@ -106,11 +106,15 @@ class History:
             "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8",
             f"--format={_FORMAT}", "--stdin",
         )  # fmt: skip
-        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as complaints:
-            asked.write(_encode(_revisions(heads, tips)))
-            asked.seek(0)
+        with tempfile.TemporaryFile() as revisions, tempfile.TemporaryFile() as complaints:
+            revisions.write(_encode(_revisions(heads, tips)))
+            revisions.seek(0)
             with subprocess.Popen(  # noqa: S603 - a list of our own words, no shell
-                command, stdin=asked, stdout=subprocess.PIPE, stderr=complaints, env=_environment()
+                command,
+                stdin=revisions,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=_environment(),
             ) as process:
                 try:
                     yield parse(self._tokens(process, complaints))

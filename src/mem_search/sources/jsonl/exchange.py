@@ -152,10 +152,10 @@ def export_line(record: Record, links: Sequence[Link]) -> str:
         importance=record.importance,
         metadata=dict(sorted(metadata.items())),
     )
-    said = line.model_dump(exclude_defaults=True)
+    values = line.model_dump(exclude_defaults=True)
     if links:
-        said["links"] = [{"to": link.to, "relation": link.relation} for link in links]
-    return json.dumps(said, ensure_ascii=False, allow_nan=False)
+        values["links"] = [{"to": link.to, "relation": link.relation} for link in links]
+    return json.dumps(values, ensure_ascii=False, allow_nan=False)
 
 
 def parse_line(line: bytes) -> ExchangeRecord:
@@ -173,9 +173,9 @@ def parse_line(line: bytes) -> ExchangeRecord:
     if _ESCAPED_SURROGATE.search(line):
         value = _without_surrogates(value)
     # In a line written by hand or by another program, null means the same as no key.
-    given = {key: item for key, item in value.items() if item is not None}
+    values = {key: item for key, item in value.items() if item is not None}
     try:
-        return ExchangeRecord.model_validate(given)
+        return ExchangeRecord.model_validate(values)
     except ValidationError as error:
         raise ValueError(_explain(error)) from None
 

@@ -1,7 +1,7 @@
 """The graph of records: neighbours of some, and what lies within a few steps of them.
 
 Stored edges count in both directions. Edges to session neighbours, and through shared things
-(``shared_things``), are derived on request. Every step is bounded: in edges read, in nodes kept.
+(``shared_facets``), are derived on request. Every step is bounded: in edges read, in nodes kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 from mem_search.model import Filters, Ref
 from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
-from mem_search.storage.sqlite import shared_things
+from mem_search.storage.sqlite import shared_facets
 from mem_search.storage.sqlite.filters import passing
 
 DEEPEST: Final = 5
@@ -50,7 +50,7 @@ def neighbours(
     plain = [*_stored(connection, wanted), *_sessions(connection, wanted)]
     ends = {end for edge in plain for end in (edge.start, edge.end)}
     within = passing(connection, ends, filters) | set(numbers)
-    shared = shared_things.ties(connection, list(numbers), filters)
+    shared = shared_facets.ties(connection, list(numbers), filters)
     edges = [edge for edge in plain if edge.start in within and edge.end in within]
     edges += [Edge(*tie, "derived") for tie in shared]
     if relations:

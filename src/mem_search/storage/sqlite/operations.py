@@ -14,8 +14,8 @@ from mem_search.model.research import (
     IndexState,
     Operation,
     OperationFilter,
-    Seen,
     Session,
+    StoredResult,
 )
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
@@ -145,7 +145,7 @@ def _operation(row: tuple[Any, ...]) -> Operation:
         content_types=tuple(json.loads(content_types)),
         request=json.loads(request),
         redacted=bool(redacted),
-        results=tuple(Seen(*each) for each in json.loads(results)),
+        results=tuple(StoredResult(*each) for each in json.loads(results)),
         total_count=total,
         took_ms=took,
         report=json.loads(report),

@@ -15,7 +15,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.records import find
 from mem_search.model import Citation, Record, Ref
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers import View
+from mem_search.renderers import DisplayOptions
 from mem_search.renderers.safe_text import harmless
 from mem_search.renderers.schemas import WholeRecord
 from mem_search.search.citations import citation as citation_of
@@ -39,22 +39,22 @@ a { color: inherit }
 POLICY = style_policy(_STYLE)
 
 
-async def view(call: Call) -> web.StreamResponse:
+async def show(call: Call) -> web.StreamResponse:
     """The page of one record; JSON where ``Accept`` prefers it to HTML."""
     record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
     if prefers(call.request, JSON, HTML):
         return json_reply(WholeRecord.of(record, links))
     return web.Response(
-        text=render(record, citation_of(record), call.view()),
+        text=render(record, citation_of(record), call.display()),
         content_type=HTML,
         headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
     )
 
 
-def render(record: Record, citation: Citation, view: View) -> str:
+def render(record: Record, citation: Citation, display: DisplayOptions) -> str:
     """The page of ``record``."""
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{shown}</dd>" for name, shown in
-                   _fields(record, citation, view))  # fmt: skip
+                   _fields(record, citation, display))  # fmt: skip
     title = harmless(citation.source_title)
     body = (
         f"<h1>{escape(title)}</h1>\n<dl>{rows}</dl>\n<pre>{escape(harmless(record.text))}</pre>\n"
@@ -62,20 +62,22 @@ def render(record: Record, citation: Citation, view: View) -> str:
     return html_page(title, _STYLE, body)
 
 
-def _fields(record: Record, citation: Citation, view: View) -> Iterator[tuple[str, str]]:
+def _fields(
+    record: Record, citation: Citation, display: DisplayOptions
+) -> Iterator[tuple[str, str]]:
     """(label, HTML) of each known detail."""
     kind = installed_kinds().get(record.kind)
     yield kind.label, f'<a href="/api/records/{record.ref}">{record.ref}</a>'
-    said = [
-        ("Date", view.full_date(record.created_at)),
+    pairs = [
+        ("Date", display.full_date(record.created_at)),
         ("By", citation.author),
-        ("Published", "" if citation.published_at is None else view.day(citation.published_at)),
+        ("Published", "" if citation.published_at is None else display.day(citation.published_at)),
         ("Project", record.project),
         ("Session", record.session),
         ("Tags", ", ".join(record.tags)),
         *kind.detail(record),
     ]
-    for name, value in said:
+    for name, value in pairs:
         if value and not (name == "Author" and citation.author):
             yield harmless(name), escape(harmless(value))
     if record.url.lower().startswith(("https://", "http://")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from http_worker import Client, lifecycle_of
 
-from mem_search.http.viewer import POLICY
+from mem_search.http.record_page import POLICY
 from mem_search.model import Draft
 from runtimes import fill
 
