@@ -27,11 +27,13 @@ from mem_search.sources.claude_code import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.text import (
     dates,
+    decoding,
     highlight,
     mentions,
     passages,
     query,
     redaction,
+    secret_rules,
     secret_values,
     sketch,
     snippets,
@@ -56,6 +58,8 @@ def _draft(text: str) -> Draft:
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "decoding.without_escapes": decoding.without_escapes,
+    "decoding.without_folds": decoding.without_folds,
     "dates.find_dates": lambda text: dates.find_dates(text, NOW, UTC),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
@@ -69,6 +73,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "query.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "redaction.redact": redaction.redact,
     "drafts.without_injected": claude_mem_drafts.without_injected,
+    "secret_rules.spans": lambda text: [*secret_rules.spans(text)],
     "safe_text.one_line": safe_text.one_line,
     "secret_values.is_credential": secret_values.is_credential,
     "secret_values.is_placeholder": secret_values.is_placeholder,
@@ -94,6 +99,7 @@ BOUNDED = {
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
     "highlight.stem": "one word that was found by a linear scan",
+    "secret_finders.says_password": "a name that was found",
     "secret_values.is_secret": "run by redact",
     "spelling.distance": "two words of the vocabulary, of bounded length",
     "spelling.nearest": "a word of the question, compared with words of bounded length",
@@ -140,6 +146,9 @@ RUNS = {
     "private blocks": "<private>",
     "assigned passwords": "password=",
     "keys": "-----BEGIN ",
+    "escaped brackets": "%5B&#x5b;",
+    "keys of services": "AKIAABCDEFGHIJKLMNOP ",
+    "lines of words": "a1b2c3d4e5f6\n",
     "tokens": "eyJ",
     "fields": "tag:",
     "words": "word ",

@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
-from mem_search.text.redaction import redact
+from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.sketch import sketch
 
 SAMPLE = 4000
@@ -85,28 +84,17 @@ def redacted(draft: Draft) -> Draft:
     """The draft with all secrets and private blocks replaced by markers."""
     return replace(
         draft,
-        title=_clean(draft.title),
-        text=_clean(draft.text),
-        url=_clean(draft.url),
-        tags=tuple(_clean(tag) for tag in draft.tags),
-        metadata=_clean(dict(draft.metadata)),
+        title=redact(draft.title)[0],
+        text=redact(draft.text)[0],
+        url=redact(draft.url)[0],
+        tags=tuple(redact(tag)[0] for tag in draft.tags),
+        metadata=redacted_values(draft.metadata),
         # A URL here is cleaned as that of the record it names; a ref or source id names nothing.
         links=tuple(
-            replace(link, to=_clean(link.to)) if "://" in link.to else link for link in draft.links
+            replace(link, to=redact(link.to)[0]) if "://" in link.to else link
+            for link in draft.links
         ),
     )
-
-
-def _clean(value: Any) -> Any:
-    match value:
-        case str():
-            return redact(value)[0]
-        case Mapping():
-            return {key: _clean(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_clean(item) for item in value]
-        case _:
-            return value
 
 
 def _digest(title: str, text: str) -> bytes:

@@ -29,7 +29,7 @@ _RUN: Final = re.compile("[A-Za-z0-9]+")
 _WORD: Final = re.compile("[A-Za-z]+|[0-9]{1,8}|[vV][0-9]{1,6}")
 _NUMBERED_WORD: Final = re.compile("[A-Za-z]+[0-9]{1,3}")
 # Every secret matches this; a fast first check.
-_HINT: Final = re.compile("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{16}")
+_HINT: Final = re.compile("[0-9]|[A-Za-z0-9][!@#$%^&*+?~]|[A-Za-z]{10}")
 _TYPE: Final = re.compile("[A-Z]+[a-z]*[0-9]{1,5}(?:[A-Z][a-z]{2,})+")
 _SPECIAL: Final = re.compile("[A-Za-z0-9][!@#$%^&*+?~]+[A-Za-z0-9]")
 _TECHNICAL: Final = re.compile(
@@ -67,7 +67,7 @@ def is_secret(value: str, place: Place, *, password: bool) -> bool:
     runs = _RUN.findall(value)
     if chosen:
         return not all(_WORD.fullmatch(run) or _TECHNICAL.fullmatch(run) for run in runs) or (
-            _SPECIAL.search(value) is not None
+            _SPECIAL.search(value) is not None or any(_is_scrambled(run, 10) for run in runs)
         )
     return not _is_wordy(runs) or (place != "code" and any(_is_scrambled(run) for run in runs))
 
@@ -86,9 +86,9 @@ def _is_wordy(runs: list[str]) -> bool:
     return all(_WORD.fullmatch(run) or _NUMBERED_WORD.fullmatch(run) for run in runs)
 
 
-def _is_scrambled(run: str) -> bool:
+def _is_scrambled(run: str, shortest: int = 16) -> bool:
     """Whether ``run`` has only letters, but too many or too many capitals for a word."""
-    if len(run) < 16 or not run.isalpha():
+    if len(run) < shortest or not run.isalpha():
         return False
     flips = sum(one.isupper() != two.isupper() for one, two in pairwise(run))
     return flips >= 0.38 * len(run) or (flips == 0 and len(run) >= 24)

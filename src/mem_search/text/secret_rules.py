@@ -1,0 +1,40 @@
+"""Secrets known by the rules of Kingfisher, which its maintainers keep up to date (ADR 0022).
+
+Its matcher is linear in the text, releases the interpreter's lock and never uses the network. The
+rules are compiled at the first call; Kingfisher keeps the compiled form in the user's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kingfisher_sdk import Scanner
+
+
+@cache
+def _scanner() -> Scanner:
+    from kingfisher_sdk import Rules, Scanner  # compiles hundreds of rules: only when needed
+
+    return Scanner(Rules())
+
+
+def spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, name of the rule) of each secret, in order of their starts; may overlap."""
+    data = text.encode("utf-8", "replace")  # half a character becomes one byte
+    found = [finding for finding in _scanner().scan(data) if finding.visible]
+    at = character = 0
+    for finding in sorted(found, key=lambda each: each.location["start_offset"]):
+        start, end = finding.location["start_offset"], finding.location["end_offset"]
+        # A rule may match the name of a value as well; only the value is the secret.
+        within = data.find(finding.secret.encode(), start, end)
+        if within >= 0:
+            start, end = within, within + len(finding.secret.encode())
+        if start < at:  # the secret of an earlier finding began later
+            at = character = 0
+        character += len(data[at:start].decode("utf-8", "ignore"))
+        at = start
+        length = len(data[start:end].decode("utf-8", "ignore"))
+        yield character, character + length, finding.rule_id.replace("/", ".").split(".")[-1]
