@@ -17,6 +17,7 @@ input at fault, if there is one.
     ├── SourceError                   422  source_unreadable       exit 7
     └── Unavailable                   503  unavailable             exit 3
         ├── StorageError              503  storage_unavailable     exit 3
+        │   └── StoreDamaged          503  storage_damaged         exit 3
         ├── IndexUnavailable          503  index_unavailable       exit 3
         └── ModelUnavailable          503  model_unavailable       exit 3
 """
@@ -136,6 +137,12 @@ class StorageError(Unavailable):
     """The store cannot be opened or written: locked, corrupt, or the disk is full."""
 
     code = "storage_unavailable"
+
+
+class StoreDamaged(StorageError):
+    """The store's file was changed by something else: flipped bytes, a lost part, an older copy."""
+
+    code = "storage_damaged"
 
 
 class IndexUnavailable(Unavailable):

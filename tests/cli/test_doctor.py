@@ -60,7 +60,7 @@ def test_a_store_that_is_not_ours_is_set_aside_by_the_named_command(
     broken(file)
     before = file.read_bytes()
     found = finding(mem, "database")
-    mend(mem, found["fix"].partition("; mem-search sync")[0])
+    mend(mem, found["fix"].partition("start anew: ")[2].partition("; mem-search sync")[0])
     assert (mem.path / "aside" / "mem-search.db").read_bytes() == before
     mem.ok("import", "jsonl", "-", given=NOTE)
     assert finding(mem, "database") == {}

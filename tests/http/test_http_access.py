@@ -207,6 +207,6 @@ async def test_before_the_store_is_open_a_token_is_neither_right_nor_wrong(
     async with TestClient(TestServer(build_app(settings))) as client:
         reply = await client.get("/api/stats", headers=BEARER)
         assert reply.status == 503
-        with pytest.raises(Exception, match="corrupt"):
+        with pytest.raises(Exception, match="damaged"):
             await lifecycle_of(client).ready()
         assert (await client.get("/api/stats", headers=BEARER)).status == 503

@@ -150,7 +150,7 @@ async def test_a_home_that_cannot_be_opened_is_said_and_tried_again(
     home.mkdir(parents=True)
     (home / "mem-search.db").write_bytes(b"this is not a database, though it is long enough" * 9)
     for _ in range(2):
-        with pytest.raises(StorageError, match="corrupt"):
+        with pytest.raises(StorageError, match="damaged"):
             async with users.lease("ada"):
                 pass
     assert users.open == []

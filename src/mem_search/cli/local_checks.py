@@ -73,14 +73,18 @@ def disk(settings: Settings) -> Finding:
 
 
 def database(settings: Settings) -> Finding:
-    """The store is ours, it opens and SQLite finds no error in it. Reads only."""
+    """The store is ours and whole: it has what its mark says, and SQLite finds no error. Reads."""
+    from mem_search.storage.sqlite.mark import check, start_anew
     from mem_search.storage.sqlite.migrations import check_ours
 
-    aside, file = quote(str(settings.home / "aside")), quote(str(settings.database))
-    start_over = f"mem-search worker stop; mkdir -p {aside} && mv {file}* {aside}/; mem-search sync"
-    fix = (
-        f"{start_over}; then import your last export, if there is one: mem-search import jsonl FILE"
-    )
+    file = quote(str(settings.database))
+    start_over = f"{start_anew(settings.database)}; mem-search sync"
+    fix = f"mem-search restore --replace FILE (your last backup), or {start_over}"
+    try:
+        check(settings.database)
+    except StorageError as error:
+        problem = error.message.partition(". Nothing was changed")[0]
+        return Finding("database", "missing", problem, fix)
     if not settings.database.exists():
         return Finding("database", "ok", "none yet (created at the first start)")
     if not _is_ours_to_write(settings.database):
@@ -96,7 +100,7 @@ def database(settings: Settings) -> Finding:
     except StorageError as error:
         problem, _, advice = error.message.partition("; ")
         return Finding("database", "missing", problem, start_over if "move" in advice else advice)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # flipped bytes can be in its message
         problem = str(error)
         # The lower byte is the error, the upper bytes are its details (SQLite result codes).
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:

@@ -69,7 +69,10 @@ class Lifecycle:
         if part is not None:
             return part
         if self.error is not None:
-            raise Unavailable(f"the worker cannot open its store: {self.error.message}")
+            error = Unavailable(f"the worker cannot open its store: {self.error.message}")
+            if isinstance(self.error, Unavailable):
+                error.code = self.error.code
+            raise error
         raise Starting("the worker is opening its store; try again in a second")
 
     @property

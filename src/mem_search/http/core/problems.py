@@ -16,6 +16,7 @@ from mem_search.errors import (
     LimitReached,
     MemSearchError,
     MissingField,
+    StoreDamaged,
     Unauthorized,
     Unavailable,
 )
@@ -104,7 +105,7 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
     headers = {}
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = 'Bearer realm="mem-search"'
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable) and error.code != StoreDamaged.code:  # time mends nothing
         headers["Retry-After"] = "1" if error.code == "starting" else "5"
     policies: tuple[str, ...] | None = None
     if isinstance(error, LimitReached):

@@ -8,7 +8,9 @@ rolled back when it raises. Two readers beat four on small machines: the work is
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
+import struct
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,7 +20,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from mem_search.errors import StorageError
+from mem_search.errors import MemSearchError, StorageError
+from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
 
 Connection = sqlite3.Connection
@@ -49,15 +52,18 @@ class Database:
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="sqlite-reader")
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._writing: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._watcher: sqlite3.Connection | None = None
+        self._mark = Mark(path)
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float = _BUSY_SECONDS) -> Database:
         """Create or open the file and bring its schema up to date.
 
         A write waits ``busy_seconds`` for another process that holds the file. Raises
-        StorageError when the file is corrupt, foreign, locked or cannot be written.
+        StoreDamaged when the file is corrupt, or lacks what its mark says it held; StorageError
+        when it is foreign, locked or cannot be written.
         """
         database = cls(path, busy_seconds)
         try:
@@ -77,7 +83,7 @@ class Database:
         """Run ``query(connection, …)`` on a reader, inside one consistent snapshot."""
 
         def call() -> T:
-            with _translated(self.path):
+            with _translated(self.path, self._local):
                 connection = self._connection(readonly=True)
                 connection.execute("begin")
                 try:
@@ -91,15 +97,18 @@ class Database:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""
 
         def call() -> T:
-            with _translated(self.path):
+            with _translated(self.path, self._local):
                 connection = self._connection(readonly=False)
                 connection.execute("begin immediate")
+                before = connection.total_changes
                 try:
                     result = query(connection, *args, **kwargs)
+                    number = self._mark.count(connection, before)
                     connection.commit()
                 except BaseException:
                     connection.rollback()
                     raise
+                self._mark.committed(connection, number)
                 return result
 
         return await self._run(self._writer, call)
@@ -128,6 +137,7 @@ class Database:
             await asyncio.to_thread(executor.shutdown, wait=True)
         with self._lock:
             connections, self._open = self._open, []
+        await asyncio.to_thread(self._mark.close, self._writing)
         for connection in connections:
             connection.close()
 
@@ -136,12 +146,14 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(executor, call)
 
     def _prepare(self) -> None:
-        with _translated(self.path):
-            connection = self._connection(readonly=False)
+        check(self.path)
+        with _translated(self.path, self._local):
+            connection = self._writing = self._connection(readonly=False)
             # Before the journal mode, which would change a file that turns out not to be ours.
             migrate(connection)
             self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
             _log_ahead(connection, self._busy_seconds)
+        self._mark.open(connection)
 
     def _connection(self, *, readonly: bool) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -207,25 +219,56 @@ def _log_ahead(connection: sqlite3.Connection, seconds: float) -> None:
             return
 
 
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, struct.error)
+"""What decoding raises: the store wrote every value itself, so an unreadable one was changed."""
+
+
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn what SQLite says about the file into a StorageError with the next step."""
+def _translated(path: Path, local: threading.local) -> Iterator[None]:
+    """Turn what SQLite says about the file into a StorageError with the next step.
+
+    Flipped bytes show in many ways, down to a None where a row was. So whatever else fails is
+    damage too if SQLite finds some in the file, and a bug if not.
+    """
     try:
         yield
-    except sqlite3.IntegrityError:
+    except MemSearchError:
         raise
+    except _UNREADABLE as error:
+        raise damaged(path, f"a stored value is unreadable ({error})") from error
     except sqlite3.DatabaseError as error:
-        text = str(error)
-        if "locked" in text or "busy" in text:
+        code, text = getattr(error, "sqlite_errorcode", 0), str(error)
+        if (
+            code & 0xFF in _DAMAGE
+            or code == sqlite3.SQLITE_IOERR_SHORT_READ
+            or text.startswith(("Could not decode", "no such ", "vtable constructor failed"))
+            or _is_damaged(local)
+        ):
+            raise damaged(path, text) from error
+        if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             step = "another process holds it; stop that process or try again"
-        elif "full" in text:
+        elif code & 0xFF == sqlite3.SQLITE_FULL:
             step = "the disk is full; free some space, nothing was half-written"
-        elif "not a database" in text or "malformed" in text:
-            step = "it is corrupt or not ours; move it away, then run `mem-search sync` to refill"
-        elif "disk I/O" in text:
+        elif code & 0xFF == sqlite3.SQLITE_IOERR:
             step = "the disk is full or failing; check it, nothing was half-written"
-        elif "readonly" in text or "unable to open" in text:
+        elif code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             step = "check that the folder exists and is writable"
         else:
             raise
         raise StorageError(f"{path}: {text}; {step}") from error
+    except Exception as error:
+        if _is_damaged(local):
+            raise damaged(path, f"{type(error).__name__}: {error}") from error
+        raise
+
+
+def _is_damaged(local: threading.local) -> bool:
+    """Whether SQLite finds an error in the file: seconds for a large one, and only for a bug."""
+    connection: sqlite3.Connection | None = getattr(local, "connection", None)
+    if connection is None:
+        return False
+    try:
+        return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
+    except sqlite3.DatabaseError as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE

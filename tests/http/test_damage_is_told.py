@@ -1,0 +1,118 @@
+"""Flipped bytes in the store: every surface says so and names what mends it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientPayloadError
+from aiohttp.test_utils import TestClient, TestServer
+from http_worker import AUTHORIZED, Client, lifecycle_of
+
+from mem_search.errors import StoreDamaged
+from mem_search.http.core.app import build_app
+from mem_search.settings import Settings
+
+PAGE = 4096
+MCP = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "params": {"name": "search", "arguments": {"query": "auth"}},
+}  # fmt: skip
+ASKED: tuple[tuple[str, str, Any], ...] = (
+    *(
+        ("GET", path, None)
+        for path in """
+        /api/search?query=auth&format=json /api/search/unified?query=tokens /api/observations
+        /api/search?query=widget&mode=keyword /api/stats /api/suggest?prefix=wid
+        /api/timeline?query=auth /api/records/observation:2 /api/graph/observation:2 /api/export
+        /api/projects /api/ledger /api/jobs /api/v1/scopes /api/v1/saved-searches
+        /api/context/recent /api/v2/search/stats /api/search/related?query=auth
+        """.split()
+    ),
+    ("POST", "/api/v2/search/hybrid", {"query": "auth", "enable_graph_expansion": True}),
+    ("POST", "/api/v2/search/vector", {"query": "auth"}),
+    ("POST", "/api/v1/search", {"query": "auth"}),
+    ("POST", "/api/v1/mcp/fetch", {"id": "observation:2"}),
+    ("POST", "/mcp", MCP),
+    ("DELETE", "/api/records/observation:2", None),
+    ("PUT", "/api/v1/scopes/x", {"project": "web"}),
+)
+
+
+def flip(file: Path, chance: random.Random) -> None:
+    content = bytearray(file.read_bytes())
+    for _ in range(chance.choice((1, 10, 200))):
+        content[chance.randrange(100, len(content))] = chance.randrange(256)
+    file.write_bytes(content)
+
+
+async def answers(settings: Settings) -> Counter[tuple[int, str]]:
+    """(status, code) of every request to a worker of this home."""
+    found: Counter[tuple[int, str]] = Counter()
+    async with TestClient(TestServer(build_app(settings))) as client:
+        await lifecycle_of(client).settled()
+        for method, path, body in ASKED:
+            async with client.request(method, path, json=body, headers=AUTHORIZED) as reply:
+                try:
+                    said = await reply.text()
+                except ClientPayloadError:  # an export that met the damage on its way
+                    continue
+                code = (await reply.json(content_type=None)) if reply.status >= 400 else {}
+                found[reply.status, code.get("code", "")] += 1
+                if "storage_damaged" in code.get("code", ""):
+                    assert "mem-search doctor" in said
+                    assert "mem-search restore" in said
+    return found
+
+
+async def test_flipped_bytes_are_told_as_damage_and_never_as_our_bug(
+    client: Client, settings: Settings, tmp_path: Path
+) -> None:
+    await client.close()
+    whole, file = tmp_path / "whole", settings.home / "mem-search.db"
+    shutil.copytree(settings.home, whole)
+    seen: Counter[tuple[int, str]] = Counter()
+    for seed in range(25):
+        shutil.rmtree(settings.home)
+        shutil.copytree(whole, settings.home)
+        flip(file, random.Random(seed))
+        seen += await answers(settings)
+    assert seen[503, "storage_damaged"] > 10
+    assert {status for status, _ in seen} <= {200, 404, 422, 503}, seen
+
+
+async def test_a_damaged_row_of_an_open_store_is_a_503_on_every_surface(
+    client: Client, settings: Settings
+) -> None:
+    """The graph walk of the v2 search runs in the same read as the rest."""
+    store = lifecycle_of(client).runtime.store
+    await store.database.write(lambda c: c.execute("update records set data = '{', title = '{'"))
+    for method, path, body in (
+        ("GET", "/api/search/unified?query=auth", None),
+        ("POST", "/api/v2/search/hybrid", {"query": "auth", "enable_graph_expansion": True}),
+        ("POST", "/api/v1/search", {"query": "auth"}),
+        ("GET", "/api/records/observation:2", None),
+    ):
+        async with client.request(method, path, json=body, headers=AUTHORIZED) as reply:
+            said = await reply.json()
+            assert (reply.status, said["code"]) == (503, "storage_damaged"), path
+            assert "mem-search restore" in said["detail"]
+            assert "Retry-After" not in reply.headers
+    async with client.post("/mcp", json=MCP, headers=AUTHORIZED) as reply:
+        assert "mem-search restore" in await reply.text()
+
+
+async def test_a_worker_that_cannot_open_its_store_says_why(
+    client: Client, settings: Settings
+) -> None:
+    await client.close()
+    (settings.home / "mem-search.db").write_bytes(b"")
+    async with TestClient(TestServer(build_app(settings))) as worker:
+        await lifecycle_of(worker).settled()
+        error = lifecycle_of(worker).error
+        assert isinstance(error, StoreDamaged)
+        async with worker.get("/api/search/unified?query=auth") as reply:
+            assert (reply.status, (await reply.json())["code"]) == (503, "storage_damaged")
