@@ -1,19 +1,30 @@
 """``mem-search`` and ``python -m mem_search``: the fast path first, else the whole command line.
 
-This imports only what the fast path needs: see ``cli/fast_path.py``.
+``main`` decides first what Ctrl-C does, so that it ends the program without a traceback in the
+middle of an import, too. Then it imports only what the fast path needs: see ``cli/fast_path.py``.
 """
 
+import os
 import sys
 
-from mem_search.cli import fast_path
+# The C module alone: ``signal`` imports enum, which takes as long as the fast path.
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+
+
+def leave(_number: int, _frame: object) -> None:
+    """End at once with the code for Ctrl-C. Nothing is lost: output is flushed when written."""
+    if os.isatty(2):
+        os.write(2, b"\n")  # the prompt begins its own line
+    os._exit(130)
 
 
 def main() -> None:
     """Run the command line and exit with its code; docs/guide.md lists the codes."""
-    try:
-        code = fast_path.run(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = 130
+    if getsignal(SIGINT) is default_int_handler:  # else it is ignored, as after nohup
+        signal(SIGINT, leave)
+    from mem_search.cli import fast_path
+
+    code = fast_path.run(sys.argv[1:])
     if code is None:
         from mem_search.cli.app import main as run_command
 

@@ -2,7 +2,7 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
-``token``, ``webhook.secret``, ``worker.json`` and ``worker.lock``. Imports are light, because the
+``token``, ``webhook.secret`` and ``worker.json``. Imports are light, because the
 command line reads settings before it connects to the worker.
 """
 
@@ -88,10 +88,6 @@ class Settings:
     @property
     def worker_file(self) -> Path:
         return self.home / "worker.json"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.home / "worker.lock"
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, **flags: Any) -> Self:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fcntl import LOCK_EX, flock
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -24,6 +20,7 @@ from mem_search.cli import search
 from mem_search.cli.app import main as framework
 from mem_search.cli.fast_path import read_arguments, run, target_of, with_timezone
 from mem_search.cli.search_options import MIXED, OPTIONS, collect, flag_of, search_of
+from standin_worker import Standin, standing_in
 
 UNIFIED = MIXED[0]
 NOTES = search_of("notes")
@@ -121,7 +118,7 @@ def worker(home: Path, status: int, body: str, **headers: str) -> Iterator[list[
     """A server that passes for this home's worker; gives the request lines it saw."""
     seen: list[str] = []
 
-    class Reply(BaseHTTPRequestHandler):
+    class Reply(Standin):
         def do_GET(self) -> None:
             seen.append(self.path)
             data = body.encode()
@@ -131,20 +128,8 @@ def worker(home: Path, status: int, body: str, **headers: str) -> Iterator[list[
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *args: object) -> None:
-            """Say nothing."""
-
-    home.mkdir(exist_ok=True)
-    with (home / "worker.lock").open("w") as lock:
-        flock(lock, LOCK_EX)
-        with ThreadingHTTPServer(("127.0.0.1", 0), Reply) as server:
-            state = {"url": f"http://127.0.0.1:{server.server_port}", "pid": os.getpid()}
-            (home / "worker.json").write_text(json.dumps(state, indent=1))
-            threading.Thread(target=server.serve_forever).start()
-            try:
-                yield seen
-            finally:
-                server.shutdown()
+    with standing_in(home, Reply):
+        yield seen
 
 
 @pytest.fixture
@@ -185,7 +170,6 @@ def test_a_state_file_without_its_lock_is_not_believed(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         (home / "worker.json").write_text(json.dumps({"url": url}, indent=1))
-        (home / "worker.lock").touch()
         assert run(["notes", "x"]) is None
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from homes import Home
 from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.address import is_locked
+from standin_worker import Standin, standing_in
 
 HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -149,10 +148,8 @@ def test_lines_are_complete_in_whatever_pieces_they_arrive(filled: Home) -> None
         assert process.wait(20) == 0
 
 
-class _Server(http.server.BaseHTTPRequestHandler):
+class _Server(Standin):
     """A worker that only says which headers it was sent."""
-
-    protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -164,28 +161,12 @@ class _Server(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: Any) -> None:
-        return
-
 
 @pytest.fixture
 def fake(mem: Home) -> Iterator[Home]:
     """A home whose worker is the server above."""
-    from fcntl import LOCK_EX, flock
-
-    mem.path.mkdir()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    url = f"http://127.0.0.1:{server.server_port}"
-    (mem.path / "worker.json").write_text(json.dumps({"url": url}, indent=1))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    with (mem.path / "worker.lock").open("w") as lock:
-        flock(lock, LOCK_EX)
+    with standing_in(mem.path, _Server):
         yield mem
-    server.shutdown()
-    thread.join()
-    server.server_close()
-    (mem.path / "worker.json").unlink()
 
 
 def test_the_token_of_the_environment_overrides_that_of_the_home(fake: Home) -> None:

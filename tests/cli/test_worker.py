@@ -23,7 +23,8 @@ def test_start_status_restart_and_stop(mem: Home) -> None:
     assert (mem.path / "worker.json").stat().st_mode & 0o777 == 0o600
     assert first["home"] == str(mem.path)
     assert mem.ok("worker", "start") == f"already running (pid {first['pid']}, {first['url']})\n"
-    assert json.loads(mem.ok("worker", "status", "--json")) == first
+    known = {name: value for name, value in first.items() if name != "key"}
+    assert json.loads(mem.ok("worker", "status", "--json")) == known
     assert mem.ok("worker", "restart").startswith("started (pid ")
     assert mem.worker()["instance_id"] != first["instance_id"]
     assert mem.ok("worker", "stop").startswith("stopped (pid ")
@@ -43,19 +44,6 @@ def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> Non
     assert (foreign.returncode, "will not listen" in foreign.stderr) == (6, True)
     assert mem.worker() == before
     assert mem.ok("worker", "status").startswith(f"running (pid {before['pid']}, ")
-
-
-def test_a_worker_that_hangs_is_not_taken_for_none(mem: Home) -> None:
-    mem.ok("worker", "start")
-    pid = mem.pid()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        status, doctor = mem.run("worker", "status"), mem.run("doctor")
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    said = f"the worker (pid {pid}) holds its lock but does not answer"
-    assert (status.returncode, said in status.stderr) == (3, True)
-    assert (doctor.returncode, f"FAIL  worker: {said}" in doctor.stdout) == (1, True)
 
 
 def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:

@@ -26,7 +26,8 @@ from mem_search.settings import Settings
 
 
 def state_of(home: Path, url: str = "http://127.0.0.1:4711", port: int = 4711) -> WorkerState:
-    return WorkerState(os.getpid(), port, url, "1.0", "2026-11-21T10:00:00Z", str(home), "abc")
+    started, key = "2026-11-21T10:00:00Z", "k" * 64
+    return WorkerState(os.getpid(), port, url, "1.0", started, str(home), "abc", "another", key)
 
 
 def test_the_state_file_is_private_and_reads_back(tmp_path: Path) -> None:
@@ -53,8 +54,8 @@ def test_the_address_comes_from_the_state_file_while_the_lock_is_held(
 ) -> None:
     write_state(tmp_path / "worker.json", state_of(tmp_path, url))
     assert address(str(tmp_path)) is None
-    with worker_lock(tmp_path / "worker.lock"):
-        assert address(str(tmp_path)) == place
+    with worker_lock(tmp_path):
+        assert address(str(tmp_path)) == (*place, "k" * 64)
     assert address(str(tmp_path)) is None
 
 
@@ -64,12 +65,12 @@ def test_the_quick_path_and_the_settings_agree_on_the_home(setting: str) -> None
 
 
 def test_a_second_worker_of_a_home_is_refused(tmp_path: Path) -> None:
-    lock = tmp_path / "deep" / "worker.lock"
-    with worker_lock(lock):
-        assert is_locked(str(lock.parent))
-        with pytest.raises(Conflict, match="already running"), worker_lock(lock):
+    home = tmp_path / "deep"
+    with worker_lock(home):
+        assert is_locked(str(home))
+        with pytest.raises(Conflict, match="already running"), worker_lock(home):
             pass
-    with worker_lock(lock):
+    with worker_lock(home):
         pass
 
 
@@ -84,7 +85,7 @@ def test_looking_at_the_lock_does_not_keep_a_worker_from_starting(tmp_path: Path
     thread.start()
     try:
         for _ in range(50):
-            with worker_lock(tmp_path / "worker.lock"):
+            with worker_lock(tmp_path):
                 pass
     finally:
         leave.set()
@@ -94,7 +95,7 @@ def test_looking_at_the_lock_does_not_keep_a_worker_from_starting(tmp_path: Path
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     code = (
         "import os, sys, pathlib; from mem_search.daemon.lock import worker_lock\n"
-        f"with worker_lock(pathlib.Path({str(tmp_path / 'worker.lock')!r})): os._exit(1)"
+        f"with worker_lock(pathlib.Path({str(tmp_path)!r})): os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=False)
     assert not is_locked(str(tmp_path))
@@ -109,7 +110,7 @@ def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StorageError, match="MEM_SEARCH_HOME"),
-        worker_lock(tmp_path / "file" / "worker.lock"),
+        worker_lock(tmp_path / "file"),
     ):
         pass
 
@@ -164,10 +165,9 @@ def test_nothing_is_stopped_where_no_worker_is(tmp_path: Path) -> None:
     assert stop(settings) is None
 
 
-def test_no_signal_is_sent_to_another_process(tmp_path: Path, foreign_port: int) -> None:
-    url = f"http://127.0.0.1:{foreign_port}"
-    write_state(tmp_path / "worker.json", state_of(tmp_path, url, foreign_port))
-    with worker_lock(tmp_path / "worker.lock"), pytest.raises(Conflict, match="nothing was"):
+def test_no_signal_is_sent_to_another_process(tmp_path: Path) -> None:
+    write_state(tmp_path / "worker.json", state_of(tmp_path))  # our pid, but another process
+    with worker_lock(tmp_path), pytest.raises(Conflict, match="nothing was"):
         stop(Settings(home=tmp_path))
 
 

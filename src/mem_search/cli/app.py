@@ -21,7 +21,7 @@ from mem_search.cli import (
     worker,
 )
 from mem_search.cli.client import report
-from mem_search.cli.output import guard, note, write
+from mem_search.cli.output import guard, write
 from mem_search.errors import MemSearchError
 
 _HELP = """Search everything that you and your coding agents have seen.
@@ -83,9 +83,6 @@ def main(argv: list[str]) -> int:
         app(args=argv, prog_name="mem-search")
     except MemSearchError as error:
         return report(error)
-    except KeyboardInterrupt:
-        note("")
-        return 130
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     return 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Final
 from urllib.parse import urlencode
@@ -14,8 +16,10 @@ from mem_search import errors
 from mem_search.cli.fast_path import with_timezone
 from mem_search.cli.output import note
 from mem_search.cli.search_options import flag_of
+from mem_search.cli.watch import watched
 from mem_search.daemon.address import address
-from mem_search.daemon.control import start
+from mem_search.daemon.connection import Place, Silent, Unproved, connect, named
+from mem_search.daemon.control import silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, Unavailable
 from mem_search.settings import Settings
 
@@ -24,7 +28,6 @@ JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 ANY_FILE: Final = "application/octet-stream"
 
-_SECONDS = 60.0
 _STARTING_SECONDS = 15.0
 
 Pairs = Sequence[tuple[str, str]]
@@ -34,25 +37,26 @@ Pairs = Sequence[tuple[str, str]]
 class Client:
     """A client of one worker; ``Client.of(settings)`` finds or starts it."""
 
-    host: str
-    port: int
+    place: Place
     token: str
+    settings: Settings
 
     @classmethod
     def of(cls, settings: Settings, *, may_start: bool = True) -> Client:
         """A client of the worker of this home. Raises Unavailable when there is none."""
         place = address(str(settings.home))
         if place is None:
-            if not may_start:
+            if may_start:
+                start(settings)
+                place = address(str(settings.home))
+            if place is None:
                 raise Unavailable(
                     f"no worker of {settings.home} is running; run: mem-search worker start"
                 )
-            state, _ = start(settings)
-            place = address(str(settings.home)) or (settings.host, state.port)
         token = settings.token
         if not token and settings.token_file.is_file():
             token = settings.token_file.read_text("utf-8").strip()
-        return cls(*place, token)
+        return cls(place, token, settings)
 
     def text(self, path: str, pairs: Pairs = ()) -> bytes:
         """``GET`` as plain text."""
@@ -79,17 +83,15 @@ class Client:
     def stream(self, path: str, pairs: Pairs = ()) -> Iterator[bytes]:
         """``GET`` in pieces as they arrive. Raises Unavailable when the connection breaks."""
         with self._send("GET", path, pairs, accept=NDJSON) as reply:
-            try:
-                while piece := reply.read(65536):
-                    yield piece
-            except (OSError, http.client.HTTPException) as error:
-                raise Unavailable(f"the connection to the worker broke: {error}") from error
+            while piece := reply.read(65536):
+                yield piece
 
     def upload(self, path: str, file: IO[bytes] | Iterable[bytes], pairs: Pairs = ()) -> Any:
         """``POST`` a file without holding it in memory."""
         with self._send("POST", path, pairs, body=file, content=ANY_FILE) as reply:
             return json.loads(reply.read())
 
+    @contextmanager
     def _send(
         self,
         method: str,
@@ -99,7 +101,8 @@ class Client:
         accept: str = JSON,
         content: str = "",
         body: bytes | IO[bytes] | Iterable[bytes] | None = None,
-    ) -> http.client.HTTPResponse:
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The reply, to be read in the block, which may take as long as the worker is alive."""
         headers = {"Accept": accept, "User-Agent": "mem-search"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -107,40 +110,45 @@ class Client:
             headers["Content-Type"] = content
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         deadline = time.monotonic() + _STARTING_SECONDS
+        repeatable = body is None or isinstance(body, bytes)
         while True:
-            reply = self._send_once(method, target, headers, body)
-            if reply.status < 400:
-                return reply
-            with reply:
+            with self._exchange(method, target, headers, body) as reply:
+                if reply.status < 400:
+                    yield reply
+                    return
                 error = _problem(reply)
-            repeatable = body is None or isinstance(body, bytes)
             starting = error.status == 503 and getattr(error, "code", "") == "starting"
             if not (starting and repeatable) or time.monotonic() > deadline:
                 raise error
             time.sleep(0.1)
 
-    def _send_once(
+    @contextmanager
+    def _exchange(
         self,
         method: str,
         target: str,
         headers: dict[str, str],
         body: bytes | IO[bytes] | Iterable[bytes] | None,
-    ) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=_SECONDS)
+    ) -> Iterator[http.client.HTTPResponse]:
+        """One request and its reply, after the proof of the worker. Raises Unavailable."""
+        connection = http.client.HTTPConnection(*self.place[:2])
         try:
-            connection.request(method, target, body, headers)
-            return connection.getresponse()
-        except TimeoutError as error:
-            connection.close()
-            raise Unavailable(
-                f"the worker did not answer in {_SECONDS:g} s; see: mem-search worker logs"
-            ) from error
+            connection.sock = socket.socket(fileno=connect(self.place).detach())
+            with watched(connection.sock, self.place):
+                connection.request(method, target, body, headers)
+                with connection.getresponse() as reply:
+                    yield reply
+        except Silent:
+            raise silent(self.settings) from None
+        except Unproved:
+            raise unproved(self.place) from None
         except (OSError, http.client.HTTPException) as error:
-            connection.close()
             raise Unavailable(
-                f"cannot reach the worker at {self.host}:{self.port} ({error}); "
-                "see: mem-search worker status"
+                f"the connection to the worker at {named(self.place[0])}:{self.place[1]} broke "
+                f"({error}); see: mem-search worker status"
             ) from error
+        finally:
+            connection.close()
 
 
 def _problem(reply: http.client.HTTPResponse) -> MemSearchError:

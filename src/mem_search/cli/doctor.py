@@ -17,9 +17,9 @@ from mem_search.cli import local_checks
 from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
-from mem_search.daemon.control import running, unresponsive
+from mem_search.daemon.control import running
 from mem_search.daemon.state import WorkerState
-from mem_search.errors import MemSearchError
+from mem_search.errors import MemSearchError, Unavailable
 from mem_search.settings import Settings
 
 
@@ -132,16 +132,20 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Every check, in the order in which problems should be repaired."""
     yield local_checks.python()
     yield local_checks.home(settings)
+    yield local_checks.modes(settings)
     yield local_checks.disk(settings)
     yield local_checks.database(settings)
     yield local_checks.model(settings)
     yield local_checks.chroma(settings)
     if (finding := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
         yield finding
-    state = running(settings)
-    if state is None and (detail := unresponsive(settings)):
-        yield Finding("worker", "missing", detail, "mem-search worker logs")
-    elif state is None:
+    try:
+        state = running(settings)
+    except Unavailable as error:
+        detail = error.message.partition("; run: ")[0]
+        yield Finding("worker", "missing", detail, "mem-search worker restart")
+        return
+    if state is None:
         yield local_checks.port(settings)
         yield Finding(
             "worker", "advice", "not running; the next command starts it", "mem-search worker start"

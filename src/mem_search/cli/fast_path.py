@@ -9,7 +9,7 @@ long to import as the interpreter takes to start.
 from __future__ import annotations
 
 # Importing pathlib takes as long as starting the interpreter:
-# ruff: noqa: PTH115
+# ruff: noqa: PTH115, PTH118, PTH123
 import os
 
 from mem_search.cli.search_options import (
@@ -22,9 +22,20 @@ from mem_search.cli.search_options import (
     exported,
 )
 from mem_search.daemon.address import address, home_of
+from mem_search.daemon.connection import (
+    LOOK_SECONDS,
+    Place,
+    Silent,
+    Unproved,
+    alive,
+    connect,
+    named,
+)
 
-_CONNECT_SECONDS = 5.0
-_ANSWER_SECONDS = 30.0
+TYPE_CHECKING = False  # importing typing takes long
+if TYPE_CHECKING:
+    from _socket import socket as _socket
+
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -46,12 +57,20 @@ def run(argv: list[str]) -> int | None:
     pairs = read_arguments(command, argv[1:]) if command else None
     if command is None or pairs is None or exported(pairs):
         return None
-    place = address(home_of(os.environ.get("MEM_SEARCH_HOME")))
-    if place is None or ":" in place[0]:
+    home = home_of(os.environ.get("MEM_SEARCH_HOME"))
+    place, token = address(home), token_of(home)
+    if place is None or not (token.isascii() and token.isprintable()):
         return None
     as_json = ("format", "json") in pairs
     target = target_of(command.route, with_timezone(pairs))
-    body = _get(place, target, "application/json" if as_json else "text/plain")
+    try:
+        body = _get(place, target, "application/json" if as_json else "text/plain", token)
+    except Silent:
+        from mem_search.cli.client import report
+        from mem_search.daemon.control import silent
+        from mem_search.settings import Settings
+
+        return report(silent(Settings.read()))
     if body is None:
         return None
     from mem_search.cli.output import show_listing
@@ -121,31 +140,23 @@ def _quoted(text: str) -> str:
     )
 
 
-def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
-    """The body of a reply with status 200; None for anything else."""
-    # The C module alone: ``socket`` takes as long to import as the interpreter takes to start.
-    import _socket
-
-    token = os.environ.get("MEM_SEARCH_TOKEN", "")
-    if not (token.isascii() and token.isprintable()):
-        return None
-    # Searching needs no token, but a user's token selects the records of that user.
+def _get(place: Place, target: str, accept: str, token: str) -> bytes | None:
+    """The body of a reply with status 200; None for anything else. Raises Silent."""
     bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     request = (
         # HTTP/1.0: no chunks; the end of the connection ends the answer.
-        f"GET {target} HTTP/1.0\r\nHost: {place[0]}:{place[1]}\r\n"
+        f"GET {target} HTTP/1.0\r\nHost: {named(place[0])}:{place[1]}\r\n"
         f"Accept: {accept}\r\nUser-Agent: mem-search\r\n{bearer}\r\n"
     )
     pieces: list[bytes] = []
-    connection = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(_CONNECT_SECONDS)
-        connection.connect(place)
-        connection.settimeout(_ANSWER_SECONDS)
-        rest = request.encode("ascii")
-        while rest:
-            rest = rest[connection.send(rest) :]
-        while piece := connection.recv(65536):
+        connection = connect(place)
+    except (OSError, Unproved):
+        return None
+    try:
+        connection.settimeout(LOOK_SECONDS)
+        connection.sendall(request.encode("ascii"))
+        while piece := _received(connection, place):
             pieces.append(piece)
     except OSError:
         return None
@@ -162,3 +173,24 @@ def _get(place: tuple[str, int], target: str, accept: str) -> bytes | None:
         if name.lower() in ("transfer-encoding", "content-encoding"):
             return None
     return body
+
+
+def _received(connection: _socket, place: Place) -> bytes:
+    """The next piece of the answer, which may take as long as the worker is alive."""
+    while True:
+        try:
+            return connection.recv(65536)
+        except TimeoutError:
+            if not alive(place):
+                raise Silent from None
+
+
+def token_of(home: str) -> str:
+    """The token to send: that of the environment, else that of the home; empty without one."""
+    if token := os.environ.get("MEM_SEARCH_TOKEN"):
+        return token
+    try:
+        with open(os.path.join(home, "token"), encoding="utf-8") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

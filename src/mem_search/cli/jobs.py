@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -56,21 +58,24 @@ def wait(
     """The job once it has ended. Raises ``failure`` with the reason, or Conflict if cancelled."""
     watched = sys.stderr.isatty()
     pause = _FIRST_PAUSE
-    try:
-        while True:
-            state: Mapping[str, Any] = client.json("GET", f"/api/jobs/{job}")
-            if state["state"] not in ("queued", "running"):
-                break
-            if watched:
-                progress(bar(state, shutil.get_terminal_size().columns))
-            time.sleep(pause)
-            pause = min(_LONGEST_PAUSE, pause * 1.5)
-    except KeyboardInterrupt:
+
+    def leave(_number: int, _frame: object) -> None:
         note(
             f"{chr(10) if watched else ''}mem-search: the worker continues the job; "
             f"to stop it: mem-search jobs {job} --cancel"
         )
-        raise
+        os._exit(130)
+
+    before = signal.signal(signal.SIGINT, leave)
+    while True:
+        state: Mapping[str, Any] = client.json("GET", f"/api/jobs/{job}")
+        if state["state"] not in ("queued", "running"):
+            break
+        if watched:
+            progress(bar(state, shutil.get_terminal_size().columns))
+        time.sleep(pause)
+        pause = min(_LONGEST_PAUSE, pause * 1.5)
+    signal.signal(signal.SIGINT, before)
     if watched:
         progress("")
     if state["state"] == "cancelled":

@@ -20,6 +20,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final, Literal
 
+from mem_search.daemon.modes import open_to_others
 from mem_search.daemon.probe import probe
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.settings import Settings
@@ -57,6 +58,17 @@ def home(settings: Settings) -> Finding:
         return Finding("home", "missing", f"cannot write in {place}", fix)
     made = "" if place == settings.home else " (created at the first start)"
     return Finding("home", "ok", f"{settings.home}{made}")
+
+
+def modes(settings: Settings) -> Finding:
+    """Nobody but the owner reads or changes a file of the home."""
+    found = open_to_others(settings.home)
+    if not found:
+        return Finding("modes", "ok", "only you can read the home")
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    detail = f"others may read or change {found[0]}{more}"
+    fix = f"chmod -R u+rwX,go= {quote(str(settings.home))}"
+    return Finding("modes", "missing", detail, fix)
 
 
 def disk(settings: Settings) -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from itertools import chain
 from typing import Annotated
 
@@ -9,7 +11,7 @@ import typer
 
 from mem_search.cli.output import note, write, write_json
 from mem_search.daemon import logs
-from mem_search.daemon.control import running, unresponsive
+from mem_search.daemon.control import running
 from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
 from mem_search.errors import NotFound, Unavailable
@@ -49,8 +51,12 @@ def start(port: Port = None, host: Host = None) -> None:
 @app.command()
 def stop() -> None:
     """Stop the worker after it has finished what it does."""
-    state = stop_worker(Settings.read())
-    write(f"stopped (pid {state.pid})\n" if state else "not running\n")
+    ended = stop_worker(Settings.read())
+    if ended is None:
+        write("not running\n")
+    else:
+        state, killed = ended
+        write(f"{'killed, it did not end by itself' if killed else 'stopped'} (pid {state.pid})\n")
 
 
 @app.command()
@@ -65,7 +71,9 @@ def restart(port: Port = None, host: Host = None) -> None:
 
 @app.command()
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print worker.json.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print worker.json, without its key.")
+    ] = False,
 ) -> None:
     """Show whether the worker runs: exit 0 when it does, 3 when not."""
     settings = Settings.read()
@@ -73,11 +81,10 @@ def status(
     if state is None:
         if as_json:
             write_json("null\n")
-        if detail := unresponsive(settings):
-            raise Unavailable(f"{detail}; see: mem-search worker logs")
         raise Unavailable(f"no worker of {settings.home} is running; run: mem-search worker start")
     if as_json:
-        write(settings.worker_file.read_text("utf-8"))
+        known = {name: value for name, value in asdict(state).items() if name != "key"}
+        write_json(json.dumps(known, indent=1) + "\n")
         return
     write(
         f"running (pid {state.pid}, {state.url})\n"

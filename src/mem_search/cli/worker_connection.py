@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mem_search.cli.fast_path import token_of
+from mem_search.cli.watch import watched
 from mem_search.daemon.address import address, home_of
+from mem_search.daemon.connection import Place, Silent, Unproved, connect
 
 _ROUTE = "/mcp"
-_SECONDS = 120.0
 
 
 class WorkerUnreachable(Exception):
@@ -43,64 +46,68 @@ class Worker:
     def of_home(cls) -> Worker:
         """The worker of the home that the environment names, with the token of that home."""
         home = home_of(os.environ.get("MEM_SEARCH_HOME"))
-        return cls(home, os.environ.get("MEM_SEARCH_TOKEN") or _token_in(home))
+        return cls(home, token_of(home))
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
         """Post a message. Raises WorkerUnreachable when there is no worker, or it failed twice."""
-        try:
-            return self._send(body, headers)
-        except TimeoutError as error:
-            self._disconnect()
-            raise WorkerUnreachable(
-                f"no answer in {_SECONDS:g} s; see: mem-search worker logs"
-            ) from error
-        except (OSError, http.client.HTTPException):
-            self._disconnect()
-        try:
-            return self._send(body, headers)
-        except (OSError, http.client.HTTPException) as error:
-            self._disconnect()
-            raise WorkerUnreachable(
-                f"the connection to the worker broke ({error}); see: mem-search worker logs"
-            ) from error
+        for last in (False, True):
+            try:
+                return self._send(body, headers)
+            except (Silent, Unproved) as error:
+                self._disconnect()
+                said = "does not answer" if isinstance(error, Silent) else "cannot be proved ours"
+                raise WorkerUnreachable(
+                    f"the worker {said}; run: mem-search worker restart"
+                ) from error
+            except (OSError, http.client.HTTPException) as error:
+                self._disconnect()
+                if last:
+                    raise WorkerUnreachable(
+                        f"the connection to the worker broke ({error}); see: mem-search worker logs"
+                    ) from error
+        raise AssertionError("the last try returns or raises")
 
     def _send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        connection = self._connection()
-        connection.request("POST", _ROUTE, body, {**self._headers(), **headers})
-        with connection.getresponse() as reply:
-            content = reply.read()
-            kind = reply.headers.get_content_type()
+        connection, place = self._connection()
+        with watched(connection.sock, place):
+            connection.request("POST", _ROUTE, body, {**self._headers(), **headers})
+            with connection.getresponse() as reply:
+                content = reply.read()
+                kind = reply.headers.get_content_type()
         return Answer(reply.status, content, kind == "application/json")
 
-    def _connection(self) -> http.client.HTTPConnection:
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if kept is None:
-            kept = http.client.HTTPConnection(*self._address(), timeout=_SECONDS)
-            self._local.connection = kept
+    def _connection(self) -> tuple[http.client.HTTPConnection, Place]:
+        kept: tuple[http.client.HTTPConnection, Place] | None = getattr(self._local, "kept", None)
+        if kept is None or kept[0].sock is None:
+            place = self._address()
+            connection = http.client.HTTPConnection(*place[:2])
+            connection.sock = socket.socket(fileno=connect(place).detach())
+            kept = self._local.kept = connection, place
         return kept
 
     def _disconnect(self) -> None:
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        kept: tuple[http.client.HTTPConnection, Place] | None = getattr(self._local, "kept", None)
         if kept is not None:
-            kept.close()
-        self._local.connection = None
+            kept[0].close()
+        self._local.kept = None
 
-    def _address(self) -> tuple[str, int]:
+    def _address(self) -> Place:
         with self._starting:
             return address(self._home) or self._start()
 
-    def _start(self) -> tuple[str, int]:
+    def _start(self) -> Place:
         # Heavier than everything else here, and rarely needed.
         from mem_search.daemon.control import start
         from mem_search.errors import MemSearchError
         from mem_search.settings import Settings
 
         try:
-            settings = Settings.read()
-            state, _ = start(settings)
+            start(Settings.read())
         except MemSearchError as error:
             raise WorkerUnreachable(f"there is no worker: {error.message}") from error
-        return address(self._home) or (settings.host, state.port)
+        if (place := address(self._home)) is None:
+            raise WorkerUnreachable("the worker has ended; see: mem-search worker logs")
+        return place
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -109,12 +116,3 @@ class Worker:
             "User-Agent": "mem-search",
         }
         return {**headers, "Authorization": f"Bearer {self._token}"} if self._token else headers
-
-
-def _token_in(home: str) -> str:
-    """The token of the home; empty without one, which is enough for reading."""
-    try:
-        with open(os.path.join(home, "token"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -10,9 +10,8 @@ left behind by a worker that was killed.
 import fcntl
 import os
 
-LOCK = "worker.lock"
 STATE = "worker.json"
-_MARK = '"url": "http://'
+_URL, _KEY = '"url": "http://', '"key": "'
 
 
 def home_of(setting: str | None) -> str:
@@ -21,12 +20,12 @@ def home_of(setting: str | None) -> str:
 
 
 def is_locked(home: str) -> bool:
-    """Whether a worker of this home is running.
+    """Whether a worker of this home is running: it holds the lock of the directory.
 
     The check takes a shared lock for an instant; ``lock.worker_lock`` allows for that.
     """
     try:
-        handle = os.open(os.path.join(home, LOCK), os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -38,14 +37,18 @@ def is_locked(home: str) -> bool:
     return False
 
 
-def address(home: str) -> tuple[str, int] | None:
-    """(host, port) of the worker of this home; None while none answers."""
+def address(home: str) -> tuple[str, int, str] | None:
+    """(host, port, key) of the worker of this home; None while none answers."""
     if not is_locked(home):
         return None
     try:
         with open(os.path.join(home, STATE), encoding="utf-8") as file:
-            _, mark, rest = file.read().partition(_MARK)
+            text = file.read()
     except OSError:
         return None  # it is starting or stopping
-    host, _, port = rest.partition('"')[0].rpartition(":")
-    return (host.strip("[]"), int(port)) if mark and port.isdigit() else None
+    host, _, port = _value(text, _URL).rpartition(":")
+    return (host.strip("[]"), int(port), _value(text, _KEY)) if port.isdigit() else None
+
+
+def _value(text: str, mark: str) -> str:
+    return text.partition(mark)[2].partition('"')[0]

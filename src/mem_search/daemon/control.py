@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 
 from mem_search.daemon.address import address, is_locked
+from mem_search.daemon.connection import SILENT_SECONDS, Place, Silent, Unproved, connect, named
 from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
-from mem_search.daemon.probe import Answer, probe
-from mem_search.daemon.state import WorkerState, read_state
+from mem_search.daemon.modes import UMASK
+from mem_search.daemon.probe import probe
+from mem_search.daemon.state import WorkerState, process_start, read_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
 from mem_search.settings import Settings
 
@@ -24,32 +26,57 @@ _FAILURES = {kind.exit_code: kind for kind in (InputError, Conflict, Forbidden)}
 """Exit code of a worker that ended by itself → the error that it had raised."""
 
 
-def find(settings: Settings) -> tuple[WorkerState, Answer] | None:
-    """The worker of this home from its state file, and its answer; None unless it answers."""
-    where = address(str(settings.home))
-    state = read_state(settings.worker_file) if where else None
-    if where is None or state is None:
+def find(settings: Settings) -> tuple[WorkerState, str] | None:
+    """The worker of this home with its state (``starting``, ``ok`` or ``failed``).
+
+    None while none runs or none listens yet. Raises Unavailable when it runs and does not answer.
+    """
+    place = address(str(settings.home))
+    state = read_state(settings.worker_file) if place else None
+    if place is None or state is None:
         return None
-    answer = probe(*where)
-    ours = answer is not None and answer.is_worker and answer.instance == state.instance_id
-    return (state, answer) if ours and answer else None
+    try:
+        connect(place).close()
+    except Silent:
+        raise silent(settings) from None
+    except Unproved:
+        raise unproved(place) from None
+    except OSError:
+        return None  # it is just ending
+    answer = probe(place[0], place[1], timeout=SILENT_SECONDS)
+    return (state, answer.state) if answer else None
 
 
 def running(settings: Settings) -> WorkerState | None:
-    """The worker of this home if it answers; it may still be opening its store."""
+    """The worker of this home if one runs; it may still be opening its store.
+
+    Raises Unavailable when it runs and does not answer.
+    """
     found = find(settings)
+    if found is None and is_locked(str(settings.home)):
+        raise Unavailable(f"{_named(settings)} is starting or stopping; {_MEND} if it stays so")
     return found[0] if found else None
 
 
-def unresponsive(settings: Settings) -> str:
-    """A description of a worker that runs and does not answer; empty when none runs."""
-    if not is_locked(str(settings.home)):
-        return ""
-    state = read_state(settings.worker_file)
-    named = f" (pid {state.pid})" if state else ""
-    return (
-        f"the worker{named} holds its lock but does not answer: it is still starting, or it hangs"
+_MEND = "run: mem-search worker restart"
+
+
+def silent(settings: Settings) -> Unavailable:
+    """The error for a worker that holds its lock and does not answer."""
+    return Unavailable(f"{_named(settings)} does not answer: it is stopped or hangs; {_MEND}")
+
+
+def unproved(place: Place) -> Unavailable:
+    """The error for a program that answers in place of the worker."""
+    return Unavailable(
+        f"what answers at {named(place[0])}:{place[1]} does not prove that it is the worker of this"
+        f" home, so nothing was sent to it; {_MEND}"
     )
+
+
+def _named(settings: Settings) -> str:
+    state = read_state(settings.worker_file)
+    return f"the worker (pid {state.pid})" if state else "the worker"
 
 
 def start(settings: Settings) -> tuple[WorkerState, bool]:
@@ -58,14 +85,16 @@ def start(settings: Settings) -> tuple[WorkerState, bool]:
     Raises, with the last lines of its log, when it does not start: Conflict for a port in use,
     InputError or Forbidden for settings that it cannot use, else Unavailable.
     """
-    if (found := find(settings)) is not None and found[1].state == "ok":
+    if (found := find(settings)) is not None and found[1] == "ok":
         return found[0], False
     with start_lock(settings.home, START_PATIENCE):
         deadline = time.monotonic() + START_PATIENCE
         child: subprocess.Popen[bytes] | None = None
         while time.monotonic() < deadline:
-            if (found := find(settings)) is not None and found[1].state == "ok":
+            if (found := find(settings)) is not None and found[1] == "ok":
                 return found[0], child is not None
+            if _is_stopped(settings):
+                raise silent(settings)
             if child is None and not is_locked(str(settings.home)):
                 child = _spawn(settings)
             if child is not None and child.poll() is not None:
@@ -88,7 +117,8 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
         )
     try:
         settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (settings.logs_dir / OUTPUT).open("wb") as output:
+        file = os.open(settings.logs_dir / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(file, "wb") as output:
             return subprocess.Popen(
                 # -P: no file of the working directory is imported in place of a module.
                 [sys.executable, "-P", "-m", "mem_search", "worker", "run", "--background"],
@@ -98,6 +128,7 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
                 cwd=settings.home,
                 env=environ,
                 start_new_session=True,
+                umask=UMASK,
             )
     except OSError as error:
         raise StorageError(f"cannot start a worker in {settings.home}: {error}") from error
@@ -110,47 +141,66 @@ def _last_log_lines(settings: Settings) -> str:
     return f"it wrote nothing to {settings.logs_dir}"
 
 
-STOP_PATIENCE = 10.0
+STOP_PATIENCE = 8.0
+"""Seconds that a worker gets to end; it takes five at most, unless it hangs."""
+
+KILL_PATIENCE = 5.0
 
 
-def stop(settings: Settings) -> WorkerState | None:
-    """Stop the worker of this home and wait for its end; None when there is none.
+def stop(settings: Settings) -> tuple[WorkerState, bool] | None:
+    """End the worker of this home: (its state, whether it had to be killed); None without one.
 
-    Raises Conflict, without sending a signal, when another program answers at its address, and
-    Unavailable when it has not ended after ``STOP_PATIENCE`` seconds.
+    SIGTERM first. A worker that was stopped (SIGSTOP) is continued to end in order; one that does
+    not end in ``STOP_PATIENCE`` seconds is killed, which loses nothing that was acknowledged.
+    Raises Conflict, without a signal, when the pid in ``worker.json`` is not the worker's.
     """
     home = str(settings.home)
-    deadline = time.monotonic() + STOP_PATIENCE
-    while (state := read_state(settings.worker_file)) is None or not is_locked(home):
+    state = _state_of_running(settings)
+    if state is None:
+        return None
+    if not state.process or process_start(state.pid) != state.process:
         if not is_locked(home):
-            return None
-        if time.monotonic() > deadline:
-            raise Unavailable(
-                f"the worker of {home} is stuck while it starts or stops; "
-                "see: mem-search worker logs"
-            )
-        time.sleep(0.05)  # it is starting or stopping
-    host = state.url.removeprefix("http://").rpartition(":")[0].strip("[]")
-    found = probe(host, state.port, timeout=STOP_PATIENCE / 2)
-    if found is not None and not (found.is_worker and found.instance == state.instance_id):
+            return state, False
         raise Conflict(
-            f"another program than the worker of {home} (pid {state.pid}) answers at "
-            f"{state.url}; nothing was stopped"
+            f"a worker of {home} runs, but pid {state.pid} in {settings.worker_file} is another "
+            f"process; nothing was stopped; fuser {home} names the worker"
         )
-    if found is None and is_locked(home):
-        raise Unavailable(
-            f"the worker (pid {state.pid}) holds its lock but does not answer; "
-            f"to end it: kill {state.pid}"
-        )
-    try:
-        os.kill(state.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return state
-    while is_locked(home):
+    for number, patience in ((signal.SIGTERM, STOP_PATIENCE), (signal.SIGKILL, KILL_PATIENCE)):
+        try:
+            os.kill(state.pid, number)
+            os.kill(state.pid, signal.SIGCONT)
+        except ProcessLookupError:
+            return state, False
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            if not is_locked(home):
+                return state, number == signal.SIGKILL
+            time.sleep(0.02)
+    raise Unavailable(f"the worker (pid {state.pid}) does not end, not even by SIGKILL")
+
+
+def _state_of_running(settings: Settings) -> WorkerState | None:
+    """What ``worker.json`` says while a worker holds its lock, which it writes at once."""
+    deadline = time.monotonic() + KILL_PATIENCE
+    while is_locked(str(settings.home)):
+        if (state := read_state(settings.worker_file)) is not None:
+            return state
         if time.monotonic() > deadline:
             raise Unavailable(
-                f"the worker (pid {state.pid}) is still stopping after {STOP_PATIENCE:g} s; "
-                f"to end it at once: kill {state.pid}"
+                f"a worker of {settings.home} runs without {settings.worker_file.name}; "
+                f"to end it: fuser -k -TERM {settings.home}"
             )
-        time.sleep(0.05)
-    return state
+        time.sleep(0.02)
+    return None
+
+
+def _is_stopped(settings: Settings) -> bool:
+    """Whether a signal has stopped the process of the worker, while it starts."""
+    state = read_state(settings.worker_file)
+    if state is None or not is_locked(str(settings.home)):
+        return False
+    try:
+        stat = Path(f"/proc/{state.pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return False  # without /proc the patience of the start decides
+    return stat.rpartition(")")[2].split()[:1] in (["T"], ["t"])

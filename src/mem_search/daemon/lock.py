@@ -19,15 +19,21 @@ _PATIENCE = 0.5
 
 
 @contextmanager
-def worker_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of the worker of a home. Raises Conflict when another worker has it."""
-    handle = _open(path)
+def worker_lock(home: Path) -> Iterator[None]:
+    """Hold the lock of the worker of ``home``. Raises Conflict when another worker has it.
+
+    The lock is on the directory itself. A lock file in it could be deleted under a worker, and a
+    second worker would lock the new one and write the same database.
+    """
+    handle = _open(home, os.O_RDONLY | os.O_DIRECTORY)
     try:
         deadline = time.monotonic() + _PATIENCE
         while not _try_lock(handle):
             if time.monotonic() > deadline:
-                raise Conflict(f"a worker of {path.parent} is already running", field="home")
+                raise Conflict(f"a worker of {home} is already running", field="home")
             time.sleep(0.02)
+        if not os.path.samestat(os.fstat(handle), home.stat()):
+            raise Conflict(f"{home} was replaced by another directory; try again", field="home")
         yield
     finally:
         os.close(handle)
@@ -39,7 +45,7 @@ def start_lock(home: Path, patience: float) -> Iterator[None]:
 
     Raises Conflict when one still does.
     """
-    handle = _open(home / "worker.start.lock")
+    handle = _open(home, os.O_RDWR | os.O_CREAT, "worker.start.lock")
     try:
         deadline = time.monotonic() + patience
         while not _try_lock(handle):
@@ -51,14 +57,14 @@ def start_lock(home: Path, patience: float) -> Iterator[None]:
         os.close(handle)
 
 
-def _open(path: Path) -> int:
+def _open(home: Path, flags: int, file: str = "") -> int:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
         # O_CLOEXEC: a child that outlives the worker must not keep its lock.
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(home / file, flags | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise StorageError(
-            f"cannot write in {path.parent} ({error.strerror}); "
+            f"cannot write in {home} ({error.strerror}); "
             "set MEM_SEARCH_HOME to a directory of your own",
             field="MEM_SEARCH_HOME",
         ) from error
@@ -69,4 +75,10 @@ def _try_lock(handle: int) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise StorageError(
+            f"the file system of the home cannot lock a directory ({error.strerror}); "
+            "set MEM_SEARCH_HOME to a directory on a local disk",
+            field="MEM_SEARCH_HOME",
+        ) from error
     return True

@@ -1,8 +1,8 @@
 """The worker in the foreground: it takes the lock and the port, serves, and ends in order.
 
 It binds the port before it opens anything heavy, so that a conflict is reported at once. It
-writes the state file when it can serve and removes it last, so that a worker that hangs while
-it stops can still be named.
+writes the state file first, again when it can serve, and removes it last, so that a worker that
+hangs while it starts or stops can be named and ended.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from typing import Any
 
 from mem_search import __version__
 from mem_search.access.tokens import check_own
+from mem_search.daemon.connection import named
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
+from mem_search.daemon.modes import UMASK, make_private
 from mem_search.daemon.probe import conflict
-from mem_search.daemon.state import WorkerState, read_state, write_state
+from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
 
@@ -42,10 +44,15 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     for a host that it must not listen on, StorageError when the home cannot be used.
     """
     refuse_foreign_hosts(settings.host)
+    os.umask(UMASK)
     try:
-        with worker_lock(settings.lock_file):
-            settings.worker_file.unlink(missing_ok=True)  # of a worker that was killed
-            asyncio.run(_serve(settings, echo))
+        with worker_lock(settings.home):
+            # In place of the file of a worker that was killed; so this one can be ended already.
+            write_state(settings.worker_file, _state(settings))
+            try:
+                asyncio.run(_serve(settings, echo))
+            finally:
+                settings.worker_file.unlink(missing_ok=True)
     except Conflict as error:
         raise _with_address(error, settings) from error
 
@@ -82,7 +89,11 @@ async def _serve(settings: Settings, echo: bool) -> None:
 
         # Chroma's client reads a .env file of the working directory; the home has none.
         os.chdir(settings.home)
-        open_logs(settings, read_or_create(settings), echo=echo)
+        token = read_or_create(settings)
+        foreign = make_private(settings.home)
+        open_logs(settings, token, echo=echo)
+        if foreign:
+            log.warning("others may read %s: %d file(s) of other users", foreign[0], len(foreign))
 
         # Heavy: imported only now that this process is sure to be the worker.
         from aiohttp import web
@@ -98,13 +109,14 @@ async def _serve(settings: Settings, echo: bool) -> None:
         try:
             await runner.setup()
             await web.SockSite(runner, listener).start()
-            state = _state(settings, listener, app[LIFECYCLE].instance)
+            lifecycle = app[LIFECYCLE]
+            state = _state(settings, listener, lifecycle.instance, lifecycle.key)
             write_state(settings.worker_file, state)
             log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
             await _until(stop, app[LIFECYCLE].ready())
         finally:
+            app[LIFECYCLE].key = ""  # from here on another program may listen on this port
             await runner.cleanup()
-            settings.worker_file.unlink(missing_ok=True)
             log.info("stopped")
 
 
@@ -160,16 +172,21 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
         yield listener
 
 
-def _state(settings: Settings, listener: socket.socket, instance: str) -> WorkerState:
-    host, port = listener.getsockname()[:2]
+def _state(
+    settings: Settings, listener: socket.socket | None = None, instance: str = "", key: str = ""
+) -> WorkerState:
+    """Without a listener: that this process is starting."""
+    host, port = listener.getsockname()[:2] if listener else ("", 0)
     return WorkerState(
         pid=os.getpid(),
         port=port,
-        url=f"http://{f'[{host}]' if ':' in host else host}:{port}",
+        url=f"http://{named(host)}:{port}" if listener else "",
         version=__version__,
         started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         home=str(settings.home),
         instance_id=instance,
+        process=process_start(os.getpid()),
+        key=key,
     )
 
 
@@ -178,4 +195,5 @@ def _with_address(error: Conflict, settings: Settings) -> Conflict:
     state = read_state(settings.worker_file)
     if error.field != "home" or state is None:
         return error
-    return Conflict(f"already running (pid {state.pid}, {state.url})", field="home")
+    where = f", {state.url}" if state.url else ", starting"
+    return Conflict(f"already running (pid {state.pid}{where})", field="home")

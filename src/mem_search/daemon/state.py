@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +14,11 @@ from mem_search.errors import StorageError
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """``started_at`` is RFC 3339 in UTC; ``instance_id`` is new with every start."""
+    """``started_at`` is RFC 3339 in UTC; ``instance_id`` is new with every start.
+
+    While the worker starts, ``port`` is 0 and ``url`` is empty. ``process`` tells its process from
+    a later one with the same pid. ``key`` proves who answers (``access/proof``).
+    """
 
     pid: int
     port: int
@@ -22,6 +27,22 @@ class WorkerState:
     started_at: str
     home: str
     instance_id: str
+    process: str
+    key: str
+
+
+def process_start(pid: int) -> str:
+    """When a process began, in the words of the system; empty when there is none."""
+    if not Path("/proc/self/stat").exists():
+        asked = ["ps", "-o", "lstart=", "-p", str(pid)]
+        shown = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
+        return shown.stdout.strip()
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    # The name of the program, in brackets, may contain anything; proc(5) has the fields.
+    return stat.rpartition(")")[2].split()[19]
 
 
 def read_state(file: Path) -> WorkerState | None:

@@ -9,6 +9,8 @@ from typing import Any
 from aiohttp import web
 
 import mem_search
+from mem_search.access.proof import CHALLENGE, LONGEST_CHALLENGE, PROOF, proof
+from mem_search.http.access.authentication import port_of
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.core.parsing import spellings
 from mem_search.http.core.replies import json_reply, text_reply
@@ -48,9 +50,13 @@ def _parameters() -> list[str]:
     return lines
 
 
-async def health(_call: Call) -> web.StreamResponse:
-    """Alive; milliseconds since 1970."""
-    return json_reply(Alive(timestamp=now_ms()))
+async def health(call: Call) -> web.StreamResponse:
+    """Alive; milliseconds since 1970. A challenge is answered with the proof of this worker."""
+    reply = json_reply(Alive(timestamp=now_ms()))
+    challenge, key = call.request.headers.get(CHALLENGE, ""), call.lifecycle.key
+    if challenge and key and len(challenge) <= LONGEST_CHALLENGE:
+        reply.headers[PROOF] = proof(key, challenge, port_of(call.request))
+    return reply
 
 
 async def api_health(call: Call) -> web.StreamResponse:

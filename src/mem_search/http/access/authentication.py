@@ -93,7 +93,7 @@ _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 
 def check_place(request: web.Request, settings: Settings) -> None:
     """Raises Misdirected for a foreign Host, Forbidden for a foreign page."""
-    port = _port(request)
+    port = port_of(request)
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not allowed(hosts[0], port, settings):
         raise Misdirected(
@@ -116,7 +116,7 @@ def is_remote(request: web.Request, settings: Settings) -> bool:
     """
     if is_open(settings) or any(map(request.headers.__contains__, _FORWARDED)):
         return True
-    return not _is_own(request.headers.get("Host", "").lower(), _port(request), settings)
+    return not _is_own(request.headers.get("Host", "").lower(), port_of(request), settings)
 
 
 def allowed(authority: str, port: int, settings: Settings) -> bool:
@@ -155,7 +155,7 @@ def is_open(settings: Settings) -> bool:
         return True
 
 
-def _port(request: web.Request) -> int:
+def port_of(request: web.Request) -> int:
     """The port of the connection; the setting may be 0 for any port."""
     transport = request.transport
     name = transport.get_extra_info("sockname") if transport is not None else None

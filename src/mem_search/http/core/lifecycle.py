@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -33,11 +34,15 @@ class Starting(Unavailable):
 
 
 class Lifecycle:
-    """Holds the runtime while the app lives. ``instance`` names this run of the worker."""
+    """Holds the runtime while the app lives. ``instance`` names this run of the worker.
+
+    ``key`` proves to clients that this worker answers (``access/proof``); empty when it stops.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.instance = uuid.uuid4().hex
+        self.key = secrets.token_hex(32)
         self._since = time.monotonic()
         self.store_id: str | None = None
         self.error: MemSearchError | None = None

@@ -1,0 +1,73 @@
+"""Modes of the files in a home: nobody but the owner reads or changes them.
+
+``umask`` covers what the worker and its child create. ``make_private`` covers what was there
+before: files of an older version, of a restored backup, or that an editor wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+UMASK = 0o077
+_FOREIGN = stat.S_IRWXG | stat.S_IRWXO
+_OURS = (
+    "chroma", "config.toml", "logs", "models", "spool", "token", "users", "webhook.secret",
+    "worker.json", "worker.start.lock",
+)  # fmt: skip
+
+
+def make_private(home: Path) -> list[Path]:
+    """Set 0700 for folders and 0600 for files in ``home``; returns those that could not be set."""
+    failed = []
+    for path, mode in _entries(home):
+        wanted = 0o700 if stat.S_ISDIR(mode) else 0o600
+        if stat.S_IMODE(mode) == wanted:
+            continue
+        try:
+            path.chmod(wanted)
+        except FileNotFoundError:
+            continue  # it has been deleted meanwhile
+        except OSError:
+            failed.append(path)
+    return failed
+
+
+def open_to_others(home: Path) -> list[Path]:
+    """The files and folders of ``home`` that another user may read, change or enter."""
+    return [path for path, mode in _entries(home) if mode & _FOREIGN]
+
+
+def _entries(home: Path) -> Iterator[tuple[Path, int]]:
+    """Every file and folder with its mode, folders before what is in them; links are not followed.
+
+    In a home that is also a person's home directory or a temporary directory, only our own files.
+    """
+    waiting = [home]
+    shared = _is_shared(home)
+    while waiting:
+        path = waiting.pop()
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue  # it has been deleted meanwhile
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            continue
+        if path != home or not shared:
+            yield path, mode
+        if stat.S_ISDIR(mode):
+            try:
+                inside = list(path.iterdir())
+            except OSError:
+                continue  # a folder of another user, which ``make_private`` names
+            if path == home and shared:
+                inside = [p for p in inside if p.name in _OURS or p.name.startswith("mem-search.")]
+            waiting += inside
+
+
+def _is_shared(home: Path) -> bool:
+    person = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a HOME this is "~"
+    return home == Path(tempfile.gettempdir()).resolve() or home in (person, *person.parents)

@@ -1,0 +1,82 @@
+"""Ctrl-C is exit 130 without a traceback, at any moment after ``main`` has begun."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from homes import Home
+from standin_worker import Standin, standing_in
+
+AT_IMPORT = """
+import os, signal, sys
+count = 0
+def hook(event, args):
+    global count
+    if event == "import" and count >= 0:
+        count += 1
+        if count == {at}:
+            count = -1
+            os.kill(os.getpid(), signal.SIGINT)
+from mem_search.__main__ import main
+sys.argv = ["mem-search", *{argv!r}]
+sys.addaudithook(hook)
+main()
+"""
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 5, 8, 13, 21, 40, 80, 160])
+@pytest.mark.parametrize("argv", [["--help"], ["stats", "--no-such"], ["mcp"]], ids=" ".join)
+def test_a_signal_in_the_middle_of_an_import(mem: Home, at: int, argv: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_IMPORT.format(at=at, argv=argv)],
+        env=mem.environ,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode in (0, 2):
+        assert at > 5  # it had ended before it imported so much
+        return
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    "argv", [("unified", "auth"), ("stats",), ("export",), ("get", "observation:1"), ("mcp",)]
+)
+def test_a_signal_while_the_worker_answers(mem: Home, argv: tuple[str, ...]) -> None:
+    class Waiting(Standin):
+        def do_GET(self) -> None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+
+        do_POST = do_GET  # noqa: N815
+
+    with standing_in(mem.path, Waiting):
+        process = mem.popen(*argv)
+        line = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n' if argv == ("mcp",) else None
+        if line:
+            assert process.stdin is not None
+            process.stdin.write(line)
+            process.stdin.flush()
+        assert process.wait(60) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+
+
+def test_a_worker_in_the_foreground_ends_in_order(mem: Home) -> None:
+    with mem.popen("worker", "run") as process:
+        while mem.run("worker", "status").returncode:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in err
+    assert "stopped" in err
