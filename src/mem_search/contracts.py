@@ -1,8 +1,8 @@
-"""Every plug-in contract of mem-search. A member of a kind is one file in its folder.
+"""Every plug-in contract of mem-search. A plug-in is one file in the folder of its sort.
 
-Members are listed in one tuple in the ``__init__`` of their folder; third parties come in
-through the entry-point groups ``mem_search.sources`` and ``mem_search.records``. The contract
-suites in ``tests/contracts`` run every member through the same tests.
+The ``__init__`` of the folder lists them; third parties register theirs in the entry-point groups
+``mem_search.sources`` and ``mem_search.records``. The suites in ``tests/contracts`` run every
+plug-in through the same tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Machine:
 
 
 class RecordKind(Protocol):
-    """What mem-search must know of one kind of record."""
+    """One kind of record: its names, and how its records are indexed, shown and cited."""
 
     name: Kind
     """Lower-case letters, digits and ``_``: ``session_summary``."""
@@ -85,7 +85,7 @@ class RecordKind(Protocol):
         ...
 
     def citation(self, record: Record) -> Citation:
-        """Where the record comes from, as far as it says so itself; never raises."""
+        """Where the record comes from, as far as its metadata says; never raises."""
         ...
 
 
@@ -123,7 +123,7 @@ class Source(Protocol):
 
     @property
     def file_format(self) -> FileFormat | None:
-        """The files that can be uploaded to it; None for a source that reads no single files."""
+        """The format of files that it reads; None for a source that reads no single files."""
         ...
 
     def discover(self, machine: Machine) -> Iterable[Location]: ...
@@ -186,9 +186,8 @@ class VectorIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search as the retrievers see it: read once, the same for every leg.
-
-    ``exact`` asks for the same answer each time: nothing approximate may take part in it.
+    """A parsed search, the same for every leg. ``exact`` excludes the approximate index, so that
+    equal searches have equal results.
     """
 
     text: str
@@ -210,7 +209,7 @@ class Retriever(Protocol):
 
     name: str
     scores_early: bool
-    """Whether ``score`` can answer before ``rank`` has, without its ranking."""
+    """Whether ``score`` can run before ``rank`` has finished."""
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """At least the best ``depth`` records that pass the filters, if there are so many.

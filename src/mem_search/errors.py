@@ -118,7 +118,7 @@ class LimitReached(MemSearchError):
 
 
 class SourceError(MemSearchError):
-    """A location of a source cannot be read: corrupt, another format, locked or missing."""
+    """A source cannot read a location: corrupt, another format, locked or missing."""
 
     status = 422
     code = "source_unreadable"
@@ -126,7 +126,7 @@ class SourceError(MemSearchError):
 
 
 class Unavailable(MemSearchError):
-    """A part that the answer needs does not work now; trying later may help."""
+    """A required part does not work at the moment; a later attempt may succeed."""
 
     status = 503
     code = "unavailable"

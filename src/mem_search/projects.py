@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 _NOT_OF_THIS_MACHINE = re.compile(r"[A-Za-z]:[\\/]|\\\\|[^\0]*\0")
-"""Windows paths, in a transcript that was copied here, and text that cannot be a path."""
+"""Windows paths (in a transcript of another machine), and text that cannot be a path."""
 _HEAD = re.compile(r"ref: refs/|[0-9a-f]{40}")
 _WORKTREE_SETTING = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
 _BRANCH = "ref: refs/heads/"
@@ -148,4 +148,4 @@ def _exists(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:
-        return False  # forbidden: this process could not read the repository
+        return False  # no permission: this process cannot read the repository

@@ -1,7 +1,5 @@
-"""Runs work when it is due and sleeps in between.
-
-The owner says what the work is and when the next of it is due; this module only waits. Saved
-searches and webhook deliveries run this way.
+"""Runs work when it is due and sleeps in between. The caller supplies the work and the time of the
+next run; this module only waits. Saved searches and webhook deliveries run this way.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the home is, and how its worker behaves.
+    """All settings of a home and its worker.
 
     ``embedder``: ``bundled`` (default), ``hashing`` (tests), ``chroma-default``,
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
@@ -102,7 +102,7 @@ class Settings:
         values: dict[str, Any] = {}
         file = home / "config.toml"
         if _exists(file):
-            import tomllib  # only for those who have a config.toml
+            import tomllib  # imported only when there is a config.toml
 
             try:
                 values.update(tomllib.loads(file.read_text("utf-8")))
@@ -152,7 +152,7 @@ def _coerce(name: str, value: Any) -> Any:
                     raise ValueError
                 return seconds
             case "timezone":
-                from zoneinfo import ZoneInfo  # only for those who have this setting
+                from zoneinfo import ZoneInfo  # imported only when this setting is used
 
                 return ZoneInfo(value).key if value else ""
             case "search_log":

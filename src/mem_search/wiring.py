@@ -1,8 +1,8 @@
-"""The composition root: Settings → Runtime. The only place that knows every part by name.
+"""The composition root: Settings → Runtime. Only this module knows every part by name.
 
-Opening is quick: the store is opened and migrated; the model and the vector index get ready in
-the background. A search meanwhile answers with what there is and says so. Every part registers
-how it is closed when it is opened, so an ``AsyncExitStack`` closes in the reverse order.
+Opening is quick: the store is opened and migrated; the model and the vector index get ready in the
+background. Meanwhile searches use what is ready, and their replies say so. Each part registers its
+closing when it is opened; an ``AsyncExitStack`` closes in reverse order.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SearchRuntime:
 
 @dataclass(frozen=True, slots=True)
 class IngestRuntime:
-    """Everything that brings records into the store and the index."""
+    """Everything that writes records to the store and the index."""
 
     writer: IngestWriter
     reader: LocationReader
@@ -83,7 +83,7 @@ class IngestRuntime:
 
 @dataclass(frozen=True, slots=True)
 class ResearchRuntime:
-    """What remembers searches and repeats them: operations, jobs, saved searches, webhooks."""
+    """Stored searches and their repetition: operations, jobs, saved searches, webhooks."""
 
     operations: Research
     replays: Replays
@@ -290,7 +290,7 @@ def _open_index(
 
 
 class _Tasks:
-    """Background work that must not end the worker: a failure is logged and told by stats."""
+    """Background work. A failure does not end the worker; it is logged and shown by stats."""
 
     def __init__(self) -> None:
         self.running: list[asyncio.Task[None]] = []
@@ -318,7 +318,7 @@ async def _background_tasks() -> AsyncIterator[_Tasks]:
 
 
 async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
-    """Whenever the index may have lost something, compare it with the store and repair it."""
+    """Compare the index with the store and repair it, whenever it may have lost entries."""
     while True:
         await reset.wait()
         reset.clear()
@@ -338,7 +338,7 @@ async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
 
 
 async def _warm_up(model: EmbeddingModel) -> None:
-    """Load the model before the first question; a model that cannot load says so when asked."""
+    """Load the model before the first search; a failure is reported by the search that needs it."""
     loop = asyncio.get_running_loop()
     try:
         await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])

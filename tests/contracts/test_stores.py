@@ -97,7 +97,7 @@ class TestBatches:
         assert await fill(store, draft("a"), draft("b")) == IngestCounts(unchanged=1, forgotten=1)
         assert await numbers(store) == {"b": known["b"]}
         assert await ledger(store) == {
-            "a": ("left", "it was deleted here before and is not stored again")
+            "a": ("left", "deleted in mem-search before, so it is not stored again")
         }
 
     async def test_what_the_source_deleted_may_come_back(self, store: Store) -> None:

@@ -149,7 +149,7 @@ async def test_sync_fails_when_every_location_does(
 
 async def test_a_path_needs_its_source_and_a_source_its_name(tmp_path: Path) -> None:
     machine = Machine(tmp_path, tmp_path, {})
-    with pytest.raises(InputError, match="a path needs its source"):
+    with pytest.raises(InputError, match="a path needs a source"):
         find_locations(machine, path="x.jsonl")
     with pytest.raises(InputError, match="'attic' is no source"):
         find_locations(machine, "attic")

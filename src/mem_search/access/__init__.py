@@ -1,4 +1,4 @@
-"""Who may ask, what they may do and how much: tokens, security levels, rate limits.
+"""Access control: tokens, security levels, rate limits.
 
 This package decides; ``http/core/dispatch`` selects the store of the caller on every route, and
 ``storage/sqlite/tokens`` stores the tokens. docs/security.md describes the whole.

@@ -43,7 +43,7 @@ OWNER: Final = Caller(is_known=True, may_change=True, owns_home=True)
 
 NEEDED: Final = (
     "this needs a token: send 'Authorization: Bearer TOKEN' with the content of the file 'token' in"
-    " the worker's home, the value of MEM_SEARCH_TOKEN, or the token that you were given"
+    " the worker's home, the value of MEM_SEARCH_TOKEN, or a token from `mem-search token create`"
 )
 
 

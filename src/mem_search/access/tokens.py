@@ -1,9 +1,8 @@
-"""Tokens beside the home's own: made, recognised, revoked.
-
-A secret is 32 random bytes, shown once; kept is its SHA-256. A slow, salted hash is for secrets
-that people choose: 256 random bits can be neither guessed nor looked up in a table, and every
-request pays for the hash. The digest is found in a dictionary: how long that takes tells of a
-digest, which nobody can steer, and nothing of a secret.
+"""Tokens beside the home's own: create, look up, revoke. A secret is 32 random bytes that are shown
+once; its SHA-256 is stored. A slow, salted hash is for secrets that people choose: 256 random bits
+can be neither guessed nor looked up in a table, and every request pays for the hash. The digest is
+looked up in a dictionary. The time of that depends on the digest, which nobody can choose, so it
+says nothing about a secret.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from mem_search.text import dates
 from mem_search.text.dates import now_ms
 
 PREFIX: Final = "mst_"
-"""Begins every secret, so that redaction and scanners of secrets know one when they see it."""
+"""Prefix of every secret, so that redaction and secret scanners recognise it."""
 
 _BYTES: Final = 32
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -32,10 +31,10 @@ _UNIT_MS: Final = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 class Tokens:
-    """All tokens of a worker, in memory: recognising one asks no database.
+    """All tokens of a worker, in memory, so that a lookup needs no database.
 
-    The worker is the only process that writes them. When one was last used is stored by
-    ``flush``, so that no request waits for a writer. ``now`` is milliseconds since 1970.
+    The worker is the only process that writes them. ``flush`` stores the last use of each, so that
+    no request waits for a writer. ``now`` is milliseconds since 1970.
     """
 
     def __init__(
@@ -51,11 +50,11 @@ class Tokens:
 
     @classmethod
     async def load(cls, store: TokenStore) -> Tokens:
-        """Those that the store has. Raises StorageError."""
+        """Load the tokens of the store. Raises StorageError."""
         return cls(store, await store.all())
 
     def caller(self, secret: str) -> Caller | None:
-        """Whose token this is; None for one that nobody has. Raises Unauthorized if expired."""
+        """The token with this secret; None for an unknown one. Raises Unauthorized if expired."""
         token = self._by_digest.get(digest(secret))
         if token is None:
             return None
@@ -73,7 +72,7 @@ class Tokens:
     async def create(
         self, name: str, *, user: str = "", read_only: bool = False, expires: str = ""
     ) -> tuple[Token, str]:
-        """A new token and its secret, which is not kept. ``expires`` is such as ``90d``.
+        """A new token and its secret, which is not stored. ``expires`` is such as ``90d``.
 
         Raises InputError naming the field, or Conflict when the name is taken.
         """
@@ -96,7 +95,7 @@ class Tokens:
         return token, secret
 
     async def revoke(self, name: str) -> Token:
-        """Nobody gets in with it from now on. Raises NotFound."""
+        """Revoke a token. Raises NotFound."""
         for token in self._by_digest.values():
             if token.name == name:
                 await self._forget([token])
@@ -122,7 +121,7 @@ class Tokens:
         )
 
     async def flush(self) -> None:
-        """Store when tokens were last used. Raises StorageError; what it had is tried again."""
+        """Store the last use of tokens. Raises StorageError; the next call tries again."""
         used, self._used = self._used, {}
         if not used:
             return
@@ -137,7 +136,7 @@ class Tokens:
         }
 
     async def _forget(self, gone: list[Token]) -> None:
-        # Before the store knows: a request under way must not get in meanwhile.
+        # Before it is removed from the store, so that no request is accepted meanwhile.
         for token in gone:
             del self._by_digest[token.digest]
             self._used.pop(token.name, None)
@@ -145,23 +144,24 @@ class Tokens:
 
 
 def check_own(secret: str) -> None:
-    """Raises InputError for a secret that was given out: in the environment of a worker, its
-    user would have the home."""
+    """Raises InputError for the secret of a created token: as MEM_SEARCH_TOKEN of a worker it would
+    give its user all rights of the home.
+    """
     if secret.startswith(PREFIX):
         raise InputError(
-            "MEM_SEARCH_TOKEN holds a token that was given out, which cannot be the home's own;"
+            "MEM_SEARCH_TOKEN holds a created token, which cannot be the home's own;"
             " start the worker without it",
             field="token",
         )
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a secret."""
+    """The stored digest of a secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
 def check_name(name: str) -> str:
-    """``name``, when a token can be called so. Raises InputError."""
+    """``name``, if it is a valid name of a token. Raises InputError."""
     if not NAME.fullmatch(name):
         raise InputError(
             f"{name[:80]!r} cannot name a token; write 1 to 64 letters, digits, . _ and -,"

@@ -1,4 +1,4 @@
-"""What the worker says of itself: health, version, documentation."""
+"""Routes about the worker itself: health, version, documentation."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ Examples
 
 
 def guide(routes: tuple[Route, ...]) -> str:
-    """Searches first; what they take is said once."""
+    """The help as text: the searches first, then the parameters that all of them take."""
     found = [route for route in routes if route.tag in ("search", "timeline")]
     wide = max(len(route.path) for route in found)
-    lines = ["Search, from cheap to dear: an index line a record, then open what you need", ""]
+    lines = [
+        "Search. Start with the cheapest request: one line a record, then open what you need",
+        "",
+    ]
     lines += [f"  {route.path:<{wide}}  {route.summary}" for route in found]
     lines += ["", "Parameters of searches", *_parameters(), "", _EXAMPLES, ""]
     lines += ["Everything else: GET /docs or /openapi.json. Accept: text/plain gives bare text."]
@@ -60,7 +63,9 @@ async def health(call: Call) -> web.StreamResponse:
 
 
 async def api_health(call: Call) -> web.StreamResponse:
-    """Who answers here. Without a version: hooks of claude-mem end workers of another one."""
+    """Which worker answers. There is no version: hooks of claude-mem stop a worker of another
+    version.
+    """
     lifecycle = call.lifecycle
     return json_reply(
         Health(
@@ -75,7 +80,7 @@ async def api_health(call: Call) -> web.StreamResponse:
 
 
 async def readiness(call: Call) -> web.StreamResponse:
-    """200 when searches are answered, 503 before."""
+    """200 when the worker answers searches, 503 before that."""
     call.runtime  # noqa: B018 - raises while there is none
     return json_reply(Ready())
 
@@ -104,7 +109,7 @@ async def docs(call: Call) -> web.StreamResponse:
 
 
 async def to_docs(_call: Call) -> web.StreamResponse:
-    """The root is nothing by itself."""
+    """Redirect the root to the documentation."""
     return web.Response(status=302, headers={"Location": "/docs"})
 
 

@@ -28,12 +28,12 @@ Form = Annotated[
 ]
 _REFS = Field(min_length=1, max_length=MOST, description="Refs of records: note:1,website:2")
 CONTENT_TYPES = tuple(dict.fromkeys((*(known.content_type for known in FORMATS), "text/html")))
-# What is in the fragment is escaped; should it ever not be, nothing of it may act.
+# The fragment is escaped. The policy is a second defence: nothing in it can run.
 _POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 
 class CitationParameters(TimeZoneParameters):
-    """What to cite, and how."""
+    """Which records to cite, and in which style."""
 
     refs: Annotated[
         tuple[RefName, ...], BeforeValidator(split, json_schema_input_type=str), _REFS
@@ -43,7 +43,7 @@ class CitationParameters(TimeZoneParameters):
 
 
 class CitationsBody(BaseModel):
-    """The same as a body, for more refs than an address takes."""
+    """The same as a body, for more refs than fit into a URL."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,12 +54,12 @@ class CitationsBody(BaseModel):
 
 
 async def cite(call: Call) -> web.StreamResponse:
-    """Cite the records of the refs in the address."""
+    """Cite the records whose refs are in the URL."""
     return await _cited(call, call.parameters(CitationParameters))
 
 
 async def cite_body(call: Call) -> web.StreamResponse:
-    """Cite the records of the refs in the body."""
+    """Cite the records whose refs are in the body."""
     return await _cited(call, call.json_body(CitationsBody))
 
 
@@ -77,7 +77,7 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
 
 
 def items_of(call: Call, records: Sequence[Record], tz: Zone | None) -> list[csl.Item]:
-    """Each record as an item of CSL-JSON, its days those of the caller."""
+    """Each record as an item of CSL-JSON, with dates in the time zone of the caller."""
     tz = call.display(tz).tz
     return [
         csl.item(installed_kinds().get(record.kind).citation(record), record, tz)

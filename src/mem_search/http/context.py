@@ -1,4 +1,4 @@
-"""What an agent is told at the start of a session: the newest sessions and what was seen there."""
+"""The context for the start of a session: the newest sessions and their observations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OBSERVATIONS_A_SESSION = 20
 
 
 class RecentParameters(TimeZoneParameters, PlatformParameters):
-    """Which project, how many sessions, how much room."""
+    """The project, the number of sessions and the longest text."""
 
     project: Text = Field(default="", description="Project by name; all of them when left out")
     limit: int = Field(default=3, ge=1, le=10, description="How many sessions")
@@ -29,7 +29,7 @@ class RecentParameters(TimeZoneParameters, PlatformParameters):
 
 
 async def recent(call: Call) -> web.StreamResponse:
-    """The newest sessions and their observations, as a block that says what it is."""
+    """The newest sessions and their observations, as a block of text."""
     params = call.parameters(RecentParameters)
     sessions, observations = await call.runtime.store.records.recent_sessions(
         Filters(project=params.project, facets=params.facets()),
@@ -48,7 +48,7 @@ async def recent(call: Call) -> web.StreamResponse:
         longest = most_that(lambda length: fits(block(length), limit), longest)
     text = block(longest)
     if not text and sessions + observations:
-        return text_reply(call.request, "Nothing fits; ask for more max_tokens or max_chars")
+        return text_reply(call.request, "No record fits; raise max_tokens or max_chars")
     named = f" of the project {params.project}" if params.project else ""
     return text_reply(
         call.request,

@@ -32,7 +32,7 @@ PAGE = 200
 
 
 class ExportParameters(FilterParameters):
-    """Which records; all of them by default."""
+    """Which records to export; all of them by default."""
 
     types: Kinds = Field(
         default=(), alias="kinds", description="Kinds of record", json_schema_extra=also("types")
@@ -44,7 +44,7 @@ async def export_records(call: Call) -> web.StreamResponse:
     params = call.parameters(ExportParameters)
     filters = params.filters(params.types)
     store = call.runtime.store
-    # The first page before the first byte: what goes wrong at once is still a proper problem.
+    # The first page is read before the first byte is sent, so an early error is still a problem.
     page = await store.records.export_page(filters, 0, PAGE)
     reply = web.StreamResponse(headers={"Content-Type": NDJSON})
     reply.headers["Content-Disposition"] = 'attachment; filename="mem-search.jsonl"'
@@ -55,12 +55,12 @@ async def export_records(call: Call) -> web.StreamResponse:
             page = await store.records.export_page(filters, page[-1][0].number, PAGE)
         await reply.write_eof()
     except MemSearchError as error:
-        # Too late for a problem: an answer cut off is how the reader learns of it.
+        # Too late for a problem detail: the client notices that the reply is incomplete.
         log.error("export ended early: %s", error.message)
         if call.request.transport is not None:
             call.request.transport.abort()
     except ConnectionResetError:
-        log.info("export ended early: the reader has gone")
+        log.info("export ended early: the client disconnected")
     return reply
 
 
@@ -89,7 +89,7 @@ class SearchExportParameters(SearchParameters):
 
     format: ExportFormat = Field(  # type: ignore[assignment] # a file instead of a listing
         alias="as",
-        description="What to write: a table, JSON, a list with links, or citations",
+        description="The format: a table, JSON, a list with links, or citations",
         json_schema_extra=also("format"),
     )
     limit: int = Field(default=100, ge=1, le=MOST, description="How many at most")
@@ -117,12 +117,12 @@ async def export_results(call: Call) -> web.StreamResponse:
 def _written(
     call: Call, params: SearchExportParameters, page: SearchPage
 ) -> tuple[str, SearchPage]:
-    """The file, and the page of what is in it, shortened until it fits ``max_tokens``."""
+    """The file and its page of results, shortened until the file fits ``max_tokens``."""
     write = _writer(call, params)
     whole, kept, limit = page, len(page.results), params.max_tokens
     text = write(page)
     while limit is not None and kept and not fits(text, limit):
-        # By its share of the size: a file is written twice or so, where trying each would be slow.
+        # The estimate by size writes the file about twice; to try each length would be slow.
         kept = min(kept - 1, kept * limit // token_count.count(text))
         page = shortened(whole, kept, limit)
         text = write(page)

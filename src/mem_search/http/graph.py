@@ -21,7 +21,7 @@ from mem_search.retrievers import graph
 
 
 class GraphParameters(TimeZoneParameters):
-    """How far to go and what to show."""
+    """How far to walk and what to show."""
 
     depth: int = Field(default=2, ge=1, le=5, description="Steps from the record")
     limit: int = Field(default=20, ge=1, le=100, description="How many related records at most")
@@ -61,6 +61,6 @@ def _listing(
     record: Record, cloud: KnowledgeCloud, found: dict[int, Record], display: DisplayOptions
 ) -> str:
     edges = [(edge.start, edge.end, edge.relation) for edge in cloud.edges]
-    # A record may go away between the walk and this reading.
+    # A record may be deleted between the walk and this read.
     shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
     return render_related(record, shown, edges, display)

@@ -1,4 +1,4 @@
-"""Long work over HTTP: sync, import, the index; its state, and stopping it."""
+"""Jobs over HTTP: start sync, import and index work, show its progress, cancel it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CHUNK = 256 * 1024
 
 
 class SyncBody(Body):
-    """What to read: everything found on the machine, one source, or one path of it."""
+    """What to read: everything on this machine, one source, or one path."""
 
     source: str = ""
     path: str = ""
-    cwd: str = Field(default="", description="Where git is looked for")
+    cwd: str = Field(default="", description="The directory whose git repository is read")
     again: bool = Field(default=False, description="Read everything, not only what is new")
 
 
@@ -41,28 +41,31 @@ class UnfollowBody(Body):
 
 
 class ImportBody(Body):
-    """One file to read from its start."""
+    """One file to import."""
 
-    source: str = Field(default="", description="Else the one that reads files of this name")
+    source: str = Field(
+        default="", description="By default the source that reads files of this name"
+    )
     path: str = Field(description="An absolute path on the worker's machine")
 
 
 class UploadedName(Parameters):
-    """What the uploaded file is called."""
+    """The name of the uploaded file."""
 
     name: str = Field(
         default="",
         max_length=255,
         pattern=r"^[^/\x00-\x1f\x7f]*$",
-        description="What to call it in jobs and in the ledger: a name, no path",
+        description="Its name in jobs and in the ledger; a file name, not a path",
     )
 
 
 class UploadParameters(UploadedName):
-    """What the uploaded file is called and which source reads it."""
+    """The name of the uploaded file, and the source that reads it."""
 
     source: str = Field(
-        default="", description="Else the one that reads files of this Content-Type or name"
+        default="",
+        description="By default the source that reads files of this Content-Type or name",
     )
 
 
@@ -79,7 +82,7 @@ async def sync(call: Call) -> web.StreamResponse:
         _known(body.source)
     if body.path:
         if not body.source:
-            raise MissingField("a path needs its source", field="source")
+            raise MissingField("a path needs a source; add source", field="source")
         _existing(body.path, "path")
     if body.cwd:
         _existing(body.cwd, "cwd")
@@ -87,7 +90,7 @@ async def sync(call: Call) -> web.StreamResponse:
 
 
 async def unfollow(call: Call) -> web.StreamResponse:
-    """Stop reading a location again, for one that no longer exists; its records stay."""
+    """Stop reading a location that no longer exists; its records stay."""
     body = call.json_body(UnfollowBody)
     _known(body.source)
     await call.runtime.ingest.reader.unfollow(Location(body.source, body.path))
@@ -95,7 +98,7 @@ async def unfollow(call: Call) -> web.StreamResponse:
 
 
 async def import_file(call: Call) -> web.StreamResponse:
-    """Read one file of the worker's machine."""
+    """Import one file of the worker's machine."""
     body = call.json_body(ImportBody)
     if body.source:
         _known(body.source)
@@ -105,7 +108,7 @@ async def import_file(call: Call) -> web.StreamResponse:
 
 
 async def import_upload(call: Call) -> web.StreamResponse:
-    """Read the file in the body with the source that is named or that knows such files."""
+    """Import the file in the body, with the named source or the one for files of its type."""
     params = call.parameters(UploadParameters)
     content_type = call.request.content_type
     if content_type.startswith("multipart/"):
@@ -116,7 +119,7 @@ async def import_upload(call: Call) -> web.StreamResponse:
 
 
 async def import_lines(call: Call) -> web.StreamResponse:
-    """Read the records in the body, one a line."""
+    """Import the records in the body, one a line."""
     return await _upload(call, call.parameters(UploadedName).name, *sources.for_file("", "jsonl"))
 
 
@@ -125,7 +128,7 @@ async def _upload(
 ) -> web.StreamResponse:
     if not call.request.can_read_body:
         raise MissingField("send the file as the body of the request", field="body")
-    await check_jobs(call.request, call.runtime)  # before it is kept, not only after
+    await check_jobs(call.request, call.runtime)  # before the upload is stored, not only after
     folder, suffixes = call.runtime.settings.spool_dir, file_format.suffixes
     spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
     path = name or spooled.rpartition("/")[2]
@@ -133,18 +136,18 @@ async def _upload(
 
 
 async def newest(call: Call) -> web.StreamResponse:
-    """The jobs that came last, first."""
+    """The newest jobs, newest first."""
     found = await call.runtime.ingest.jobs.newest(call.parameters(JobListParameters).limit)
     return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
 
 
 async def one(call: Call) -> web.StreamResponse:
-    """How far a job is, and what came of it."""
+    """The progress of a job, and its result."""
     return json_reply(Job.of(await call.runtime.ingest.jobs.get(call.request.match_info["id"])))
 
 
 async def cancel(call: Call) -> web.StreamResponse:
-    """Stop a job at its next step; what it stored stays."""
+    """Cancel a job at its next step; what it stored stays."""
     return json_reply(Job.of(await call.runtime.ingest.jobs.cancel(call.request.match_info["id"])))
 
 
@@ -176,10 +179,12 @@ def _existing(path: str, field: str) -> None:
     given = Path(path)
     try:
         if not given.is_absolute():
-            raise InputError(f"{path[:200]!r} is not absolute; write the whole path", field=field)
+            raise InputError(
+                f"{path[:200]!r} is not an absolute path; write the whole path", field=field
+            )
         if not given.exists():
             raise InputError(f"{path[:200]!r} does not exist on this machine", field=field)
-    except (OSError, ValueError) as error:  # too long, a null in it, not ours to look at
+    except (OSError, ValueError) as error:  # too long, with a null character, or not accessible
         raise InputError(f"{path[:200]!r} cannot be read: {error}", field=field) from None
 
 

@@ -32,6 +32,6 @@ async def answer(call: Call) -> web.StreamResponse:
 
 
 async def hold_endpoint(app: web.Application) -> AsyncIterator[None]:
-    """Cleanup context: closes with the app what the first request opened."""
+    """Cleanup context: closes the endpoint when the app ends."""
     yield
     await app[ENDPOINT].close()

@@ -162,7 +162,7 @@ async def forget_ref(call: Call) -> web.StreamResponse:
 
 
 async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """The record with its links, of the caller's store. Raises NotFound that names ``field``."""
+    """The record with its links, from the caller's store. Raises NotFound naming ``field``."""
     return await open_record(call.runtime.search.store, ref, field)
 
 

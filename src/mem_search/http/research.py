@@ -37,7 +37,7 @@ MARKDOWN = "text/markdown"
 
 
 class OperationsListing(Listing):
-    """Which operations."""
+    """Which operations to list."""
 
     session_id: Id = Field(default="", description="Only those of this session")
     operation_type: Literal["search", "fetch", "refine"] | None = Field(
@@ -153,7 +153,7 @@ async def export(call: Call) -> web.StreamResponse:
 
 
 async def forget(call: Call) -> web.StreamResponse:
-    """Delete a session: its questions and results, not the records."""
+    """Delete a session with its queries and results; the records stay."""
     count = await call.runtime.store.research.forget_session(_id(call))
     if not count:
         raise NotFound(

@@ -61,7 +61,7 @@ _PLAIN = {
 
 
 class SavedSearchPlan(Body):
-    """What to search, when, and where to report."""
+    """What to search for, how often, and where to report."""
 
     search: UniversalSearchRequest = Field(description="The question and its filters")
     every: Every | None = Field(
@@ -71,7 +71,7 @@ class SavedSearchPlan(Body):
     )
     inbox: bool = Field(default=True, description="Whether new matches go to the inbox")
     webhook_url: Annotated[str, Field(max_length=LONGEST_URL)] | None = Field(
-        default=None, description="Told of new matches"
+        default=None, description="URL that receives a message about new matches"
     )
 
     def plan(self, asked_at: datetime) -> Plan:
@@ -94,7 +94,7 @@ class SavedSearchPlan(Body):
 class SavedSearchBody(SavedSearchPlan):
     """A new saved search."""
 
-    name: Name = Field(description="What to call it: letters, digits, _ . and -")
+    name: Name = Field(description="Its name: letters, digits, _ . and -")
 
 
 class NotificationsListing(Listing):
@@ -148,7 +148,7 @@ async def remove(call: Call) -> web.StreamResponse:
 
 
 async def run(call: Call) -> web.StreamResponse:
-    """Run it now: all results, and which of them are new."""
+    """Run a saved search now; returns all results, and which are new."""
     saved = await call.runtime.research.saved_searches.get(_name(call))
     admit(call.request, load(saved.request).text)
     run = await call.runtime.research.saved_searches.run_now(saved.name)

@@ -20,7 +20,7 @@ from mem_search.text.dates import now_ms
 
 
 class ScopeBody(Body):
-    """What a record in a scope has to be."""
+    """The filters of a scope."""
 
     filter: str = Field(
         max_length=LONGEST_FILTER,
@@ -30,7 +30,7 @@ class ScopeBody(Body):
 
 
 async def put(call: Call) -> web.StreamResponse:
-    """Keep a scope under the name in the path, in place of one of that name."""
+    """Create or replace the scope with the name in the path."""
     name, text = call.request.match_info["name"], call.json_body(ScopeBody).filter.strip()
     faults = []
     if not NAME.fullmatch(name):
@@ -62,7 +62,7 @@ async def listed(call: Call) -> web.StreamResponse:
 
 
 async def remove(call: Call) -> web.StreamResponse:
-    """Delete a scope; searches that name it say so from now on."""
+    """Delete a scope; searches that name it then report an unknown scope."""
     name = call.request.match_info["name"]
     if not await call.runtime.store.scopes.remove(name):
         raise _nothing(name)

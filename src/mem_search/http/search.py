@@ -17,13 +17,13 @@ from mem_search.renderers.listing import heading
 
 
 async def unified(call: Call) -> web.StreamResponse:
-    """All kinds at once; newest first, as the listing of everything always was."""
+    """Search all kinds, newest first."""
     params = call.parameters(SearchParameters)
     return await _answer(call, params, params.search(order="date_desc"))
 
 
 async def everything(call: Call) -> web.StreamResponse:
-    """All kinds at once, best first, with the parameters of claude-mem."""
+    """Search all kinds, best first, with the parameters of claude-mem."""
     params = call.parameters(SearchParameters)
     return await _answer(call, params, params.search())
 
@@ -39,7 +39,7 @@ def of_kind(kind: Kind) -> Handler:
 
 
 async def filtered(call: Call) -> web.StreamResponse:
-    """By concept, file or type: the filter is required, the question is not."""
+    """Search by concept, file or type: the filter is required, the query is optional."""
     params = call.parameters(KindParameters)
     return await _answer(call, params, params.search())
 
@@ -65,7 +65,7 @@ HOW_IT_WORKS = Topic("how-it-works", (("type", "discovery"), ("concept", "how-it
 
 
 def about(topic: Topic) -> Handler:
-    """The route of one topic; its question is optional."""
+    """The route of one topic; its query is optional."""
 
     async def search(call: Call) -> web.StreamResponse:
         params = call.parameters(KindParameters)

@@ -151,7 +151,7 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
     """
     if path:
         if not name:
-            raise InputError("a path needs its source: sync SOURCE PATH", field="source")
+            raise InputError("a path needs a source: sync SOURCE PATH", field="source")
         return [sources.by_name(name).locate(str(Path(path).expanduser().resolve()))]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
     return [location for source in wanted for location in source.discover(machine)]

@@ -1,6 +1,6 @@
-"""The nouns of mem-search as frozen values: no I/O, no behaviour beyond their own identity.
+"""The domain types of mem-search: frozen values without I/O.
 
-Stages of the pipeline hand these to each other and know nothing else of one another.
+Parts of the pipeline exchange only these.
 Times are integers: milliseconds since 1970-01-01T00:00:00Z. The glossary is docs/glossary.md.
 """
 

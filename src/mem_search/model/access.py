@@ -1,4 +1,4 @@
-"""Who may ask: the tokens that the worker has given out."""
+"""Access: the tokens that the worker has issued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of records as values: edges, what a walk found, what a picture of it shows."""
+"""The graph of records: edges, the result of a walk, and the knowledge cloud."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class GraphLabel:
-    """What a picture of the graph shows of a record."""
+    """The fields of a record in a knowledge cloud."""
 
     ref: Ref
     title: str
@@ -51,7 +51,7 @@ class GraphLabel:
 
 @dataclass(frozen=True, slots=True)
 class CloudNode:
-    """A record in the picture of the graph; ``depth`` is its distance from the seeds."""
+    """A record in a knowledge cloud; ``depth`` is its distance from the seeds."""
 
     ref: Ref
     title: str
@@ -86,7 +86,7 @@ class KnowledgeCloud:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeGraph:
-    """What surrounds the results of a search: the picture, and what each result is related to.
+    """The graph around the results of a search: the cloud, and the relationships of each result.
 
     ``relationships`` is record → its related records, strongest first.
     """

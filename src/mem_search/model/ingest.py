@@ -24,8 +24,8 @@ class LedgerEntry:
 class Location:
     """A place a source can read: ``claude-mem`` at ``~/.claude-mem/claude-mem.db``.
 
-    ``upload`` is what its sender calls a file that was uploaded; ``path`` is then where the worker
-    keeps it for the time being, and the paths in it are those of another machine.
+    ``upload`` is the original name of an uploaded file; ``path`` is then a temporary copy, and
+    paths inside the file belong to another machine.
     """
 
     source: str
@@ -178,7 +178,7 @@ class IngestCounts:
 class PreparedBatch:
     """A batch that is ready to store: its drafts, what the ledger calls each, and failures.
 
-    The rules of the ledger and of the counts are here, the same for every store.
+    It has the rules of the ledger and of the counts, which are the same for every store.
     """
 
     batch: Batch
@@ -187,9 +187,9 @@ class PreparedBatch:
     failures: tuple[LedgerEntry, ...] = ()
 
     def ledger(self, stored: Sequence[Stored]) -> list[LedgerEntry]:
-        """What to write about the batch, given the outcome of each draft; the last entry counts."""
+        """The ledger entries of the batch, from the outcome of each draft; the last one counts."""
         refused = [
-            LedgerEntry(item, "left", "it was deleted here before and is not stored again")
+            LedgerEntry(item, "left", "deleted in mem-search before, so it is not stored again")
             for item, done in zip(self.items, stored, strict=True)
             if done.outcome == "forgotten"
         ]
@@ -198,11 +198,13 @@ class PreparedBatch:
         gone = [
             LedgerEntry(item, "deleted", "the source no longer has it") for item in batch.deletions
         ]
-        # The source may know better why something is gone.
+        # The source may state a better reason for the deletion.
         return [*gone, *together, *batch.ledger, *self.failures, *refused]
 
     def counts(self, stored: Sequence[Stored], deleted: int) -> IngestCounts:
-        """What to report, given the outcome of each draft and how many records were deleted."""
+        """The counts of the batch, from the outcome of each draft and the number of deleted
+        records.
+        """
         outcomes = Counter(item.outcome for item in stored)
         return IngestCounts(
             new=outcomes["new"],

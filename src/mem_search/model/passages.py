@@ -1,4 +1,4 @@
-"""Passages as values: which record each belongs to, and where it stands in the record's text."""
+"""Passages: the record of each, and its span in the record's text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PassageMap:
     def best(self, passages: Numbers, scores: Values) -> BestPassages:
         """One row for each record, with its best passage (the first of equal ones).
 
-        A passage that is gone and was never known here belongs to no record and is left out.
+        A deleted passage that is unknown here is left out.
         """
         records = self.records[passages]
         if not records.all():
@@ -108,7 +108,7 @@ def _first(scores: Values, count: int) -> NDArray[np.intp]:
     """Rows of the ``count`` best scores, of equal ones the first; in no order."""
     if len(scores) <= count or not count:
         return np.arange(min(len(scores), count))
-    # Whole columns are not sorted for the sake of their beginning.
+    # A partition is enough: only the first rows are needed, in no order.
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     near = np.flatnonzero(scores >= least)
     best_first: NDArray[np.intp] = near[np.argsort(-scores[near], kind="stable")]

@@ -1,7 +1,5 @@
-"""What a leg of the search found, as columns: hundreds of candidates, tens of thousands of matches.
-
-Columns because a search makes hundreds of candidates to show twenty results; an object for each
-costs more than ranking them.
+"""The results of one leg, as columns: hundreds of candidates, tens of thousands of matches.
+Columns, because an object for each candidate costs more than ranking them.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ Vectors = NDArray[np.float32]
 
 
 def best_first(records: Numbers, scores: Values) -> NDArray[np.intp]:
-    """The rows best first, ties by record number: equal questions get equal pages."""
+    """The rows best first, ties by record number, so that equal searches have equal pages."""
     return np.lexsort((records, -scores))
 
 
 class Candidate(NamedTuple):
-    """A record that one leg found, by its best passage; the higher score the better."""
+    """A record that one leg found, with its best passage; a higher score is better."""
 
     record: int
     kind: Kind
@@ -177,7 +175,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordColumns:
-    """What the ranking needs to know of some records, one row each.
+    """The ranking columns of some records, one row each.
 
     ``conversations`` numbers the session and project of each record, 0 outside of sessions;
     ``positions`` count a kind in its conversation. ``created`` is in milliseconds, ``importance``

@@ -1,4 +1,4 @@
-"""What is stored: records, what they are before and how they are named and cited."""
+"""Stored records, their drafts, refs and citations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Self
 from mem_search.errors import InputError
 
 Kind = str
-"""The name of a kind of record. Which kinds there are is known by ``records.registry``."""
+"""The name of a kind of record; ``records.registry`` has all kinds."""
 
 KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 _REF = re.compile(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
@@ -51,7 +51,7 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A record that is not stored yet. ``(source, source_id)`` is its identity for ever;
-    where another kind has it already, the kind joins it (``storage/sqlite/ingest.py``).
+    if a record of another kind has it already, the kind is appended (``storage/sqlite/ingest.py``).
 
     ``text`` is the canonical text: passages and citations are spans of it. ``session`` names
     the conversation the record belongs to, and drafts of one session arrive in its order.
@@ -76,7 +76,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored draft: it has a number, times, a place in its session, perhaps a successor."""
+    """A stored draft: with a number, times, its position in the session, and its successor."""
 
     number: int
     kind: Kind
@@ -134,4 +134,4 @@ class Passage:
 
 
 RecordWithLinks = tuple[Record, tuple[Link, ...]]
-"""A record with the links it came with: what opening and exporting show."""
+"""A record with its links, as opening and exporting show it."""

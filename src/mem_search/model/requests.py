@@ -1,4 +1,4 @@
-"""What a search is asked: the text, the filters, and the options of the answer."""
+"""Search requests: the text, the filters, and the options of the reply."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class DateRange:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a record must be, beside matching the words. Empty means anything.
+    """Filters of records. An empty field filters nothing.
 
-    Values inside one tuple are alternatives; different fields all have to hold.
-    ``types`` is the type of an observation (bugfix, feature, ...). All of ``facets`` must hold,
-    and one of ``any_facets``, both as (name, value). ``stored`` is when it came into the store,
-    or changed there. ``demand`` is what the text of the query asks for explicitly. ``without``
-    are numbers of records that are left out whatever they are.
+    Values of one field are alternatives; all fields have to hold. ``types`` is the type of an
+    observation (bugfix, feature, ...). All of ``facets`` must hold, and one of ``any_facets``, both
+    as (name, value). ``stored`` is the time when it was stored or last changed. ``demand`` is what
+    the query requires explicitly. ``without`` are numbers of records that are left out whatever
+    they are.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -85,32 +85,32 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """A record is none of that."""
+    """A record does not meet ``of``."""
 
     of: Demand
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """A record is all of that."""
+    """A record meets all of ``of``."""
 
     of: tuple[Demand, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """A record is at least one of that."""
+    """A record meets at least one of ``of``."""
 
     of: tuple[Demand, ...]
 
 
 Demand = Term | Condition | Not | AllOf | AnyOf
-"""What the query language demands of a record as a whole, in whatever passage."""
+"""A requirement of the query language on a whole record, in any of its passages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTexts:
-    """Which parts of a record's text the results carry.
+    """Which parts of a record's text the results contain.
 
     ``snippet_length`` is the most characters of a snippet; None is the usual length.
     """
@@ -122,7 +122,7 @@ class ResultTexts:
 
 @dataclass(frozen=True, slots=True)
 class ResearchPlacement:
-    """Where a search stands in a research chain. In ``basic`` mode it is no step of any.
+    """The place of a search in a research chain. In ``basic`` mode it is not a step.
 
     Without ``session_id`` a step belongs to the session of its parent, or to a new one.
     ``max_operations`` is the longest chain that the step may end.
@@ -136,7 +136,7 @@ class ResearchPlacement:
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """How far links are followed: ``depth`` (1 to 5) steps from the best ``seeds`` results."""
+    """Options of following links: ``depth`` (1 to 5) steps from the best ``seeds`` results."""
 
     depth: int = 2
     seeds: int = 10

@@ -1,4 +1,4 @@
-"""Research: the operations that are kept, their sessions, and what an answer depends on.
+"""Research: stored operations, their sessions, and the index state that results depend on.
 
 Times are milliseconds since 1970.
 """
@@ -23,11 +23,11 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What an answer depends on besides the question.
+    """The state of store and index that results depend on.
 
-    ``revision`` counts changes of records and scopes; ``passages`` and ``waiting`` are what
-    ranking knew of the whole; ``embedder`` is the fingerprint of the space, ``version`` that of
-    mem-search.
+    ``revision`` counts changes of records and scopes; ``passages`` and ``waiting`` count passages,
+    all and those without an index entry; ``embedder`` is the fingerprint of the space, ``version``
+    that of mem-search.
     """
 
     revision: int

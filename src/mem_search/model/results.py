@@ -1,4 +1,4 @@
-"""What is found: hits, results and pages, and how the search was done."""
+"""Search results: hits, results and pages, and how the search was done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
 from mem_search.model.requests import DateRange, Mode, SearchRequest
 
-if TYPE_CHECKING:  # numpy is behind it, which the command line does without
+if TYPE_CHECKING:  # it imports numpy, which the command line does not load
     from mem_search.model.passages import PassageContext, PassageSpan
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
@@ -60,7 +60,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class LegReport:
-    """How one retriever did its part. ``state`` is ok, off, degraded or failed."""
+    """The state, count and time of one leg. ``state`` is ok, off, degraded or failed."""
 
     name: str
     state: Literal["ok", "off", "degraded", "failed"]
@@ -79,11 +79,9 @@ class FoundDate:
 
 @dataclass(frozen=True, slots=True)
 class Analyzed:
-    """How the text of a query was read.
-
-    ``text`` is what is looked for by meaning. ``demanded`` is what every result must be, as the
-    query language writes it; ``filters`` and ``excluded`` are the parts of it that are fields
-    or negated.
+    """How the text of a query was parsed. ``text`` is embedded. ``demanded`` is what every result
+    must meet, in the query language; ``filters`` and ``excluded`` are the parts of it that are
+    fields or negated.
     """
 
     text: str = ""
@@ -103,8 +101,7 @@ class SearchReport:
 
     ``coverage`` is the share of passages that the vector index has, ``index_age_s`` for how many
     seconds the oldest of the others has been waiting, 0 when it has all. ``suggestions`` are
-    whole questions that were perhaps meant, where little was found. ``stage_ms`` is stage of the
-    ranking → milliseconds.
+    corrected queries, where little was found. ``stage_ms`` is stage of the ranking → milliseconds.
     """
 
     requested: Mode
@@ -123,8 +120,8 @@ class SearchReport:
 class SearchPage:
     """The results in the requested order, the true total, and how the search was done.
 
-    ``counts`` is kind → how many records match. ``folded`` of all matches have no place on any
-    page: a near-duplicate names them. ``graph`` is there where the request follows links.
+    ``counts`` is kind → how many records match. ``folded`` counts the matches that are listed under
+    a near-duplicate. ``graph`` is there where the request follows links.
     """
 
     request: SearchRequest

@@ -37,7 +37,7 @@ class Match:
 
 
 MOST_IN_MESSAGE = 100
-"""Matches that a webhook message names; its ``count`` is of all."""
+"""Matches that a webhook message names; its ``count`` counts all of them."""
 
 
 @dataclass(frozen=True, slots=True)

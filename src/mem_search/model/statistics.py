@@ -1,4 +1,4 @@
-"""What is counted: the store, the corpus that ranking needs, and the log of searches."""
+"""Statistics: the store, the corpus that ranking needs, and the log of searches."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class SearchResult(RecordFields):
 
 @schema
 class SearchLeg:
-    """How one retriever did its part."""
+    """The state, count and time of one leg."""
 
     name: str
     state: Literal["ok", "off", "degraded", "failed"]

@@ -1,7 +1,7 @@
 """The graph leg: records related to those that other legs found, or to one that was opened.
 
-Unlike the other legs it needs seeds, so it is no ``Retriever``: ``expand`` runs after the legs and
-gives a ``Ranking`` like theirs. Filters hold at every step of the walk, before any limit.
+Unlike the other legs it needs seeds, so it is not a ``Retriever``: ``expand`` runs after the legs
+and gives a ``Ranking`` like theirs. Filters hold at every step of the walk, before any limit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The vector leg: nearest passages by meaning, a record by its best passage.
 
-The index is asked without a filter and its hits are grouped by kind afterwards; a filter is
-applied to more hits than needed, the more the fewer records pass it. Where that cannot fill the
-ranking (few records pass, a kind is rare, the index is away) the stored vectors are scored
-exactly instead, so that no filter ever loses a match. What such a scan costs grows with the
-number of passages, not with what the filter says (ADR 0015).
+The index is asked without a filter and its hits are grouped by kind afterwards; a filter is applied
+to more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking
+(few records pass, a kind is rare, the index is down) the stored vectors are scored exactly instead,
+so that no filter loses a match. What such a scan costs grows with the number of passages, not with
+what the filter says (ADR 0015).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
-AWAY: Final = "the index is away or filling: exact scan"
+AWAY: Final = "the index is down or incomplete: exact scan"
 
 REMEMBERED = 64
 """Questions whose vectors are kept."""
@@ -68,7 +68,7 @@ MOST_FETCHED = 3000
 """Entries asked of the index at most; a filter that needs more is answered by a scan."""
 
 FEW = 1500
-"""So few passages are scored exactly in less time than the index takes for anything."""
+"""Passages that an exact scan scores in less time than the index takes for any query."""
 
 CHEAP = 1000
 """Entries that the index returns about as fast as those of an unfiltered search."""
@@ -77,7 +77,7 @@ SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MOST_UNINDEXED = 5000
-"""Passages with a vector that the index has not got yet: so many are scored beside it."""
+"""Most passages missing from the index that are scored exactly in addition to it."""
 
 RARE = 500
 """A kind with no more passages than this is scanned when the index returned none of it."""

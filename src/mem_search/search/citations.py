@@ -1,7 +1,6 @@
-"""A page of results as it can be cited: relevance in 0..1, citations, exact spans, annotations.
-
-A projection of a ``SearchPage``, pure: nothing is searched or ranked here. Spans are offsets into
-the canonical text of a record, and exactly what they say: nothing is normalised or left out.
+"""Cited results: relevance in 0..1, citations, exact spans, annotations. A pure projection of a
+``SearchPage``: nothing is searched or ranked here. Spans are offsets into the canonical text of a
+record, without any normalisation.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class CitedResult:
 
 
 def cite(page: SearchPage) -> tuple[CitedResult, ...]:
-    """The results of ``page`` with what its request wants to see of their texts."""
+    """The results of ``page`` with the texts that its request asks for."""
     request, texts = page.request, page.request.texts
     words = words_of(page.report.analyzed)
     matcher = word_matcher(words)
@@ -87,7 +86,7 @@ def cite(page: SearchPage) -> tuple[CitedResult, ...]:
 
 
 def citation(record: Record) -> Citation:
-    """Where ``record`` comes from, as its kind tells it."""
+    """The citation of ``record``, from its kind."""
     return installed_kinds().get(record.kind).citation(record)
 
 
@@ -136,10 +135,8 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
 
 
 def match_fields(result: Result, matcher: WordMatcher) -> tuple[MatchField, ...]:
-    """Where the question stands: ``title``, ``content``, or both.
-
-    A record in which none of its words stands was found by its content: by its meaning, or by a
-    part of a longer word.
+    """Where words of the query occur: ``title``, ``content``, or both. A record without any was
+    found by its content: by meaning, or by a part of a longer word.
     """
     in_title = matcher.stands_in(result.record.title)
     in_content = not in_title or matcher.stands_in(result.snippet.text)

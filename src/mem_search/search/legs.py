@@ -1,4 +1,4 @@
-"""The legs of one search: each is asked within its time, and its answer is a value.
+"""Running the legs of one search: each within a time limit, with its answer as a value.
 
 A leg that fails or is slow is left out and named in the report; the caller raises when no leg
 answers.
@@ -21,7 +21,7 @@ from mem_search.search.state import LegScores
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG_SECONDS = 10.0
-"""A leg that takes longer is left out: an answer of the other legs in time is worth more."""
+"""Seconds. A slower leg is left out, so that the others answer in time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""The search, on one screen: request → filters → question → legs → rank → hydrate → page.
-
-It knows the legs only by their contract and the store only by its port. The page's report says
-what went wrong on the way; only a search that no leg can answer raises.
+"""The search pipeline on one screen: request → filters → question → legs → rank → hydrate → page.
+It knows the legs only by their contract and the store only by its port. The page's report names
+failures; a search raises only when no leg answers.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
 
 VECTOR_DEPTH = 500
-"""How far a search by meaning alone can be paged: its total counts what lies within."""
+"""The deepest rank of a search by meaning alone; its total counts only these."""
 
 CLOUD = 40
-"""Records beside the seeds in the picture of the graph: more is no picture."""
+"""The most records beside the seeds in a knowledge cloud."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ class SearchPipeline:
         )
 
     def _legs_of(self, query: SearchRequest) -> Sequence[Retriever]:
-        """The legs that take part; all, where only the graph counts: it must start somewhere."""
+        """The legs that take part; all where only the graph counts, because it needs seeds."""
         if query.fusion is None:
             return [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         return [leg for leg in self._legs if query.fusion.weights.get(leg.name)] or self._legs
@@ -155,10 +154,9 @@ class SearchPipeline:
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
-    """The rankings as far as a page at ``reach`` needs them.
-
-    Only what follows the fused hits comes from deeper down: the union, and with it every score,
-    is the same for all pages of a search, so that they fit together.
+    """The rankings as deep as a page at ``reach`` needs them. Deeper candidates only follow the
+    fused hits: the union, and with it every score, is the same for all pages of a search, so that
+    pages are consistent.
     """
     given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
     return await asyncio.gather(
@@ -167,7 +165,7 @@ async def _further(question: Question, answers: Sequence[LegAnswer], reach: int)
 
 
 def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Found:
-    """Nothing to look for: everything that passes the filters, by date, with score 0."""
+    """A request of filters alone: all records that pass, by date, with score 0."""
     if query.fusion is not None and query.fusion.min_score > 0:
         return _Found()
     numbers = snapshot.browse(question.filters, query.order, query.limit, query.offset)
@@ -182,7 +180,7 @@ def _ranked(
     fusion: Fusion,
     stages: Sequence[Stage],
 ) -> _Found:
-    """All that follows the legs, in one read: a turn between threads costs as much as a stage."""
+    """Everything after the legs, in one read: a switch between threads costs as much as a stage."""
     ranked = rank(snapshot, answered, further, fusion, stages)
     picture = None
     if ranked.expansion is not None:
@@ -243,7 +241,7 @@ def _hydrate(
 
 
 def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
-    """What the reply has to say beside its results."""
+    """The notices of the reply."""
     others = "legs" if len(found.legs) > 2 else "leg"
     notices = [
         f"{leg.name} search did not answer ({leg.detail}); results come from the other {others}"
@@ -251,7 +249,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         if leg.state == "failed"
     ]
     if query.fusion is not None and not found.legs:
-        notices.append("nothing to look for, only filters: the newest come first, without a score")
+        notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):
         notices.append(
             f"the vector index covers {coverage:.1%} of the store so far;"
@@ -261,7 +259,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
 
 
 def _in_order(results: tuple[Result, ...], query: SearchRequest) -> tuple[Result, ...]:
-    """Relevance decides which results make the page; only then comes the requested order."""
+    """The page in the requested order. Relevance has already decided which results are on it."""
     if query.order == "relevance":
         return results
     return tuple(

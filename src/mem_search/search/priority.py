@@ -1,8 +1,8 @@
 """Priority of searches over background work: a caller waits for a search.
 
-Preparing records is Python code, and Python runs one thread at a time, so beside an import a search
-waited at every step. Background work of many small pieces therefore pauses between two pieces. A
-pause is short, so the work also continues under searches without end.
+Preparing records is Python code, and Python runs one thread at a time, so during an import a search
+would wait at every step. Background work of many small pieces therefore pauses between two pieces.
+A pause is short, so the work also continues under searches without end.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ MOST_WAITED: Final = 0.005
 
 
 class SearchPriority:
-    """``with priority:`` around a search, ``give`` between two pieces of other work.
-
-    Searches enter and leave in one thread, that of the loop.
+    """Use ``with priority:`` around a search, and ``give`` between two pieces of other work.
+    Searches enter and leave in the thread of the event loop.
     """
 
     def __init__(self) -> None:

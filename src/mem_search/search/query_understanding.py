@@ -32,7 +32,7 @@ from mem_search.text.query.fields import KnownKinds
 async def understand_query(
     store: SearchStore, request: SearchRequest, kinds: KnownKinds
 ) -> tuple[Question, Analyzed]:
-    """The question, and how the text of the request was read.
+    """The question, and how the text of the request was parsed.
 
     The text of the question is empty when the request has only filters.
     """

@@ -1,7 +1,7 @@
 """Ranking: from the results of the legs to the hits of one page.
 
 ``prefetch`` reads from the store all that the stages need, in one consistent read. ``rank`` then
-runs the stages (``stages.STAGES``), which are pure. How the legs are asked is in ``legs``.
+runs the stages (``stages.STAGES``), which are pure. ``legs`` runs the legs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mem_search.text import sketch
 from mem_search.text.words import all_of, hashes_of
 
 FEW_WORDS = 3
-"""With more words than this a record that has them all is better than the average anyway."""
+"""Most words of a short query. A record with all words of a longer one ranks well anyway."""
 
 
 @dataclass(frozen=True, slots=True)

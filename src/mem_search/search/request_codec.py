@@ -1,8 +1,8 @@
 """Wire models and ``SearchRequest``, mapped by name in both directions.
 
-A field of a pydantic model that has the name of a field of ``SearchRequest`` stands for it. One
-that has another name says where it stands: ``content_types: Annotated[…, At("filters.kinds")]``.
-All other fields (formats, token budgets, webhooks) belong to the surface and are left alone.
+A field of a pydantic model that has the name of a field of ``SearchRequest`` stands for it. A field
+of another name has a path: ``content_types: Annotated[…, At("filters.kinds")]``. All other fields
+(formats, token budgets, webhooks) belong to the surface and are left alone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class At:
-    """Where a wire field stands in a ``SearchRequest``, as a dotted path; "" is nowhere.
-
-    ``values`` are the wire's words for values that are called otherwise in a request.
+    """The place of a wire field in a ``SearchRequest``, as a dotted path; "" maps it to nothing.
+    ``values`` maps wire values to values of the request.
     """
 
     path: str

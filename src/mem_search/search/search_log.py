@@ -1,4 +1,4 @@
-"""What was asked, noted after the answer: no search waits for the log, none fails with it.
+"""The search log, written after the reply: no search waits for it or fails because of it.
 
 Entries wait in memory for the writer and are stored a batch at a time, redacted. A worker that
 dies loses the last of them, which is fine for what the log is for.
@@ -29,7 +29,7 @@ PAUSE = 2.0
 """Seconds until searches are stored; reading the log stores them at once."""
 
 LONGEST_QUERY = 500
-"""Characters; a pasted page is no question that is asked again."""
+"""Characters; a longer text is a pasted page, which nobody searches for again."""
 
 
 class SearchLog:
@@ -43,7 +43,7 @@ class SearchLog:
         self._writing = asyncio.Lock()
 
     def note(self, page: SearchPage, surface: str) -> None:
-        """Remember a search by its reply. Not for later pages, nor without a question."""
+        """Log a search from its reply; later pages and searches without a query are not logged."""
         request = page.request
         if not self.on or request.offset or not request.text.strip():
             return
@@ -67,7 +67,7 @@ class SearchLog:
         """Store what is noted until cancelled."""
         while True:
             await self._work.wait()
-            # Several at once, and not in the moment when an answer is written.
+            # Store several at once, and not while a reply is written.
             await asyncio.sleep(PAUSE)
             await self.flush()
 
@@ -91,7 +91,7 @@ class SearchLog:
 
 
 def _mode(request: SearchRequest) -> str:
-    """The leg that answers alone, or how several are combined."""
+    """The name of the only leg, or of the fusion."""
     if request.fusion is None:
         return request.mode
     legs = [name for name, weight in request.fusion.weights.items() if weight]
@@ -99,7 +99,7 @@ def _mode(request: SearchRequest) -> str:
 
 
 def digest(request: SearchRequest) -> str:
-    """Equal for equal filters, and nothing else can be read from it; "" for none."""
+    """A digest that is equal for equal filters; "" for none."""
     narrowed = (request.scope, request.folder, request.domain)
     if not request.filters and not any(narrowed):
         return ""
@@ -116,5 +116,5 @@ def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
 
 
 def _storable(text: str) -> str:
-    """Without halves of characters, which no file can hold."""
+    """The text without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()

@@ -45,5 +45,5 @@ class SearchService:
         return await self.suggestions.spelled(page)
 
     async def check(self, request: SearchRequest) -> None:
-        """Raise what ``search`` raises for the filters of ``request``, without a search."""
+        """Check the filters of ``request``; raises what ``search`` raises for them."""
         await self._pipeline.filters_of(request)

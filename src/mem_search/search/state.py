@@ -1,4 +1,4 @@
-"""What the ranking of one search passes from stage to stage: a frozen state of columns.
+"""The state that the stages of one ranking pass on: frozen columns.
 
 A stage is a name and a pure function from state to state. Everything that stages need of the
 store is read before the first of them (``ranking.prefetch``) and travels in ``stored``.
@@ -41,7 +41,7 @@ class Expand(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LegScores:
-    """What one leg says of each record of the union, in the order of the union.
+    """The scores and ranks of one leg for each record of the union.
 
     ``scores`` are NaN where the leg has none; ``ranks`` count from 1 and are 0 where the leg does
     not list the record.
@@ -53,7 +53,7 @@ class LegScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredData:
-    """What stages need of the store, read once before the first stage.
+    """Data from the store for the stages, read once before the first stage.
 
     ``columns`` have one row for each record of the union.
     """

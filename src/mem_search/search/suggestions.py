@@ -1,7 +1,7 @@
-"""What to search for instead or next, from the store's own words and names.
+"""Suggestions from the store's own words and names.
 
 Completions of what is being typed, other spellings of words that the store does not have, and
-related searches. Only real content is suggested: what completes to nothing is not offered.
+related searches. Every completion exists in the store.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
 
 FEW = 3
-"""Up to so many results an unknown word of the question may be the reason."""
+"""Spellings are suggested for searches with at most this many results."""
 
 MOST_CHECKED = 8
-"""Words of a question that are checked; a longer question hardly fails for one of them."""
+"""Most words of a query whose spelling is checked."""
 
 MOST_UNKNOWN = 2
-"""Unknown words that are corrected, at about 3 ms each; a query with more is for another store."""
+"""Most unknown words that are corrected, at about 3 ms each."""
 
 MOST_SPELLINGS = 3
 MOST_SHARED = 5
@@ -57,7 +57,7 @@ class Related:
 
 
 class Suggestions:
-    """Suggestions out of one store."""
+    """Suggestions from one store."""
 
     def __init__(self, store: SearchStore) -> None:
         self._store = store
@@ -67,9 +67,8 @@ class Suggestions:
         return await self._store.read(_complete, _clean(prefix), limit)
 
     async def spelled(self, page: SearchPage) -> SearchPage:
-        """The page with other spellings in its report, where little was found by its words.
-
-        Costs nothing when enough was found.
+        """The page with other spellings in its report, if its words found little. It does nothing
+        when enough was found.
         """
         if not _found_little(page):
             return page
@@ -87,7 +86,7 @@ class Suggestions:
         return replace(page, report=replace(page.report, suggestions=texts))
 
     async def related(self, page: SearchPage, limit: int) -> list[Related]:
-        """Searches beside the one that found ``page``: what its results share, what was asked."""
+        """Related searches: what the results of ``page`` share, and earlier queries of the log."""
         asked = _asked(page)
         before = await self._store.read(
             lambda snapshot: snapshot.logged_queries(asked[:MOST_CHECKED], limit + 1)
@@ -106,7 +105,7 @@ def _complete(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Complet
         ]
         for names in _NAMES
     ]
-    # One of each in turn, so that no sort crowds out another.
+    # Alternate between them, so that none fills the list.
     return [each for each in chain(*zip_longest(*found)) if each is not None][:limit]
 
 
@@ -114,7 +113,7 @@ def _words(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion
     """The last word completed, with what stands before it."""
     match = _LAST_WORD.search(prefix)
     if match is None or (len(match[0]) < 2 and match[0].isascii()):
-        return []  # one letter begins a tenth of all words: no help, and not quick
+        return []  # a single letter begins a tenth of all words: slow and of no use
     before = prefix[: match.start()]
     if before.endswith(("/", ":")):
         return []  # part of a path or a field, which goes on as those in the store do
@@ -130,14 +129,14 @@ def _clean(prefix: str) -> str:
 
 
 def _asked(page: SearchPage) -> tuple[str, ...]:
-    """The words of the question, without fields and operators where it was read for them."""
+    """The words of the query without its fields and operators."""
     analyzed = page.report.analyzed
     known = analyzed.words if analyzed.text or analyzed.demanded else None
     return words.read(page.request.text).all if known is None else known
 
 
 def _stands_for_others(word: str, text: str) -> bool:
-    """Whether it is a prefix or a misspelling there, which the store has completed already."""
+    """Whether ``word`` is a prefix or a misspelling, which the store has completed already."""
     return re.search(rf"(?<![^\W_]){re.escape(word)}[*~]", text, re.IGNORECASE) is not None
 
 

@@ -1,6 +1,5 @@
-"""What happened around something: the anchor that a caller names, and the records beside it.
-
-An anchor is a record or a moment. Which surface asks, and how the answer looks, is elsewhere.
+"""Timelines: the anchor that a caller names, and the records around it. An anchor is a record or a
+moment.
 """
 
 from __future__ import annotations
@@ -18,7 +17,10 @@ from mem_search.text import dates
 
 
 async def open_record(store: SearchStore, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """Raises NotFound naming ``field``, or InputError when nothing is called like its kind."""
+    """The record of ``ref`` with its links.
+
+    Raises NotFound naming ``field``, or InputError for an unknown kind.
+    """
     found = await store.read(lambda snapshot: snapshot.records_with_links([ref.number]))
     kinds = installed_kinds()
     if not found or found[0][0].kind != ref.kind:
@@ -62,7 +64,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Records oldest first; ``place`` is where the anchor stands among them, or would."""
+    """Records, oldest first; ``place`` is the index of the anchor, or where it would be."""
 
     records: tuple[Record, ...]
     place: int
@@ -89,7 +91,7 @@ async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinf
 async def records_around(
     store: SearchStore, anchor: Anchor, before: int, after: int, filters: Filters
 ) -> Timeline:
-    """At most so many records on both sides of the anchor that pass the filters, and itself."""
+    """The anchor, and at most so many records on both sides that pass the filters."""
     return await store.read(_records_around, anchor, before, after, filters)
 
 

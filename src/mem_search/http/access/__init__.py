@@ -1,1 +1,1 @@
-"""Who may ask over HTTP, from where and how much: origins, tokens, rate limits."""
+"""Access over HTTP: checks of origins, tokens and rate limits."""

@@ -1,4 +1,4 @@
-"""Who may ask: checks of Host and Origin on every request, then the caller and their rights.
+"""Authentication: checks of Host and Origin on every request, then the caller and their rights.
 
 A web page in a browser can send requests to loopback. But it cannot send one of our Host
 names (DNS rebinding), cannot hide its Origin, and cannot read the token file. An invalid
@@ -76,11 +76,11 @@ def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
             raise Unauthorized(NEEDED)
         return
     if route.only == "home" and not caller.owns_home:
-        raise Forbidden("only the home's own token gives out and takes back others")
+        raise Forbidden("only the home's own token creates and revokes tokens")
     if route.only and caller.user:
         raise Forbidden(
-            "this reads or changes the worker's machine, which is not yours;"
-            " send a file with POST /api/import/upload"
+            "only the owner of this machine may do that;"
+            " to import a file, send it with POST /api/import/upload"
         )
     if route.changes:
         check_may_change(caller)
@@ -105,7 +105,7 @@ def check_place(request: web.Request, settings: Settings) -> None:
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
     site = request.headers.get("Sec-Fetch-Site", "").lower()
     if site in ("cross-site", "same-site") and request.path.startswith("/api"):
-        raise Forbidden("pages of other sites may not ask this worker")
+        raise Forbidden("web pages of other sites may not use this worker")
 
 
 def is_remote(request: web.Request, settings: Settings) -> bool:

@@ -78,7 +78,7 @@ def admit(
             raise limit_error(allowance)
     if level is Level.STRICT and (found := flags(text)):
         context.flags = found
-        # Never the question itself: the log holds nothing that people search for.
+        # Not the query itself: the log must not contain what people search for.
         log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(found),
                     REQUEST_ID.get())  # fmt: skip
 
@@ -119,7 +119,7 @@ async def check_jobs(request: web.Request, runtime: Runtime) -> None:
         return
     if len(await runtime.store.jobs.unfinished()) >= most:
         raise LimitReached(
-            f"{most} jobs are under way already; wait until one has ended: GET /api/jobs",
+            f"{most} jobs are unfinished; wait until one has ended: GET /api/jobs",
             policies=("jobs",),
             retry_after=5,
         )
@@ -145,8 +145,8 @@ async def check_schedule(
     runs = sum(HOUR / seconds for seconds in (every, *others) if seconds)
     if every and runs > most:
         raise InputError(
-            f"all schedules would ask {runs:.4g} times an hour, more than the limit of {most}"
-            " (search); ask less often, or give another saved search no schedule",
+            f"all schedules would search {runs:.4g} times an hour, more than the limit of {most}"
+            " (search); choose a longer interval, or remove the schedule of another saved search",
             field="every",
         )
 

@@ -1,4 +1,4 @@
-"""Giving out and taking back tokens, and the users behind them: for the home's own token only."""
+"""Creating and revoking tokens, and managing users: only for the home's own token."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mem_search.validation import input_errors_as_invalid
 
 
 def _checked(check: Callable[[str], object], *, optional: bool = False) -> Callable[[str], str]:
-    """``check`` as a validator: all that is wrong with a body is told at once."""
+    """``check`` as a validator, so that all faults of a body are reported at once."""
 
     def validate(text: str) -> str:
         with input_errors_as_invalid():
@@ -58,20 +58,20 @@ _Lifetime = Annotated[
 
 
 class TokenBody(Body):
-    """A token to be made."""
+    """A new token."""
 
-    name: _Name = Field(description="What to call it, to revoke it by; no secret")
+    name: _Name = Field(description="Its name, by which it is revoked; not secret")
     user: _User = Field(
-        default="", description="The user whose records it opens; the owner when left out"
+        default="", description="The user whose store it opens; the owner when left out"
     )
-    read_only: bool = Field(default=False, description="Refuse whatever changes something")
+    read_only: bool = Field(default=False, description="Refuse all changes")
     expires: _Lifetime = Field(
-        default="", description="After how long: 12h, 90d, 4w; never when left out"
+        default="", description="Lifetime: 12h, 90d, 4w; it never expires when left out"
     )
 
 
 async def create_token(call: Call) -> web.StreamResponse:
-    """Make a token; its secret is in this reply and nowhere else."""
+    """Create a token. Only this reply contains its secret."""
     body = call.json_body(TokenBody)
     token, secret = await call.lifecycle.tokens.create(
         body.name, user=body.user, read_only=body.read_only, expires=body.expires
@@ -87,13 +87,13 @@ async def tokens(call: Call) -> web.StreamResponse:
 
 
 async def revoke_token(call: Call) -> web.StreamResponse:
-    """Nobody gets in with it any more."""
+    """Revoke a token."""
     token = await call.lifecycle.tokens.revoke(call.request.match_info["name"])
     return json_reply(RevokedToken(revoked=token.name))
 
 
 async def users(call: Call) -> web.StreamResponse:
-    """Everybody who has a token or a home."""
+    """All users with a token or a store."""
     home, known = call.lifecycle.settings.home, call.lifecycle.tokens.listed()
     return json_reply(UserList(users=await asyncio.to_thread(_users, home, known)))
 

@@ -1,4 +1,4 @@
-"""The runtime of one app. It opens in the background, so that the port answers at once.
+"""The runtime of one app. It opens in the background, so that the worker answers at once.
 
 Until it is open, every route that needs it answers 503. When it cannot be opened, every request
 is answered with the reason. The process of the worker awaits ``Lifecycle.ready``.
@@ -28,7 +28,7 @@ P = TypeVar("P")
 
 
 class Starting(Unavailable):
-    """The store is being opened; it takes a moment."""
+    """The store is still being opened."""
 
     code = "starting"
 
@@ -103,7 +103,7 @@ class Lifecycle:
         await self._settled.wait()
 
     async def hold(self) -> None:
-        """Open, keep open until ``close``, then close: one task does all of it."""
+        """Open, wait for ``close``, then close, all in one task."""
         try:
             async with open_runtime(self.settings) as runtime:
                 self.store_id = await runtime.store.statistics.store_id()
@@ -118,7 +118,7 @@ class Lifecycle:
             self._fail(MemSearchError(f"internal error: {type(error).__name__}"))
 
     async def _open_to(self, runtime: Runtime) -> None:
-        """Answer until ``close``; then users' runtimes end before the one they share with."""
+        """Serve until ``close``, then close users' runtimes before the one that they share with."""
         self._tokens = await Tokens.load(runtime.store.tokens)
         self._users = UserRuntimes(self.settings, runtime.model)
         self._runtime = runtime
@@ -134,7 +134,7 @@ class Lifecycle:
             await self._store_uses(self._tokens)
 
     async def _look_after(self) -> None:
-        """Close idle runtimes and store when tokens were used, until cancelled."""
+        """Close idle runtimes and store the last use of tokens, until cancelled."""
         await self.users.wake()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
@@ -146,7 +146,7 @@ class Lifecycle:
         try:
             await tokens.flush()
         except StorageError as error:
-            log.warning("when tokens were used is not stored yet: %s", error)
+            log.warning("the last use of tokens is not stored yet: %s", error)
 
     def close(self) -> None:
         """Let ``hold`` end."""
@@ -164,7 +164,7 @@ LIFECYCLE: Final = web.AppKey("lifecycle", Lifecycle)
 
 
 async def run_lifecycle(app: web.Application) -> AsyncIterator[None]:
-    """Cleanup context: starts opening when the app starts, has closed when it ends."""
+    """Cleanup context: opens the runtime when the app starts and closes it when the app ends."""
     lifecycle = app[LIFECYCLE]
     task = asyncio.create_task(lifecycle.hold(), name="runtime")
     yield

@@ -139,7 +139,7 @@ else:
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
 Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
 End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]
-"""Moments are milliseconds; an end is the last millisecond of what it names."""
+"""Milliseconds since 1970; an end is the last millisecond of the date that it names."""
 RefName = Annotated[str, AfterValidator(_ref)]
 """``kind:number``, however it was written."""
 TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]

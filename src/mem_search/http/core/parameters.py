@@ -38,7 +38,7 @@ BUDGET = "max_tokens"
 
 
 def budget() -> Any:
-    """The field of that name, for whatever may be long."""
+    """The field of that name, for texts that may be long."""
     return Field(
         default=None,
         ge=50,

@@ -84,7 +84,7 @@ class ProblemError:
 
 @schema
 class Problem:
-    """What every error looks like (RFC 9457). `code` is stable, `detail` is for people."""
+    """The body of every error (RFC 9457). `code` is stable, `detail` is for people."""
 
     type: Annotated[str, Field(examples=["urn:mem-search:problem:not_found"])]
     title: str
@@ -127,10 +127,7 @@ def of_error(request: web.Request, error: MemSearchError) -> web.Response:
 
 
 def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
-    """A fault that was found further down.
-
-    What the path and the query name is there, other fields of a request with a JSON body in it.
-    """
+    """An error of a field: a parameter of the path or the query, else a field of the JSON body."""
     elsewhere = field in request.match_info or field in request.query or request.method == "GET"
     if not elsewhere and request.body_exists and request.content_type == "application/json":
         return Fault(detail, pointer=f"/{field}")
@@ -146,7 +143,7 @@ def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
 
 
 def of_bug(request: web.Request) -> web.Response:
-    """The reply for a bug: it shows nothing of it, the log has all of it."""
+    """The reply for an unexpected error: it shows no detail; the log has the traceback."""
     detail = "internal error; the worker's log has it under this request_id"
     return _reply(request, 500, "internal", detail)
 

@@ -81,7 +81,7 @@ class Call:
 
     @property
     def now(self) -> datetime:
-        """The present, in the worker's time zone."""
+        """The current time in the worker's time zone."""
         return datetime.now(zone(self.lifecycle.settings.timezone))
 
     @property
@@ -91,7 +91,7 @@ class Call:
         return f"{'https' if secure else self.request.scheme}://{self.request.host}"
 
     def display(self, tz: Zone | None = None) -> DisplayOptions:
-        """How replies write times: in ``tz``, or in the worker's own time zone."""
+        """How replies show records: times are in ``tz``, or in the worker's own time zone."""
         reader_tz = tz or zone(self.lifecycle.settings.timezone)
         now, command_line = datetime.now(reader_tz), self.surface == "cli"
         return DisplayOptions(installed_kinds().get, reader_tz, now, command_line=command_line)

@@ -27,13 +27,13 @@ from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS: Final = 300.0
-"""A runtime that was not used for so long is closed."""
+"""Seconds after which an unused runtime is closed."""
 
 MOST_IDLE: Final = 4
-"""Of more idle runtimes the longest unused ones are closed sooner."""
+"""Idle runtimes that stay open; of more, the longest unused are closed."""
 
 LOOK_SECONDS: Final = 15.0
-"""Between two checks for idle runtimes."""
+"""Seconds between two checks for idle runtimes."""
 
 _PATIENCE: Final = 10.0
 _REMOVED: Final = ".removed-"
@@ -54,7 +54,7 @@ class _UserRuntime:
         self.task = asyncio.create_task(self._hold(settings, model, after), name="user runtime")
 
     async def opened(self) -> Runtime:
-        """Wait until it is open. Raises the error if it cannot be opened."""
+        """Wait until it is open. Raises the reason why it cannot be opened."""
         return await asyncio.shield(self._opened)
 
     @property
@@ -159,9 +159,8 @@ class UserRuntimes:
                 self._close(user)
 
     async def wake(self) -> None:
-        """Open every home once, so that unfinished work of an earlier worker continues.
-
-        What has none is closed again when it has been idle.
+        """Open every home once, so that unfinished work of an earlier worker continues. Idle ones
+        are closed again later.
         """
         for user, _ in await asyncio.to_thread(lambda: list(homes(self._settings.home))):
             try:
@@ -243,7 +242,7 @@ def homes(home: Path) -> Iterator[tuple[str, Path]]:
 
 
 def sweep_removed(home: Path) -> None:
-    """Finish removals that an earlier worker did not complete."""
+    """Finish removals that an earlier worker left incomplete."""
     for place in users_dir(home).glob(f"{_REMOVED}*"):
         shutil.rmtree(place, ignore_errors=True)
 

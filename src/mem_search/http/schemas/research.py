@@ -58,7 +58,7 @@ class StepResult:
 
 @schema
 class IndexState:
-    """What an answer depends on besides the question."""
+    """The state of store and index that results depend on."""
 
     revision: Count
     passages: Count

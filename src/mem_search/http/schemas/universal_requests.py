@@ -1,6 +1,6 @@
 """The bodies of ``/api/v1``: every field with its default, its range and its place in a request.
 
-Every fault is named at its field.
+Every fault names its field.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BASE = SearchRequest(
     hide_scratchpad=True,
     texts=ResultTexts(snippet_length=SNIPPET_LENGTH),
 )
-"""What the bodies of ``/api/v1`` leave out, as this API means it."""
+"""The defaults of ``/api/v1``."""
 
 ONLY_IN_BACKGROUND: JsonDict = {
     "if": {"required": ["webhook_url"], "properties": {"webhook_url": {"type": "string"}}},
@@ -62,7 +62,7 @@ ONLY_IN_BACKGROUND: JsonDict = {
 
 
 def _whole(value: Any) -> Any:
-    """To JSON ``20.0`` is an integer, too."""
+    """JSON has one type of number: ``20.0`` is an integer, too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -103,7 +103,7 @@ Named = Annotated[
     AfterValidator(_ref),
     WithJsonSchema({"type": "string", "pattern": REF_PATTERN}),
 ]
-"""A ref as text."""
+"""A valid ref."""
 
 
 class UniversalSearchRequest(Body):
@@ -119,8 +119,8 @@ class UniversalSearchRequest(Body):
     )
     mode: Annotated[ResearchMode, At("research.mode")] = Field(
         default="basic",
-        description="deep_research adds annotations, takes part in a research chain, and unless"
-        " said otherwise searches by meaning too and returns full content",
+        description="deep_research adds annotations and stores a step of a research chain; by"
+        " default it also searches by meaning and returns full content",
     )
     search_type: SearchType = Field(
         default="keyword", description="By words, by meaning, or both; hybrid in deep_research"
@@ -144,7 +144,8 @@ class UniversalSearchRequest(Body):
         default=None, description="Of websites, only those of this domain"
     )
     archived: Annotated[bool | None, At("filters.archived")] = Field(
-        default=None, description="Only what is archived, or is not; both when left out"
+        default=None,
+        description="true: only archived records; false: only others; both when left out",
     )
     include_snippets: Annotated[bool, At("texts.snippets")] = Field(
         default=True, description="Whether results have a snippet"
@@ -169,16 +170,16 @@ class UniversalSearchRequest(Body):
         default=None, description="Called when the background job has ended"
     )
     scope: Stripped | None = Field(
-        default=None, description="Only what is in this scope, by its name"
+        default=None, description="Only records in the scope with this name"
     )
     boosts: list[Boost] | None = Field(
-        default=None, description="What counts a little beside the question"
+        default=None, description="Small bonuses for recency or importance"
     )
 
     @model_validator(mode="wrap")
     @classmethod
     def _fits_together(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Rules over several fields, told together with the faults of single ones."""
+        """Check rules over several fields; report them together with faults of single ones."""
         rules = list(_contradictions(value)) if isinstance(value, Mapping) else []
         try:
             body = handler(value)
@@ -190,7 +191,7 @@ class UniversalSearchRequest(Body):
         raise ValidationError.from_exception_data(cls.__name__, rules)
 
     def request(self, asked_at: datetime | None = None) -> SearchRequest:
-        """The search; ``deep_research`` has defaults of its own for what is left out."""
+        """The search; ``deep_research`` has other defaults."""
         request = to_request(self, replace(BASE, asked_at=asked_at))
         if request.is_research and "search_type" not in self.model_fields_set:
             request = replace(request, mode="hybrid")
@@ -205,7 +206,7 @@ def request_body(stored: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class McpSearchRequest(Body):
-    """A search as research agents ask it: by words and meaning, short results."""
+    """A search for research agents: by words and meaning, with short results."""
 
     query: Query = Field(
         description="The question; may use the query language", examples=["how is the rate limited"]
@@ -234,7 +235,7 @@ class McpFetchRequest(Body):
 
 
 def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
-    """Over what was sent: a fault elsewhere must not hide these."""
+    """Checks the raw body, so that a fault in another field does not hide these."""
     for after, before in RANGES:
         with suppress(InputError, TypeError):
             start, end = (

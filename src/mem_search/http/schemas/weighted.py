@@ -15,12 +15,12 @@ from mem_search.renderers.schemas import AnalyzedWords, SearchLeg, SnippetSpan
 from mem_search.text.dates import now_ms
 
 LEGS: Final = {"keyword": "bm25", "vector": "vector", "graph": "graph"}
-"""What the contract calls each leg."""
+"""The name of each leg in the contract."""
 
 
 @schema
 class Meta:
-    """Which request this answers, when and by which version."""
+    """The request id, the time and the version of this reply."""
 
     request_id: str
     timestamp: Time
@@ -29,7 +29,7 @@ class Meta:
 
     @classmethod
     def now(cls) -> Self:
-        """Of the request that is being answered."""
+        """The id of the current request."""
         return cls(request_id=REQUEST_ID.get(), timestamp=now_ms(), version=mem_search.__version__)
 
 
@@ -81,7 +81,7 @@ class WeightedItem:
 
     @classmethod
     def of(cls, result: Result, /, **more: Any) -> Self:
-        """The item of ``result`` and ``more``, which a subclass has; its score is in it."""
+        """The item of ``result``; ``more`` are the fields of a subclass, such as the score."""
         record, context = result.record, result.context
         assert context is not None  # the bodies always ask for neighbours
         newer = record.superseded_by
@@ -118,7 +118,7 @@ def memory_type(record: Record) -> str:
 
 @schema
 class HybridScores:
-    """What a score is made of; null where a leg did not find the record."""
+    """The parts of a score; null where a leg did not find the record."""
 
     final_score: float
     bm25_score: float | None
@@ -131,7 +131,7 @@ class HybridScores:
 
 @schema
 class HybridMetadata:
-    """What the record is about; `graph_context` is null where links were not followed."""
+    """The record's metadata; `graph_context` is null where links were not followed."""
 
     memory_type: str
     importance: float | None
@@ -158,7 +158,7 @@ class Weights:
 
 @schema
 class HybridQuestion:
-    """The question, and how it was read."""
+    """The question, and how it was parsed."""
 
     original: str
     search_type: Literal["hybrid"] = "hybrid"
@@ -170,7 +170,7 @@ class HybridQuestion:
 
 @schema
 class WeightedMode:
-    """Which legs took part, which of them answered, and what the reply lacks."""
+    """Which legs took part and answered, and what is missing from the reply."""
 
     requested: list[str]
     realised: list[str]
@@ -310,7 +310,7 @@ class VectorItem(WeightedItem):
 
 @schema
 class VectorQuestion:
-    """The question, and how it was read."""
+    """The question, and how it was parsed."""
 
     original: str
     embedding_generated: bool

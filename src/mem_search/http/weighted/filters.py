@@ -21,7 +21,7 @@ SourceType = Literal[
 ]
 
 AGENTS: Final = ("claude-mem", "claude-code", "codex")
-"""Sources that read what was said and seen in sessions of an agent."""
+"""Sources that read sessions of an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Rule:
 
 
 def _rules() -> Iterator[Rule]:
-    """What the kinds say (``source_type``, ``agent_source_type``), grouped by word."""
+    """The rules of all kinds (``source_type``, ``agent_source_type``) by source type."""
     kinds_of: dict[tuple[str, bool | None], list[Kind]] = {}
     for kind in installed_kinds():
         if kind.agent_source_type:
@@ -47,18 +47,19 @@ def _rules() -> Iterator[Rule]:
 
 
 RULES: Final = tuple(_rules())
-"""Each kind stands in rules that leave nothing out and do not overlap. No record comes back from
-a checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing."""
+"""The rules of a kind cover all of its records and do not overlap. No record has the type of a
+checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing.
+"""
 
 
 def word_for(kind: Kind, source: str) -> str:
-    """The one word for a record of ``kind`` from ``source``."""
+    """The source type of a record of ``kind`` from ``source``."""
     found = installed_kinds().get(kind)
     return (source in AGENTS and found.agent_source_type) or found.source_type
 
 
 def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:
-    """The rules that a record has to meet one of."""
+    """The rules for these source types; a record has to meet one of them."""
     wanted = set(words)
     return tuple(rule for rule in RULES if rule.word in wanted)
 
@@ -68,9 +69,8 @@ def demand(
     source_types: Sequence[SourceType] | None,
     tags_not: Sequence[str],
 ) -> Demand | None:
-    """What a record must be, beside the plain filters; None for anything.
-
-    The values of one list are alternatives; without a list there is no such filter.
+    """The filters by type, tag and source type; None without any. The values of one list are
+    alternatives.
     """
     demands = [
         *([_types(memory_types)] if memory_types else []),
@@ -81,12 +81,12 @@ def demand(
 
 
 def tagged(tags_all: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The facets of a record that has all of these tags."""
+    """The facets that require all of these tags."""
     return tuple(("tag", tag) for tag in tags_all)
 
 
 def _types(words: Sequence[str]) -> Demand:
-    """A word that names a kind means the kind, any other a type: ``memories``, ``fact``."""
+    """A word that names a kind filters by kind, any other by type: ``memories``, ``fact``."""
     kind_of = installed_kinds().named
     kinds = tuple(dict.fromkeys(kind for word in words if (kind := kind_of(word))))
     types = tuple(word for word in words if not kind_of(word))
@@ -110,6 +110,6 @@ def _tagged(tag: str) -> Demand:
 
 
 def _any(demands: Iterable[Demand]) -> Demand:
-    """At least one; of none, nothing: no kind is called that."""
+    """A filter by these kinds; without any it matches nothing."""
     nothing = Condition("nothing", (Filters(kinds=("",)),))
     return AnyOf(tuple(demands) or (nothing,))

@@ -1,6 +1,6 @@
 """The bodies of ``/api/v2/search``: every field with its range and its place in a request.
 
-Every fault is named at its field.
+Every fault names its field.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from mem_search.text import dates
 from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
 
 BASE = SearchRequest(texts=ResultTexts(snippet_length=200))
-"""What the bodies of ``/api/v2`` leave out, as this API means it."""
+"""The defaults of ``/api/v2``."""
 
 WEIGHTS = ("bm25_weight", "vector_weight", "graph_weight")
 ROUNDING = 1e-6
-"""How far from 1 the weights' sum may be: .4 + .4 + .2 is not 1 to a computer."""
+"""Tolerance for the sum of the weights: .4 + .4 + .2 is not exactly 1 in floating point."""
 
 
 def _names(value: Any) -> Any:
@@ -87,7 +87,7 @@ User = Annotated[str, AfterValidator(_user)]
 
 
 class Tagged(Body):
-    """By tags; the first are alternatives."""
+    """Filters by tags; ``tags`` are alternatives."""
 
     tags: Annotated[Names, At("filters.tags")] = Field(
         default=[], description="Any of these tags, comma-separated"
@@ -97,7 +97,7 @@ class Tagged(Body):
 
 
 class HybridBody(Tagged):
-    """A search by words, meaning and links, fused by the weights given."""
+    """A search by words, meaning and links, fused by the weights of the caller."""
 
     query: Query = Field(description="The question, 1 to 4000 characters")
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
@@ -114,7 +114,7 @@ class HybridBody(Tagged):
         default=None, description="Types (fact, insight, …) or kinds of record; any of them"
     )
     source_types: list[SourceType] | None = Field(
-        default=None, description="How it came to be stored; any of them"
+        default=None, description="Source types, how the record came to be stored; any of them"
     )
     importance_threshold: Annotated[Share | None, At("filters.importance")] = Field(
         default=None, description="Lowest importance"
@@ -139,7 +139,7 @@ class HybridBody(Tagged):
         default=None, description="Created at or after; UTC without offset"
     )
     end_date: Annotated[End, At("filters.created.end")] = Field(
-        default=None, description="Created at or before; a day with all of it"
+        default=None, description="Created at or before; a date includes its whole day"
     )
 
     def request(self, asked_at: datetime | None = None) -> SearchRequest:
@@ -159,7 +159,7 @@ class HybridBody(Tagged):
     @model_validator(mode="wrap")
     @classmethod
     def _fits_together(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Rules over several fields, told together with the faults of single ones."""
+        """Check rules over several fields; report them together with faults of single ones."""
         lines = [*_sum_of_weights(value)]
         try:
             body = handler(value)
@@ -181,7 +181,7 @@ class VectorFilters(Body):
     min_importance: Annotated[Share | None, At("filters.importance")] = Field(
         default=None, description="Lowest importance"
     )
-    user_id: User | None = Field(default=None, description="Memories kept for this user (UUID)")
+    user_id: User | None = Field(default=None, description="Only memories of this user (UUID)")
 
 
 class VectorBody(Tagged):
@@ -229,5 +229,5 @@ def _contradictions(body: HybridBody) -> Iterator[InitErrorDetails]:
     if start is not None and end is not None and start > end:
         yield fault_at("end_date", "is before start_date", end)
     if not body.enable_graph_expansion and not body.bm25_weight + body.vector_weight:
-        message = "graph_weight is all the weight there is, so the links have to be followed"
+        message = "graph_weight is the only weight; set enable_graph_expansion to true"
         yield fault_at("enable_graph_expansion", message, False)

@@ -25,7 +25,7 @@ from mem_search.renderers.schemas import AnalyzedWords
 
 
 async def search(call: Call) -> web.StreamResponse:
-    """Answer one search by meaning. Raises Unavailable while there is no model to read it."""
+    """Answer one search by meaning. Raises Unavailable without a model."""
     body = call.json_body(VectorBody)
     request = body.request(call.now)
     page = await call.search(request)
@@ -56,7 +56,7 @@ async def search(call: Call) -> web.StreamResponse:
 
 def _item(result: Result) -> VectorItem:
     record = result.record
-    # A question that only filters is answered without any similarity.
+    # A query of filters alone has no similarity.
     similarity = result.scores.get("vector")
     confidence, user = record.metadata.get("confidence"), record.metadata.get("user_id")
     is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)

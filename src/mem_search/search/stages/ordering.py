@@ -104,10 +104,10 @@ def _reach(state: RankingState) -> int:
 def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
     """``hits``, best first, with successors above the records that they supersede.
 
-    A successor moves up, the superseded record does not move down: that the old record answers
-    well says that the new one is about the question. Only hits move; where the successor is none,
-    the old record keeps its place. ``successors`` of a record are nearest first. A record that
-    moves up gets the score of the record below it.
+    A successor moves up and the superseded record stays: a good match of the old record means that
+    the new one is relevant too. Only hits move; where the successor is none, the old record keeps
+    its place. ``successors`` of a record are nearest first. A record that moves up gets the score
+    of the record below it.
     """
     known = {hit.number: hit for hit in hits}
     lifted: dict[int, Hit] = {}

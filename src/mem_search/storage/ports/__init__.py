@@ -1,9 +1,8 @@
-"""What the product needs of a store: a few protocols, which each store implements.
-
-A method says what is done, and does it in one transaction; no caller sees a connection. What a
-method returns is a value that no later write changes. Searches read through ``SearchStore``.
-Every method raises StorageError when the store cannot be used.
-``tests/contracts/test_stores.py`` is the contract as tests.
+"""The ports of a store: a few protocols, which each store implements. A method is named after what
+it does, and does it in one transaction; no caller sees a connection. What a method returns is a
+value that no later write changes. Searches read through ``SearchStore``. Every method raises
+StorageError when the store cannot be used. ``tests/contracts/test_stores.py`` is the contract as
+tests.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Store(Protocol):
 
     @property
     def location(self) -> str:
-        """Where the store is: the path of its file, or its address."""
+        """The location of the store: the path of its file, or its address."""
         ...
 
     @property
@@ -89,10 +88,10 @@ class Store(Protocol):
         """What searches read; it is closed with the store.
 
         ``model`` is the number of the embedding space of the queries, ``chats`` are the kinds of
-        chat turns. Caches that are not worth memory are files in ``folder``.
+        chat turns. Large caches are files in ``folder``.
         """
         ...
 
     async def close(self) -> None:
-        """Wait for what runs, then close. A second call does nothing."""
+        """Wait for running calls, then close. A second call does nothing."""
         ...

@@ -1,4 +1,4 @@
-"""Ports for what people and agents do: jobs, research, saved searches, scopes, tokens, the log.
+"""Ports for activity: jobs, research, saved searches, scopes, tokens, the search log.
 
 Times are milliseconds since 1970.
 """
@@ -208,7 +208,7 @@ class SavedSearchStore(Protocol):
         since: int,
         message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
     ) -> tuple[tuple[Match, ...], int | None]:
-        """Store that it ran, what is new of ``found``, its notification and its message.
+        """Store a run: the new ones of ``found``, the notification and its message.
 
         ``found`` are (number, content hash in hex). New is a record that was not reported with
         this content. ``message`` makes the webhook message of the new matches and the records of
@@ -233,14 +233,14 @@ class SavedSearchStore(Protocol):
 
 
 class DeliveryStore(Protocol):
-    """Webhook messages that were queued with what they report."""
+    """Queued webhook messages."""
 
     async def due(self, now: int) -> list[tuple[str, str]]:
-        """(id, url) of messages to send now, the longest waiting first."""
+        """(id, url) of messages that are due, the longest waiting first."""
         ...
 
     async def next_at(self, now: int) -> int | None:
-        """When the next message that is not due yet is to be sent; None when there is none."""
+        """When the next message becomes due; None when there is none."""
         ...
 
     async def retry_later(
@@ -252,11 +252,11 @@ class DeliveryStore(Protocol):
     async def finish(
         self, delivery: str, state: DeliveryState, *, status: int | None, error: str, at: int
     ) -> None:
-        """The receiver accepted the message, or never will."""
+        """The message was accepted or given up; store its final state."""
         ...
 
     async def fetch(self, deliveries: Sequence[str]) -> dict[str, Delivery]:
-        """Those of these ids that exist."""
+        """The existing messages among these ids."""
         ...
 
     async def expire(self, before: int) -> int:

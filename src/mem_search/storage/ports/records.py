@@ -37,7 +37,7 @@ class RecordStore(Protocol):
     async def page(
         self, filters: Filters, order: Order, limit: int, offset: int
     ) -> tuple[list[RecordWithLinks], int]:
-        """A page of what passes ``filters``, by date, and how many pass.
+        """A page of the records that pass ``filters``, by date, and how many pass.
 
         The order "relevance" means the newest first.
         """
@@ -52,8 +52,7 @@ class RecordStore(Protocol):
     ) -> tuple[list[Record], list[Record]]:
         """The newest session summaries and their observations, at most so many a session.
 
-        Where the sessions have none, the newest observations that pass ``filters``. All are the
-        newest first.
+        If the sessions have none, the newest observations that pass ``filters``. Newest first.
         """
         ...
 
@@ -82,7 +81,7 @@ class RecordStore(Protocol):
 
 
 class IngestStore(Protocol):
-    """What was read: batches with their cursor, followed locations, and the ledger."""
+    """Imports: batches with their cursor, followed locations, and the ledger."""
 
     async def store_batch(
         self, location: Location, prepared: PreparedBatch, *, followed: bool
@@ -97,19 +96,19 @@ class IngestStore(Protocol):
     async def first_read(
         self, drafts: Sequence[Draft]
     ) -> Mapping[tuple[str, str], tuple[str, str]]:
-        """(source, source id) → project and branch of the record that is stored of a draft."""
+        """(source, source id) → project and branch of the stored record."""
         ...
 
     async def cursor(self, location: Location) -> dict[str, Any]:
-        """Where reading stopped; empty for a location that was never read."""
+        """The stored cursor of a location; empty for one that was never read."""
         ...
 
     async def note_unchanged(self, location: Location, *, followed: bool) -> None:
-        """Remember that the location has nothing new, and follow it if asked."""
+        """Store that the location has nothing new, and follow it if ``followed``."""
         ...
 
     async def note_error(self, location: Location, error: str, *, followed: bool) -> None:
-        """Keep the cursor and remember why reading failed.
+        """Keep the cursor and store why reading failed.
 
         A location that was never read and is not to be ``followed`` is not remembered.
         """
@@ -208,7 +207,7 @@ class IndexingStore(Protocol):
 
 
 class StatisticsStore(Protocol):
-    """Numbers about the store."""
+    """Statistics of the store."""
 
     async def store_id(self) -> str:
         """The identity of the store, made when it was created."""
@@ -219,7 +218,7 @@ class StatisticsStore(Protocol):
         ...
 
     async def corpus(self) -> Corpus:
-        """What ranking needs to know. One pass over all passages: cache it for seconds."""
+        """Corpus statistics for ranking, in one pass over all passages: cache them for seconds."""
         ...
 
     async def searchable(self) -> Searchable:

@@ -1,4 +1,4 @@
-"""What a search needs of a store: one consistent snapshot, and a way to read it.
+"""The search port: one consistent snapshot of the store, and a way to read it.
 
 The methods of a snapshot block. They run in one reading thread of the store, on one consistent
 view, so that a search crosses threads once for many questions. Columns are numpy arrays: a search
@@ -35,7 +35,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Names = Literal["title", "project", "tag", "file"]
-"""What names there are to complete."""
+"""The sorts of names that can be completed."""
 
 Counted = tuple[str, int]
 """A word or name, and how many records have it."""
@@ -114,21 +114,21 @@ class SearchSnapshot(Protocol):
         ...
 
     def unindexed_passages(self, limit: int) -> Numbers:
-        """Passages that have a vector which the vector index has not got yet, at most ``limit``."""
+        """Passages with a vector that is not in the vector index yet, at most ``limit``."""
         ...
 
     def passage_map(self, last: int) -> PassageMap:
-        """The passage map, which has at least every passage up to ``last`` that there is."""
+        """The passage map with at least every existing passage up to ``last``."""
         ...
 
     # Records
 
     def corpus(self) -> Corpus:
-        """The numbers of the corpus, some seconds old at most."""
+        """The corpus statistics, at most some seconds old."""
         ...
 
     def columns(self, records: Numbers) -> RecordColumns:
-        """What the ranking needs to know of each of ``records``, one row each."""
+        """The ranking columns of ``records``, one row each."""
         ...
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
@@ -219,7 +219,7 @@ class SearchSnapshot(Protocol):
         ...
 
     def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
-        """Number → what a picture of the graph shows of the record."""
+        """Number → the fields of the record in a knowledge cloud."""
         ...
 
     def relationships(
@@ -242,7 +242,7 @@ class SearchStore(Protocol):
         ...
 
     async def corpus(self) -> Corpus:
-        """The numbers of the corpus, some seconds old at most; mostly from memory."""
+        """The corpus statistics, at most some seconds old; mostly from memory."""
         ...
 
     async def passage_map(self, last: int) -> PassageMap:
@@ -250,11 +250,11 @@ class SearchStore(Protocol):
         ...
 
     def changed(self) -> None:
-        """Note that the store has changed: the numbers of the corpus are counted again."""
+        """Note that the store has changed, so that the corpus statistics are counted again."""
         ...
 
     async def fill_caches(self) -> None:
-        """Read ahead, little by little, what later searches need."""
+        """Read ahead in small steps what later searches need."""
         ...
 
     async def matching(self, filters: Filters) -> tuple[int, ...]:

@@ -104,7 +104,7 @@ class SqliteSearchStore:
         return await self._database.read(run)
 
     async def corpus(self) -> Corpus:
-        """The numbers of the corpus, some seconds old at most; mostly from memory."""
+        """The corpus statistics, at most some seconds old; mostly from memory."""
         return await self.corpus_numbers()
 
     def changed(self) -> None:
