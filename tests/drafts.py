@@ -10,8 +10,8 @@ from mem_search.model import Draft
 from mem_search.model.ingest import Stored
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.record_columns import CorpusCache
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import CorpusCache
 from mem_search.storage.sqlite.vector_rows import VectorRows
 
 

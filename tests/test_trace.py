@@ -26,7 +26,7 @@ def test_a_search_runs_through_its_handler_and_the_store() -> None:
     done = trace("--json")
     assert done.returncode == 0, done.stderr
     calls = json.loads(done.stdout)
-    assert "unified" in calls["mem_search.http.search"]  # the event loop's thread
+    assert "search.<locals>.answer" in calls["mem_search.http.search"]  # the event loop's thread
     assert "mem_search.storage.sqlite.database" in calls  # a reader's
     assert "HashingEmbedder.embed" in calls["mem_search.embedders.hashing"]  # the model's thread
 
@@ -49,7 +49,7 @@ def test_the_functions_are_listed_below_their_count() -> None:
     first, *rest = trace("--list").stdout.splitlines()
     assert " modules, " in first
     assert any(line.startswith("mem_search.http.search (") for line in rest)
-    assert "  unified" in rest
+    assert "  search.<locals>.answer" in rest
 
 
 def test_a_request_that_fails_is_an_error() -> None:

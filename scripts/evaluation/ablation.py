@@ -11,15 +11,15 @@ from typing import Any
 
 from mem_search.errors import InputError
 from mem_search.model import SearchRequest
-from mem_search.search import fusion, pipeline
-from mem_search.search.stages import STAGES, stages_without
+from mem_search.search import pipeline
+from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
 from mem_search.storage.sqlite import search_snapshot
 
 CONSTANTS = {
     "length": (search_snapshot, "_for_chats", lambda *given: given[1]),
-    "rank-bonus": (fusion, "RANK_BONUS", 0.0),
-    "code-weight": (fusion, "CODE_DENSE", 1.0),
+    "rank-bonus": (scoring, "RANK_BONUS", 0.0),
+    "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
 }
 """Part of a leg or of the fusion → (module, constant, value that switches it off)."""

@@ -20,7 +20,7 @@ from mem_search.model.ingest import VectorEntry as VectorEntry
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text.words import Words, mostly_foreign
+from mem_search.text.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +194,6 @@ class Question:
     words: Words
     filters: Filters
     exact: bool = False
-
-    @property
-    def foreign(self) -> bool:
-        return mostly_foreign(self.text)
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]

@@ -31,9 +31,7 @@ from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.priority import SearchPriority
-from mem_search.search.search_log import SearchLog
-from mem_search.search.service import SearchService
+from mem_search.search.service import SearchLog, SearchPriority, SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions

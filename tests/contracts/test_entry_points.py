@@ -8,7 +8,7 @@ import pytest
 
 from mem_search import sources
 from mem_search.errors import InputError
-from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import KIND_CODES
 from mem_search.records.registry import ENTRY_POINTS, installed_kinds
 
 SOURCE = """

@@ -15,8 +15,8 @@ from yarl import URL
 
 from mem_search.errors import InputError
 from mem_search.http.core.app import LARGEST_BODY
+from mem_search.http.core.dispatch import read_query
 from mem_search.http.core.parameters import SearchParameters
-from mem_search.http.core.parsing import read_query
 from mem_search.http.routes import ROUTES
 
 BAD = [

@@ -18,8 +18,7 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.renderers.schema import to_json, to_values
-from mem_search.renderers.schemas import SearchReply, SnippetSpan, WholeRecord
+from mem_search.renderers.schema import SearchReply, SnippetSpan, WholeRecord, to_json, to_values
 
 RECORD = Record(
     number=7,

@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Hit, Kind
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Candidate,
+    Candidates,
+    Matches,
+    Numbers,
+    Ranking,
+    Scores,
+)
 from mem_search.search.legs import union
 from mem_search.search.ranking import matches_by_kind
 from mem_search.search.stages import ordering, scoring

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.search.fusion import fuse, z_scores
+from mem_search.search.stages.scoring import fused_scores, z_scores
 from mem_search.search.state import LegScores
 
 scores = st.dictionaries(st.integers(1, 30), st.floats(-5, 50), min_size=2)
@@ -37,7 +37,7 @@ def fused_of(
 ) -> dict[int, float]:
     """Record → fused score."""
     said = {name: leg(records, scores) for name, scores in legs}
-    total = fuse(np.full(len(records), code), said, foreign=foreign)
+    total = fused_scores(np.full(len(records), code), said, foreign=foreign)
     return dict(zip(records, total.tolist(), strict=True))
 
 
@@ -58,7 +58,7 @@ def test_the_vector_leg_decides_for_code_and_words_decide_for_foreign_questions(
 
 def test_each_passage_has_the_weights_of_what_it_is() -> None:
     legs = {"keyword": leg([1, 2], {1: 1.0, 2: 0.0}), "vector": leg([1, 2], {1: 0.0, 2: 1.0})}
-    total = fuse(np.array([True, False]), legs, foreign=False)
+    total = fused_scores(np.array([True, False]), legs, foreign=False)
     assert total[1] == fused()[2]
     assert total[0] == fused(code=True)[1]
 

@@ -8,8 +8,8 @@ import pytest
 
 import drafts
 from mem_search.model import Batch, Location, SearchRequest
-from mem_search.search import priority
-from mem_search.search.priority import SearchPriority
+from mem_search.search import service
+from mem_search.search.service import SearchPriority
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -17,7 +17,7 @@ from runtimes import fill
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here is a matter of milliseconds."""
-    monkeypatch.setattr(priority, "MOST_WAITED", 60.0)
+    monkeypatch.setattr(service, "MOST_WAITED", 60.0)
 
 
 def waiting(way: SearchPriority) -> threading.Thread:
@@ -49,7 +49,7 @@ def test_a_search_that_fails_is_over_too() -> None:
 
 
 def test_searches_without_end_stop_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(priority, "MOST_WAITED", 0.01)
+    monkeypatch.setattr(service, "MOST_WAITED", 0.01)
     way = SearchPriority()
     with way:
         way.give()

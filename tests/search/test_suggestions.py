@@ -12,8 +12,8 @@ import pytest
 
 from drafts import draft
 from mem_search.model import Filters, SearchRequest
-from mem_search.search import search_log as search_logs
-from mem_search.search.search_log import digest
+from mem_search.search import service
+from mem_search.search.service import digest
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
 
@@ -166,7 +166,7 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
     holding = asyncio.create_task(runtime.store.database.write(hold))
     try:
         page = await runtime.search.pipeline.search(SearchRequest("auth"))
-        for _ in range(search_logs.MOST_WAITING + 5):
+        for _ in range(service.MOST_WAITING + 5):
             runtime.search.service.log.note(page, "test")
         async with asyncio.timeout(10):
             await runtime.search.service.search(SearchRequest("auth"), "test")
@@ -175,7 +175,7 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
         await holding
     await runtime.search.service.log.flush()
     popular = await runtime.store.search_log.popular(1)
-    assert popular[0].times <= search_logs.MOST_WAITING + 1
+    assert popular[0].times <= service.MOST_WAITING + 1
 
 
 async def test_a_log_that_is_off_notes_nothing(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(
 ) -> None:
     store(connection, *(drafts.draft(f"{n}", f"login {'word ' * n}") for n in range(9)))
     passages, scores = fulltext.scores(connection, LOGIN)
-    some, their_scores = fulltext.among(connection, LOGIN, np.append(passages[::2], 999))
+    some, their_scores = fulltext.scores(connection, LOGIN, np.append(passages[::2], 999))
     assert some.tolist() == passages[::2].tolist()
     assert their_scores.tolist() == scores[::2].tolist()
-    assert len(fulltext.among(connection, LOGIN, passages[:0])[0]) == 0
+    assert len(fulltext.scores(connection, LOGIN, passages[:0])[0]) == 0

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.model.passages import PassageMap
+from mem_search.model.rankings import PassageMap, Scores
 
 ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
 """(record, kind, score) of passages 1, 2, …; record 0 is nobody."""
@@ -36,7 +36,7 @@ def test_a_record_stands_by_its_best_passage(
     scores = np.array([rows[passage - 1][2] for passage in passages], dtype=np.float64)
     best = known.best(np.array(passages, dtype=np.int64), scores)
     assert best.records.tolist() == sorted(expected)
-    by_record = best.by_record().of(best.records)
+    by_record = Scores(best.records, best.scores).of(best.records)
     assert by_record.tolist() == [expected[record][1] for record in sorted(expected)]
     assert best.passages.tolist() == [expected[record][0] for record in sorted(expected)]
 

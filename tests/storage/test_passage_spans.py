@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mem_search.model import Draft
-from mem_search.model.passages import PassageContext
+from mem_search.model.rankings import PassageContext
 from mem_search.wiring import open_runtime
 from runtimes import fill, small
 

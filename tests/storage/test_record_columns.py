@@ -20,8 +20,7 @@ from drafts import store
 from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Link, Not, Term
 from mem_search.storage.sqlite import record_writer, records
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.filter_masks import mask_of, passes
-from mem_search.storage.sqlite.record_columns import RecordColumnsCache
+from mem_search.storage.sqlite.record_columns import RecordColumnsCache, mask_of, passes
 
 FILTERS = [
     Filters(),

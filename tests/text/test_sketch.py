@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mem_search.storage.sqlite.record_columns import repeated
 from mem_search.text import sketch
 
 LONG = " ".join(f"{word} is told about" for word in "abcdefghijklmnopqrstuvwxyz" * 2)
@@ -73,7 +74,7 @@ def test_near_duplicates_share_a_word_of_their_heads(made: bytes, changed: list[
         other[place] ^= 0x55
     rows = sketch.read(made + bytes(other))
     assert sketch.is_near(rows[0], rows[1])
-    assert sketch.repeated(sketch.heads(rows)).tolist() == [True, True]
+    assert repeated(sketch.heads(rows)).tolist() == [True, True]
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), max_size=12))
@@ -89,4 +90,4 @@ def test_rows_are_repeated_when_they_share_a_word_in_a_column(
         )
         for n, one in enumerate(words)
     ]
-    assert sketch.repeated(heads).tolist() == expected
+    assert repeated(heads).tolist() == expected

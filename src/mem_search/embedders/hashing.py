@@ -8,7 +8,7 @@ plays no part. BLAKE2 makes it equal in all processes and machines; ``hash()`` w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -43,18 +43,14 @@ class HashingEmbedder:
 
 @lru_cache(maxsize=4_096)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
-    return tuple(_place(feature, weight) for feature, weight in _named_features(word))
-
-
-def _named_features(word: str) -> Iterator[tuple[str, float]]:
-    yield f"word {word}", 1.0
+    """(dimension, signed weight) of the word and of each of its trigrams."""
     padded = f"^{word}$"
-    for start in range(len(padded) - 2):
-        yield f"part {padded[start : start + 3]}", _TRIGRAM_WEIGHT
-
-
-def _place(feature: str, weight: float) -> tuple[int, float]:
-    # surrogatepass: a lone surrogate from broken JSON is a word character like any other
-    digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=3).digest()
-    dimension = int.from_bytes(digest[:2], "big") % _DIMENSIONS
-    return dimension, weight if digest[2] & 1 else -weight
+    parts = [f"part {padded[start : start + 3]}" for start in range(len(padded) - 2)]
+    places: list[tuple[int, float]] = []
+    for feature in (f"word {word}", *parts):
+        # surrogatepass: a lone surrogate from broken JSON is a word character like any other
+        digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=3).digest()
+        dimension = int.from_bytes(digest[:2], "big") % _DIMENSIONS
+        weight = _TRIGRAM_WEIGHT if places else 1.0
+        places.append((dimension, weight if digest[2] & 1 else -weight))
+    return tuple(places)

@@ -17,7 +17,7 @@ from mem_search.model import Citation, Record, Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.safe_text import harmless
-from mem_search.renderers.schemas import WholeRecord
+from mem_search.renderers.schema import WholeRecord
 from mem_search.search.citations import citation as citation_of
 
 _STYLE = """

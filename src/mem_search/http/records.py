@@ -9,16 +9,16 @@ from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.errors import NotFound
+from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
-from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.renderers import render_record
-from mem_search.renderers.schemas import WholeRecord
+from mem_search.renderers.schema import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
 from mem_search.search.timeline import open_record
 from mem_search.validation import invalid_value

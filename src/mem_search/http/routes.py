@@ -61,7 +61,7 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.schemas import RecordExcerpt, SearchReply, WholeRecord
+from mem_search.renderers.schema import RecordExcerpt, SearchReply, WholeRecord
 from mem_search.renderers.universal import (
     McpFetchResponse,
     McpSearchResponse,
@@ -77,12 +77,12 @@ OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
 SEARCH = (
-    GET("/api/search/unified", search.unified, "Search all records, newest first", "search", SearchParameters, response=FOUND),
-    GET("/api/search", search.everything, "Search all records, best first", "search", SearchParameters, response=FOUND),
-    *(GET(f"/api/search/{kind.plural}", search.of_kind(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
-    GET("/api/search/by-concept", search.filtered, "Search the records with a concept", "search", ConceptParameters, response=FOUND),
-    GET("/api/search/by-file", search.filtered, "Search the records about a file", "search", FileParameters, response=FOUND),
-    GET("/api/search/by-type", search.filtered, "Search observations of a type", "search", TypeParameters, response=FOUND),
+    GET("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
+    GET("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
+    *(GET(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
+    GET("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
+    GET("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
+    GET("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),
     GET("/api/decisions", search.about(search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
     GET("/api/changes", search.about(search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
     GET("/api/how-it-works", search.about(search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),

@@ -13,9 +13,9 @@ from pydantic import AfterValidator, Field
 
 from mem_search.errors import InputError, NotFound
 from mem_search.http.access.rate_limits import admit, check_schedule
+from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import Body, Listing
-from mem_search.http.core.parsing import number_in_path
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call

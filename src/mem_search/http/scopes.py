@@ -15,7 +15,7 @@ from mem_search.http.schemas.common import Deleted
 from mem_search.http.schemas.saved_searches import Scope, Scopes
 from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
-from mem_search.search.scopes import LONGEST_FILTER, demand_of
+from mem_search.search.query_understanding import LONGEST_FILTER, demand_of
 from mem_search.text.dates import now_ms
 
 

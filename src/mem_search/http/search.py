@@ -1,4 +1,4 @@
-"""Searches for what an observation is about: decisions, changes, how things work.
+"""The searches that answer with a listing, and those for what an observation is about.
 
 A topic is an observation type *or* a concept, since tools note the same thing either way.
 """
@@ -9,46 +9,23 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from mem_search.http.core.parameters import KindParameters, SearchParameters
+from mem_search.http.core.parameters import KindParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, SearchRequest
+from mem_search.model import Kind, Order
 from mem_search.renderers.listing import heading
 
 
-async def unified(call: Call) -> web.StreamResponse:
-    """Search all kinds, newest first."""
-    params = call.parameters(SearchParameters)
-    return await _answer(call, params, params.search(order="date_desc"))
+def search(*kinds: Kind, order: Order = "relevance") -> Handler:
+    """A search among ``kinds``, or all; in ``order`` unless the request names one."""
 
-
-async def everything(call: Call) -> web.StreamResponse:
-    """Search all kinds, best first, with the parameters of claude-mem."""
-    params = call.parameters(SearchParameters)
-    return await _answer(call, params, params.search())
-
-
-def of_kind(kind: Kind) -> Handler:
-    """The search among records of one kind, best first."""
-
-    async def search(call: Call) -> web.StreamResponse:
+    async def answer(call: Call) -> web.StreamResponse:
         params = call.parameters(KindParameters)
-        return await _answer(call, params, params.search((kind,)))
+        page = await call.search(params.search(kinds, order))
+        display = call.display(params.tz)
+        return page_reply(call.request, page, params.format, display, max_tokens=params.max_tokens)
 
-    return search
-
-
-async def filtered(call: Call) -> web.StreamResponse:
-    """Search by concept, file or type: the filter is required, the query is optional."""
-    params = call.parameters(KindParameters)
-    return await _answer(call, params, params.search())
-
-
-async def _answer(call: Call, params: KindParameters, query: SearchRequest) -> web.StreamResponse:
-    page = await call.search(query)
-    return page_reply(
-        call.request, page, params.format, call.display(params.tz), max_tokens=params.max_tokens
-    )
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +44,7 @@ HOW_IT_WORKS = Topic("how-it-works", (("type", "discovery"), ("concept", "how-it
 def about(topic: Topic) -> Handler:
     """The route of one topic; its query is optional."""
 
-    async def search(call: Call) -> web.StreamResponse:
+    async def answer(call: Call) -> web.StreamResponse:
         params = call.parameters(KindParameters)
         query = params.search(("observation",))
         query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
@@ -83,4 +60,4 @@ def about(topic: Topic) -> Handler:
             max_tokens=params.max_tokens,
         )
 
-    return search
+    return answer

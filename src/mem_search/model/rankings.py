@@ -1,18 +1,74 @@
-"""The results of one leg, as columns: hundreds of candidates, tens of thousands of matches.
-Columns, because an object for each candidate costs more than ranking them.
+"""What a search ranks, as columns: kinds, passages, candidates, matches and their scores.
+
+Columns because a search makes hundreds of candidates to show twenty results, among tens of
+thousands of matches; an object for each costs more than ranking them.
+
+In a column a kind is a small integer, its code. A code is valid inside one process only: stores
+and replies carry names. All stores of a process share the table, so that columns of any of them
+can be compared; it also has kinds whose plug-in is not installed, since a store may hold them.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.kind_codes import KIND_CODES, Codes
+from mem_search.errors import MemSearchError
 from mem_search.model.records import Kind
+
+Codes = NDArray[np.uint8]
+MOST: Final = 255
+"""Codes are bytes below 255; columns use 255 for "no record"."""
+
+
+class KindCodes:
+    """Name ↔ code. A name gets its code the first time it is seen and keeps it."""
+
+    def __init__(self) -> None:
+        self._codes: dict[Kind, int] = {}
+        self._names: list[Kind] = []
+        self._adding = threading.Lock()
+
+    def code(self, kind: Kind) -> int:
+        """The code of ``kind``. Raises MemSearchError when all 255 codes are taken."""
+        code = self._codes.get(kind)
+        return self._add(kind) if code is None else code
+
+    def codes(self, kinds: Iterable[Kind]) -> Codes:
+        """One code per name, in order."""
+        return np.fromiter(map(self.code, kinds), np.uint8)
+
+    def among(self, kinds: Iterable[Kind]) -> Codes:
+        """The codes of those names that have one. A name without a code has no records here."""
+        codes = self._codes
+        return np.array([codes[kind] for kind in kinds if kind in codes], np.uint8)
+
+    def name(self, code: int) -> Kind:
+        """The name that has ``code``."""
+        return self._names[code]
+
+    def names(self, codes: Codes) -> list[Kind]:
+        """One name per code, in order."""
+        return list(map(self._names.__getitem__, codes.tolist()))
+
+    def _add(self, kind: Kind) -> int:
+        with self._adding:
+            if kind not in self._codes:
+                if len(self._names) == MOST:
+                    raise MemSearchError(f"there are more than {MOST} kinds of record")
+                self._names.append(kind)  # before the code is visible to other threads
+                self._codes[kind] = len(self._names) - 1
+            return self._codes[kind]
+
+
+KIND_CODES: Final = KindCodes()
+"""The table of this process."""
+
 
 Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -197,3 +253,100 @@ class RecordColumns:
             self.created[rows],
             self.importance[rows],
         )
+
+
+PassageSpan = tuple[int, int, int | None]
+"""(start, end, page) in the text of the record; the page is None where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageContext:
+    """The ``ordinal``-th of ``count`` passages; ``start`` and ``end`` span its neighbours too.
+
+    Offsets are into the record's text, so overlapping passages are not repeated.
+    """
+
+    ordinal: int
+    count: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class BestPassages:
+    """Records with their best passage and its score: columns in order of the record number."""
+
+    records: Numbers
+    passages: Numbers
+    scores: Values
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMap:
+    """Arrays indexed by passage number; ``kinds`` are codes of KIND_CODES."""
+
+    records: Numbers
+    kinds: Codes
+    code: NDArray[np.bool_]
+    lengths: NDArray[np.int32]
+
+    def best(self, passages: Numbers, scores: Values) -> BestPassages:
+        """One row for each record, with its best passage (the first of equal ones).
+
+        A deleted passage that is unknown here is left out.
+        """
+        records = self.records[passages]
+        if not records.all():
+            owned = np.flatnonzero(records)
+            records, passages, scores = records[owned], passages[owned], scores[owned]
+        # Passages come in order of their number, and mostly that is the order of their records.
+        if (records[1:] < records[:-1]).any():
+            order = np.argsort(records, kind="stable")
+            records, passages, scores = records[order], passages[order], scores[order]
+        starts = _firsts(records)
+        if len(starts) < len(records):
+            most = np.maximum.reduceat(scores, starts)
+            sizes = np.diff(np.append(starts, len(records)))
+            best = np.flatnonzero(scores == np.repeat(most, sizes))
+            chosen = best[_firsts(records[best])]
+            records, passages, scores = records[chosen], passages[chosen], scores[chosen]
+        return BestPassages(records, passages, scores)
+
+    def candidates(self, best: BestPassages, depth: int) -> Candidates:
+        """The best ``depth`` records, and ``depth // 10`` of each kind with fewer among them."""
+        wanted = _first(best.scores, depth)
+        if len(best.records) > depth:
+            kinds = self.kinds[best.passages]
+            present = np.bincount(kinds) > 0
+            among = np.bincount(kinds[wanted], minlength=len(present))
+            for kind in np.flatnonzero(present & (among < depth // 10)):
+                of_kind = np.flatnonzero(kinds == kind)
+                rarer = of_kind[_first(best.scores[of_kind], depth // 10)]
+                wanted = np.union1d(wanted, rarer)
+        wanted = wanted[np.lexsort((best.records[wanted], -best.scores[wanted]))]
+        chosen = best.passages[wanted]
+        return Candidates(
+            best.records[wanted],
+            self.kinds[chosen],
+            self.code[chosen],
+            chosen,
+            best.scores[wanted],
+        )
+
+
+def _firsts(ordered: Numbers) -> NDArray[np.intp]:
+    """Where each value begins in a column that is in order."""
+    is_first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return np.flatnonzero(is_first)
+
+
+def _first(scores: Values, count: int) -> NDArray[np.intp]:
+    """Rows of the ``count`` best scores, of equal ones the first; in no order."""
+    if len(scores) <= count or not count:
+        return np.arange(min(len(scores), count))
+    # A partition is enough: only the first rows are needed, in no order.
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    near = np.flatnonzero(scores >= least)
+    best_first: NDArray[np.intp] = near[np.argsort(-scores[near], kind="stable")]
+    return best_first[:count]

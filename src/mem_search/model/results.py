@@ -11,8 +11,8 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
 from mem_search.model.requests import DateRange, Mode, SearchRequest
 
-if TYPE_CHECKING:  # it imports numpy, which the command line does not load
-    from mem_search.model.passages import PassageContext, PassageSpan
+if TYPE_CHECKING:  # numpy is behind it, which the command line does without
+    from mem_search.model.rankings import PassageContext, PassageSpan
 
 NO_SCORES: Final[Mapping[str, float]] = MappingProxyType({})
 

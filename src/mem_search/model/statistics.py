@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +56,19 @@ class Corpus:
     lengths: dict[str, float]
     waiting: int
     waiting_since: int | None = None
+    size: int = field(init=False)
+    """All passages."""
+    mean_length: float = field(init=False)
+    """Over all passages, at least 1."""
+    coverage: float = field(init=False)
+    """The share of passages that are in the vector index; 1 for an empty store."""
 
-    @property
-    def size(self) -> int:
-        return sum(self.passages.values())
-
-    @property
-    def mean_length(self) -> float:
-        """Over all passages, at least 1."""
+    def __post_init__(self) -> None:
+        size = sum(self.passages.values())
         total = sum(self.passages[kind] * self.lengths[kind] for kind in self.passages)
-        return max(1.0, total / max(1, self.size))
-
-    @property
-    def coverage(self) -> float:
-        return 1.0 - self.waiting / self.size if self.size else 1.0
-
-    def index_age(self, now: float) -> float:
-        """Seconds that the vector index is behind the store at ``now`` (epoch seconds)."""
-        return 0.0 if self.waiting_since is None else max(0.0, now - self.waiting_since / 1000)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "mean_length", max(1.0, total / max(1, size)))
+        object.__setattr__(self, "coverage", 1.0 - self.waiting / size if size else 1.0)
 
 
 @dataclass(frozen=True, slots=True)

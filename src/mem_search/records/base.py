@@ -55,8 +55,10 @@ _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
 class BaseKind(Generic[M]):
     """A ``RecordKind`` whose subclasses are data: see ``contracts.RecordKind``.
 
-    ``sign`` is its icon and ``model`` its metadata. ``sections`` are metadata fields written
-    into the text, in that order; ``filterable`` pairs a metadata field with its facet's name.
+    ``sign`` is its icon, ``signs`` those of some types (metadata ``type``), and ``model`` its
+    metadata. With ``quoted`` a listing shows so many characters of the text instead of the title.
+    ``sections`` are metadata fields written into the text, in that order; ``filterable`` pairs a
+    metadata field with its facet's name.
     """
 
     name: Kind
@@ -71,6 +73,8 @@ class BaseKind(Generic[M]):
     csl_type = "document"
     genre = ""
     sign: str
+    signs: ClassVar[Mapping[str, str]] = {}
+    quoted: int = 0
     model: type[M]
     sections: ClassVar[tuple[Section, ...]] = ()
     filterable: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -112,9 +116,11 @@ class BaseKind(Generic[M]):
         return list(dict.fromkeys(pairs))
 
     def icon(self, record: Record) -> str:
-        return self.sign
+        return self.signs.get(str(record.metadata.get("type")).strip().lower(), self.sign)
 
     def title(self, record: Record) -> str:
+        if self.quoted and (words := fold(record.text) or record.title):
+            return f'"{cut(words, self.quoted)}"'
         line = record.title or next((ln for ln in record.text.splitlines() if ln.strip()), "")
         return cut(fold(line), TITLE_LENGTH) or f"{self.label} {record.number}"
 

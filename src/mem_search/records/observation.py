@@ -5,18 +5,11 @@ Metadata uses claude-mem's names, so that its rows need no translation.
 
 from __future__ import annotations
 
-from mem_search.model import Kind, Record
+from typing import ClassVar
+
+from mem_search.model import Kind
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.canonical_text import Section
-
-_SIGNS = {
-    "bugfix": "🔴",
-    "feature": "🟣",
-    "refactor": "🔄",
-    "change": "✅",
-    "discovery": "🔵",
-    "decision": "⚖️",
-}
 
 
 class ObservationMetadata(Metadata):
@@ -40,6 +33,14 @@ class Observation(BaseKind[ObservationMetadata]):
     coding = True
     session = True
     sign = "🟣"
+    signs: ClassVar = {
+        "bugfix": "🔴",
+        "feature": "🟣",
+        "refactor": "🔄",
+        "change": "✅",
+        "discovery": "🔵",
+        "decision": "⚖️",
+    }
     agent_source_type = "conversation"
     genre = "Observation"
     model = ObservationMetadata
@@ -56,6 +57,3 @@ class Observation(BaseKind[ObservationMetadata]):
         ("files_read", "file_read"),
         ("files_modified", "file_modified"),
     )
-
-    def icon(self, record: Record) -> str:
-        return _SIGNS.get(str(record.metadata.get("type")).strip().lower(), self.sign)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from mem_search.model import Kind, Record
+from mem_search.model import Kind
 from mem_search.records.base import BaseKind, Metadata
-from mem_search.records.canonical_text import cut, fold
-
-QUOTED_LENGTH = 80
 
 
 class UserPrompt(BaseKind[Metadata]):
@@ -19,11 +16,8 @@ class UserPrompt(BaseKind[Metadata]):
     aliases = ("prompt",)
     chat = True
     sign = "💬"
+    quoted = 80
     source_type = "conversation"
     csl_type = "personal_communication"
     genre = "Prompt"
     model = Metadata
-
-    def title(self, record: Record) -> str:
-        words = fold(record.text) or record.title
-        return f'"{cut(words, QUOTED_LENGTH)}"' if words else super().title(record)

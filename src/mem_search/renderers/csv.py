@@ -12,8 +12,7 @@ from typing import Any
 
 from mem_search.model import SearchPage
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import to_values
-from mem_search.renderers.schemas import SearchResult
+from mem_search.renderers.schema import SearchResult, to_values
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",

@@ -66,11 +66,11 @@ def render(page: SearchPage, format: str, display: DisplayOptions, *, title: str
     listing = _by_name(format)
     blocks = [
         title or heading(page, display),
-        listing.between.join(listing.entry(result, display) for result in page.results),
-        "\n".join(line for line in (paging(page, display), *notes(page)) if line),
+        listing.between.join([listing.entry(result, display) for result in page.results]),
+        "\n".join(filter(None, (paging(page, display), *notes(page)))),
         "\n".join(_tips(page, display, listing.tips) if page.results else _advice(page, display)),
     ]
-    return "\n\n".join(block for block in blocks if block)
+    return "\n\n".join(filter(None, blocks))
 
 
 def fitted(
@@ -102,7 +102,7 @@ def _shortened_listing(
         entries = [written[id(result)] for result in shown.results]
         body = listing.between.join([*entries, last] if last else entries)
         blocks = (top, body, "\n".join(notes(shown)))
-        return "\n\n".join(block for block in blocks if block), shown
+        return "\n\n".join(filter(None, blocks)), shown
 
     kept = most_that(lambda count: fits(text_of(count)[0], limit), len(ranked))
     text, shown = text_of(kept)
@@ -198,22 +198,22 @@ def notes(page: SearchPage) -> list[str]:
     report = page.report
     lines = [cut(notice, 300) for notice in report.notices]
     for leg in report.legs:
-        is_reported = any(leg.name in notice for notice in report.notices)
-        if leg.state in ("degraded", "failed") and not is_reported:
+        told = leg.name in "\n".join(report.notices)
+        if leg.state in ("degraded", "failed") and not told:
             lines.append(f"{leg.name} search {leg.state}{f' ({leg.detail})' if leg.detail else ''}")
     if report.realised not in (report.requested, "filter") and not lines:
         lines.append(f"asked for {report.requested} search, answered by {report.realised}")
-    if report.coverage < 1 and not any("%" in line for line in lines):
+    if report.coverage < 1 and "%" not in "\n".join(lines):
         # Rounded down: 100 % would say that nothing is missing.
         lines.append(
             f"{int(report.coverage * 100)}% of the passages have vectors yet;"
             " the others are found by their words only"
         )
     lines += [cut(warning, 300) for warning in report.analyzed.warnings]
-    meant = ", ".join(cut(text, _QUERY_LENGTH) for text in report.suggestions)
+    meant = ", ".join([cut(text, _QUERY_LENGTH) for text in report.suggestions])
     return [
         *([f"Did you mean: {meant}?"] if meant else []),
-        *(f"Note: {line}" for line in dict.fromkeys(lines)),
+        *[f"Note: {line}" for line in dict.fromkeys(lines)],
     ]
 
 

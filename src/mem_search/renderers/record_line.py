@@ -68,7 +68,9 @@ def index_line(record: Record, display: DisplayOptions, similar: Sequence[Ref] =
 def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     """``🟣 Observation #5678 - Added login endpoint``, cut so that ``beside`` fits as well."""
     kind = display.kinds(record.kind)
-    title = cut_to_cost(kind.title(record), max(_LEAST_TITLE, _TITLE_COST - cost(beside)))
+    title = cut_to_cost(
+        kind.title(record), max(_LEAST_TITLE, _TITLE_COST - (cost(beside) if beside else 0))
+    )
     return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
 
 
@@ -100,7 +102,7 @@ def explanation(scores: Mapping[str, float]) -> Iterator[str]:
 
     Yields nothing for scores without parts.
     """
-    legs = list(dict.fromkeys(name.partition(".")[0] for name in scores if "." in name))
+    legs = list(dict.fromkeys([name.partition(".")[0] for name in scores if "." in name]))
     if not legs:
         return
     parts = [_leg(name, scores) for name in legs]

@@ -20,7 +20,7 @@ def harmless(text: str) -> str:
 def one_line(text: str) -> str:
     """``text`` on one line, without control characters."""
     folded = " ".join(text.split())
-    shown = harmless(folded)
+    shown = _CONTROL.sub("", folded)
     # A removed character may have stood between two spaces.
     return folded if shown == folded else " ".join(shown.split())
 

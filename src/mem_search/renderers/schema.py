@@ -1,4 +1,4 @@
-"""What a JSON reply is built of, and how it becomes JSON.
+"""What a JSON reply is built of, how it becomes JSON, and what all replies about records have.
 
 A reply is a tree of dataclasses marked with ``@schema``. mypy checks how they are built, pydantic
 writes them and describes them in OpenAPI. They are not validated on the way out: that would cost
@@ -9,13 +9,29 @@ as much as writing them, and refuse a text with half a surrogate pair, which rec
 from __future__ import annotations
 
 import json
+import operator
 from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Any, TypeVar, dataclass_transform
+from functools import cache, partial
+from hashlib import sha256
+from typing import Annotated, Any, Literal, Self, TypeVar, dataclass_transform
 
 from pydantic import ConfigDict, Field, PlainSerializer, SerializeAsAny, TypeAdapter, WithJsonSchema
 from pydantic_core import PydanticSerializationError
 
+from mem_search.model import (
+    Analyzed,
+    FoundDate,
+    LegReport,
+    Link,
+    Order,
+    Record,
+    Result,
+    SearchPage,
+    SearchReport,
+    Snippet,
+)
+from mem_search.renderers.safe_text import cut
+from mem_search.search.citations import Span
 from mem_search.text import dates
 
 T = TypeVar("T")
@@ -34,11 +50,7 @@ def schema(cls: type[T]) -> type[T]:
     return made
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-Absent = Annotated[T | None, Field(exclude_if=_is_none)]
+Absent = Annotated[T | None, Field(exclude_if=partial(operator.is_, None))]
 """``Absent[X]`` has no key in the JSON where it is None; give it that default."""
 
 Stored = Annotated[T, SerializeAsAny()]
@@ -80,3 +92,278 @@ def to_json(value: Any, kind: Any = None) -> bytes:
 def dumped(value: Any) -> str:
     """Plain values as JSON: the form over which the tokens of an answer are counted."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+_TITLE_LENGTH = 100
+
+
+@schema
+class SnippetSpan:
+    """`text[start:end]` of the record, in characters, has this SHA-256 as UTF-8.
+
+    `page` is the page of a document that has pages.
+    """
+
+    start: Count
+    end: Count
+    sha256: str
+    page: Absent[int] = None
+
+    @classmethod
+    def of(cls, snippet: Snippet) -> Self:
+        digest = sha256(snippet.text.encode()).hexdigest()
+        return cls(start=snippet.start, end=snippet.end, sha256=digest)
+
+    @classmethod
+    def of_span(cls, span: Span) -> Self:
+        return cls(start=span.start, end=span.end, sha256=span.sha256, page=span.page)
+
+
+@schema
+class RecordLink:
+    """A pointer to another record: `to` is a ref, a source id or a URL."""
+
+    to: str
+    relation: str
+
+    @classmethod
+    def of(cls, link: Link) -> Self:
+        return cls(to=link.to, relation=link.relation)
+
+
+@schema
+class RecordFields:
+    """What every record has. `metadata` is what only its kind or source has."""
+
+    ref: str
+    kind: str
+    number: int
+    title: str
+    created_at: Time
+    updated_at: Time
+    project: str
+    source: str
+    session: str
+    url: str
+    tags: tuple[str, ...]
+    importance: float | None
+    archived: bool
+    superseded_by: str | None
+    supersedes: list[str]
+    metadata: dict[str, Any]
+
+    @classmethod
+    def of_record(cls, record: Record, /, **more: Any) -> Self:
+        """The fields of ``record`` and ``more``, which a subclass has."""
+        newer = record.superseded_by
+        return cls(
+            ref=str(record.ref),
+            kind=record.kind,
+            number=record.number,
+            title=record.title or cut(record.text[:1000], _TITLE_LENGTH),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            project=record.project,
+            source=record.source,
+            session=record.session,
+            url=record.url,
+            tags=record.tags,
+            importance=record.importance,
+            archived=record.archived,
+            superseded_by=None if newer is None else str(newer),
+            supersedes=[str(ref) for ref in record.supersedes],
+            metadata=dict(record.metadata),
+            **more,
+        )
+
+
+@schema
+class WholeRecord(RecordFields):
+    """A record with its whole text; passages and citations are spans of `text`.
+
+    Opened with `max_tokens`, the reply says what it costs, and `cut` names what is not whole.
+    """
+
+    source_id: str
+    position: int
+    text: str
+    links: list[RecordLink]
+    cut: Absent[list[str]] = None
+    note: Absent[str] = None
+    tokens_used: Absent[int] = None
+
+    @classmethod
+    def of(cls, record: Record, links: tuple[Link, ...] | list[Link] = ()) -> Self:
+        return cls.of_record(
+            record,
+            source_id=record.source_id,
+            position=record.position,
+            text=record.text,
+            links=[RecordLink.of(link) for link in links],
+        )
+
+
+@schema
+class RecordExcerpt:
+    """A record of which only the beginning fits into `max_tokens`."""
+
+    ref: Absent[str] = None
+    text: str
+    cut: Absent[list[str]] = None
+    note: str
+    tokens_used: Absent[int] = None
+
+
+@schema
+class SearchResult(RecordFields):
+    """A record that matched. `similar` are near-duplicates folded under it."""
+
+    snippet: str
+    snippet_span: SnippetSpan
+    score: float
+    scores: dict[str, float]
+    similar: list[str]
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        return cls.of_record(
+            result.record,
+            snippet=result.snippet.text,
+            snippet_span=SnippetSpan.of(result.snippet),
+            score=result.score,
+            scores=dict(result.scores),
+            similar=[str(ref) for ref in result.similar],
+        )
+
+
+@schema
+class SearchLeg:
+    """The state, count and time of one leg."""
+
+    name: str
+    state: Literal["ok", "off", "degraded", "failed"]
+    count: Count
+    ms: float
+    detail: str
+
+    @classmethod
+    def of(cls, leg: LegReport) -> Self:
+        return cls(name=leg.name, state=leg.state, count=leg.count, ms=leg.ms, detail=leg.detail)
+
+
+@schema
+class QuestionDate:
+    """A date that the question names in plain words. It is reported, not applied as a filter."""
+
+    phrase: str
+    start: Time | None
+    end: Time | None
+
+    @classmethod
+    def of(cls, found: FoundDate) -> Self:
+        return cls(phrase=found.phrase, start=found.range.start, end=found.range.end)
+
+
+@schema
+class AnalyzedWords:
+    """How the question was read. `near` are other spellings of a word that were tried."""
+
+    text: str
+    words: tuple[str, ...]
+    phrases: tuple[str, ...]
+    demanded: str
+    filters: tuple[str, ...]
+    excluded: tuple[str, ...]
+    near: dict[str, tuple[str, ...]]
+    dates: list[QuestionDate]
+
+    @classmethod
+    def of(cls, analyzed: Analyzed, /, **more: Any) -> Self:
+        return cls(
+            text=analyzed.text,
+            words=analyzed.words,
+            phrases=analyzed.phrases,
+            demanded=analyzed.demanded,
+            filters=analyzed.filters,
+            excluded=analyzed.excluded,
+            near=dict(analyzed.near),
+            dates=[QuestionDate.of(found) for found in analyzed.dates],
+            **more,
+        )
+
+
+@schema
+class AnalyzedQuestion(AnalyzedWords):
+    """How the question was read, and what in it was not understood as it is written."""
+
+    warnings: tuple[str, ...]
+
+
+@schema
+class HowSearched:
+    """How the search was really done.
+
+    `coverage` is the share of passages in the vector index, `index_age_s` for how many seconds
+    the oldest of the others waits. `flags` are patterns that were found in the question of a
+    remote caller.
+    """
+
+    requested: str
+    realised: str
+    legs: list[SearchLeg]
+    coverage: Share
+    index_age_s: float
+    took_ms: float
+    notices: tuple[str, ...]
+    suggestions: tuple[str, ...]
+    analyzed: AnalyzedQuestion
+    flags: Absent[tuple[str, ...]] = None
+
+    @classmethod
+    def of(cls, report: SearchReport, flags: tuple[str, ...] = ()) -> Self:
+        return cls(
+            requested=report.requested,
+            realised=report.realised,
+            legs=[SearchLeg.of(leg) for leg in report.legs],
+            coverage=report.coverage,
+            index_age_s=round(report.index_age_s, 3),
+            took_ms=report.took_ms,
+            notices=report.notices,
+            suggestions=report.suggestions,
+            analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
+            flags=flags or None,
+        )
+
+
+@schema
+class SearchReply:
+    """A page of results, best first unless another order was requested.
+
+    `total` counts all matches, `folded` those without a place of their own because they are
+    near-duplicates. `tokens_used` is what the results cost.
+    """
+
+    query: str
+    results: list[SearchResult]
+    total: Count
+    counts_by_type: dict[str, int]
+    folded: Count
+    limit: int
+    offset: int
+    order: Order
+    search: HowSearched
+    tokens_used: Absent[int] = None
+
+    @classmethod
+    def of(cls, page: SearchPage) -> Self:
+        return cls(
+            query=page.request.text,
+            results=[SearchResult.of(result) for result in page.results],
+            total=page.total,
+            counts_by_type=dict(page.counts),
+            folded=page.folded,
+            limit=page.request.limit,
+            offset=page.request.offset,
+            order=page.request.order,
+            search=HowSearched.of(page.report),
+        )

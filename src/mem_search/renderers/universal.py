@@ -13,8 +13,7 @@ from typing import Any, Literal, Self
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
-from mem_search.renderers.schema import Absent, Count, Share, Time, schema
-from mem_search.renderers.schemas import HowSearched, SnippetSpan
+from mem_search.renderers.schema import Absent, Count, HowSearched, Share, SnippetSpan, Time, schema
 from mem_search.search import citations
 from mem_search.search.citations import CitedResult, cite
 

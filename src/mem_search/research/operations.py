@@ -17,8 +17,7 @@ from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS
 from mem_search.model.research import IndexState, Operation, OperationType, StoredResult
 from mem_search.model.statistics import Corpus
-from mem_search.renderers.schema import to_values
-from mem_search.renderers.schemas import HowSearched
+from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.research.requests import dump
 from mem_search.search.citations import relevance
 from mem_search.search.legs import ms

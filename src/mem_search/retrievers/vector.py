@@ -21,9 +21,14 @@ from numpy.typing import NDArray
 from mem_search.contracts import Embedder, FeedbackScorer, Question, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.passages import BestPassages, PassageMap
-from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import (
+    KIND_CODES,
+    BestPassages,
+    Numbers,
+    Ranking,
+    Scores,
+    Values,
+)
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
@@ -112,7 +117,7 @@ class VectorRetriever:
         text, filters = question.text, question.filters
         if question.exact or self._scans:
             vector = await self._vector(text)
-            return await self._store.read(_scan_within, vector, filters, depth)
+            return await self._store.read(_scan, vector, filters, depth)
         if filters:
             return await self._filtered(text, filters, depth)
         return await self._unfiltered(text, depth)
@@ -159,7 +164,7 @@ class VectorRetriever:
             if len(found.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
                 return await self._with_rare(text, found, Filters(), depth)
         vector = await self._vector(text)
-        return await self._store.read(_scan_within, vector, Filters(), depth, away=away)
+        return await self._store.read(_scan, vector, Filters(), depth, away=away)
 
     async def _filtered(self, text: str, filters: Filters, depth: int) -> Ranking:
         passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
@@ -224,7 +229,7 @@ class VectorRetriever:
                 found, *await self._store.read(_of_kinds, vector, filters, rare)
             )
             known = await self._store.passage_map(int(found.passages.max(initial=0)))
-        return _ranking(found, known, depth)
+        return Ranking(LEG, known.candidates(found, depth), Scores(found.records, found.scores))
 
     async def _joined(
         self, found: BestPassages, passages: Numbers, cosines: Values
@@ -239,21 +244,29 @@ class VectorRetriever:
         return await loop.run_in_executor(self._executor, self._questions.vector, text)
 
 
-def _scan_within(
-    snapshot: SearchSnapshot, vector: Vectors, filters: Filters, depth: int, *, away: bool = False
-) -> Ranking:
-    """The best records within ``filters``, exactly."""
-    return _scan(snapshot, vector, snapshot.passages_within(filters), depth, away=away)
-
-
 def _scan(
-    snapshot: SearchSnapshot, vector: Vectors, passages: Numbers, depth: int, *, away: bool = False
+    snapshot: SearchSnapshot,
+    vector: Vectors,
+    within: Filters | Numbers,
+    depth: int,
+    *,
+    away: bool = False,
 ) -> Ranking:
-    """The best records by ``passages``, exactly; ``away`` if an index should have answered."""
+    """The best records ``within`` filters, or by some passages, exactly.
+
+    ``away``: an index should have answered.
+    """
+    passages = snapshot.passages_within(within) if isinstance(within, Filters) else within
     passages, cosines = _cosines(snapshot, vector, passages)
     known = snapshot.passage_map(int(passages.max(initial=0)))
     best = known.best(passages, cosines)
-    return _ranking(best, known, depth, away=away, detail=AWAY if away else "exact")
+    return Ranking(
+        LEG,
+        known.candidates(best, depth),
+        Scores(best.records, best.scores),
+        state="degraded" if away else "ok",
+        detail=AWAY if away else "exact",
+    )
 
 
 def _cosines(
@@ -282,18 +295,6 @@ def _of_kinds(
     passages = snapshot.passages_within(filters)
     known = snapshot.passage_map(int(passages.max(initial=0)))
     return _cosines(snapshot, vector, passages[np.isin(known.kinds[passages], kinds)])
-
-
-def _ranking(
-    best: BestPassages, known: PassageMap, depth: int, *, away: bool = False, detail: str = ""
-) -> Ranking:
-    return Ranking(
-        LEG,
-        candidates=known.candidates(best, depth),
-        scores=best.by_record(),
-        state="degraded" if away else "ok",
-        detail=detail,
-    )
 
 
 def _nearest(count: int, of: NDArray[np.intp], cosines: Values | Vectors) -> Values:

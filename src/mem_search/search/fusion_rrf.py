@@ -3,7 +3,7 @@
 ``score(r) = Σ weight(leg) / (k + rank(leg, r))`` over the legs that list ``r`` (Cormack, Clarke
 and Büttcher, SIGIR 2009, with weights), divided by the score of a record that is first in every
 leg: 1 is the first place everywhere. Scores of the legs play no part, which makes the result easy
-to foresee and blind to how much better the first answer is; ``fusion`` is the measured default.
+to foresee and blind to how much better the first answer is; ``ZScoreSum`` is the measured default.
 
 The strategy has stages of its own: a graph walk from the best results is a further leg, and
 nothing beside the weights changes the order (no context, boosts, feedback or folding).
@@ -105,12 +105,12 @@ def graph(state: RankingState) -> RankingState:
 def least_score(state: RankingState) -> RankingState:
     """Drops what no leg that counts lists, and what scores less than the request asks for."""
     fused = state.total
-    return state.with_matched((fused > 0) & (fused >= _least(state)))
+    return replace(state, matched=(fused > 0) & (fused >= _least(state)))
 
 
 def unranked_matches(state: RankingState) -> RankingState:
     """Adds the newest other records, with score 0, where the filters alone decide."""
-    return state if _least(state) > 0 else ordering.with_newest(state, score=0.0)
+    return state if _least(state) > 0 else ordering.filter_matches(state, score=0.0)
 
 
 RRF_STAGES: Final[tuple[Stage, ...]] = (

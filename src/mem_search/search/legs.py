@@ -26,26 +26,13 @@ LEG_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class LegAnswer:
-    """The answer of one leg: its ranking, or why it has none."""
+    """The answer of one leg: its ranking, or in the report why it has none."""
 
     leg: Retriever
-    ms: float
+    report: LegReport
     ranking: Ranking | None = None
-    error: str = ""
     early: Scores = NONE_KNOWN
     """The leg's scores of records that other legs found first."""
-
-    @property
-    def report(self) -> LegReport:
-        if self.ranking is None:
-            return LegReport(self.leg.name, "failed", ms=self.ms, detail=self.error)
-        return LegReport(
-            self.leg.name,
-            self.ranking.state,
-            len(self.ranking.candidates),
-            self.ms,
-            self.ranking.detail,
-        )
 
 
 def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
@@ -55,17 +42,14 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
     """
     found = NO_CANDIDATES
     for ranking in rankings:
-        found = found.joined(_best(ranking.candidates, depth))
+        best = ranking.candidates
+        if len(best) > depth:
+            chosen = np.arange(len(best)) < depth
+            for kind in np.unique(best.kinds[depth:]):
+                chosen[np.flatnonzero(best.kinds == kind)[: depth // 10]] = True
+            best = best.taken(chosen)
+        found = found.joined(best)
     return found
-
-
-def _best(candidates: Candidates, depth: int) -> Candidates:
-    if len(candidates) <= depth:
-        return candidates
-    chosen = np.arange(len(candidates)) < depth
-    for kind in np.unique(candidates.kinds[depth:]):
-        chosen[np.flatnonzero(candidates.kinds == kind)[: depth // 10]] = True
-    return candidates.taken(chosen)
 
 
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
@@ -73,12 +57,14 @@ async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
     started = time.perf_counter()
     try:
         async with asyncio.timeout(LEG_SECONDS):
-            ranking = await leg.rank(question, depth)
-    except TimeoutError:
-        return LegAnswer(leg, ms(started), error=f"no answer within {LEG_SECONDS:.0f} s")
-    except MemSearchError as error:
-        return LegAnswer(leg, ms(started), error=error.message)
-    return LegAnswer(leg, ms(started), ranking)
+            found = await leg.rank(question, depth)
+    except (TimeoutError, MemSearchError) as error:
+        slow = f"no answer within {LEG_SECONDS:.0f} s"
+        why = error.message if isinstance(error, MemSearchError) else slow
+        return LegAnswer(leg, LegReport(leg.name, "failed", ms=ms(started), detail=why))
+    count = len(found.candidates)
+    report = LegReport(leg.name, found.state, count, ms(started), found.detail)
+    return LegAnswer(leg, report, found)
 
 
 async def run_legs(
@@ -134,31 +120,21 @@ def exact_scores(
     depth: int,
 ) -> dict[str, LegScores]:
     """For each leg its exact score of every record of the union, listed or not."""
-    return {
-        answer.leg.name: _exact(snapshot, question, candidates, answer, answer.ranking, depth)
-        for answer in answers
-        if answer.ranking is not None
-    }
-
-
-def _exact(
-    snapshot: SearchSnapshot,
-    question: Question,
-    candidates: Candidates,
-    answer: LegAnswer,
-    ranking: Ranking,
-    depth: int,
-) -> LegScores:
-    scores = ranking.scores.of(candidates.records)
-    unlisted = np.isnan(scores)
-    if unlisted.any():
-        scores[unlisted] = answer.early.of(candidates.records[unlisted])
+    found = {}
+    for answer in answers:
+        if (ranking := answer.ranking) is None:
+            continue
+        scores = ranking.scores.of(candidates.records)
         unlisted = np.isnan(scores)
-    if unlisted.any():
-        missing = candidates.records[unlisted]
-        scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
-    ranks = ranking.candidates.ranks_of(candidates.records)
-    return LegScores(scores, np.where(ranks <= depth, ranks, 0))
+        if unlisted.any():
+            scores[unlisted] = answer.early.of(candidates.records[unlisted])
+            unlisted = np.isnan(scores)
+        if unlisted.any():
+            missing = candidates.records[unlisted]
+            scores[unlisted] = answer.leg.score(snapshot, question, ranking, missing)
+        ranks = ranking.candidates.ranks_of(candidates.records)
+        found[answer.leg.name] = LegScores(scores, np.where(ranks <= depth, ranks, 0))
+    return found
 
 
 def ms(started: float) -> float:

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import Unavailable
@@ -27,13 +28,12 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import Ranking
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
-from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import LegAnswer, ms, run_legs
-from mem_search.search.query_understanding import understand_query
+from mem_search.search.query_understanding import filters_of, understand_query
 from mem_search.search.ranking import LegResults, rank
-from mem_search.search.scopes import filters_of
 from mem_search.search.stages import STAGES
+from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import snippets
@@ -88,16 +88,23 @@ class SearchPipeline:
         unknown scope, Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        query = replace(request, filters=await self.filters_of(request))
+        filters = await filters_of(self._store, request, self._kinds)
+        query = replace(request, filters=filters)
         question, analyzed = await understand_query(self._store, query, self._kinds)
         if question.text.strip():
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)
+        results = found.results
+        if query.order != "relevance":
+            # Relevance decides which results make the page; only then comes the other order.
+            by_date = attrgetter("record.created_at", "record.number")
+            results = tuple(sorted(results, key=by_date, reverse=query.order == "date_desc"))
         corpus = await self._store.corpus()
+        since = corpus.waiting_since
         return SearchPage(
             request=request,
-            results=_in_order(found.results, query),
+            results=results,
             total=sum(found.counts.values()),
             counts=found.counts,
             folded=found.folded,
@@ -107,7 +114,7 @@ class SearchPipeline:
                 realised=found.realised,  # type: ignore[arg-type]
                 legs=found.legs,
                 coverage=corpus.coverage,
-                index_age_s=corpus.index_age(time.time()),
+                index_age_s=0.0 if since is None else max(0.0, time.time() - since / 1000),
                 took_ms=ms(started),
                 stage_ms=found.stage_ms,
                 notices=tuple(_notices(query, found, corpus.coverage)),
@@ -120,15 +127,22 @@ class SearchPipeline:
         return await filters_of(self._store, request, self._kinds)
 
     async def _rank(self, query: SearchRequest, question: Question) -> _Found:
-        legs = self._legs_of(query)
+        if query.fusion is None:
+            legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
+        else:  # all of them, where only the graph counts: it must start somewhere
+            weights = query.fusion.weights
+            legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
-            raise Unavailable("; ".join(f"{a.leg.name}: {a.error}" for a in answers))
+            raise Unavailable("; ".join(f"{a.leg.name}: {a.report.detail}" for a in answers))
         traits = self._kinds.ranking
         answered = LegResults(query, question, answers, depth, traits, self._expand)
-        fusion, stages = self._fusion_of(query)
+        fusion: Fusion = Z_SCORE_SUM
+        stages = self._stages
+        if query.fusion is not None:
+            fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
         found = await self._store.read(_ranked, answered, rankings, fusion, stages)
         reach = query.offset + query.limit + found.folded
         if reach > depth and query.fusion is None:
@@ -136,21 +150,9 @@ class SearchPipeline:
             found = await self._store.read(_ranked, answered, further, fusion, stages)
         return replace(
             found,
-            legs=(*(answer.report for answer in answers), *found.legs),
+            legs=(*[answer.report for answer in answers], *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
         )
-
-    def _legs_of(self, query: SearchRequest) -> Sequence[Retriever]:
-        """The legs that take part; all where only the graph counts, because it needs seeds."""
-        if query.fusion is None:
-            return [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
-        return [leg for leg in self._legs if query.fusion.weights.get(leg.name)] or self._legs
-
-    def _fusion_of(self, query: SearchRequest) -> tuple[Fusion, Sequence[Stage]]:
-        """The strategy of the request, and its stages."""
-        if query.fusion is None:
-            return Z_SCORE_SUM, self._stages
-        return WeightedRrf(query.fusion), RRF_STAGES
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
@@ -232,7 +234,7 @@ def _hydrate(
                 hit.score,
                 Snippet(cut.text, cut.start, cut.end, page),
                 hit.scores,
-                tuple(Ref(record.kind, number) for number in hit.similar),
+                tuple([Ref(record.kind, number) for number in hit.similar]),
                 tuple(passages.get(hit.number, ())),
                 contexts.get(hit.number),
             )
@@ -256,16 +258,3 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
             " keyword search covers all of it"
         )
     return notices
-
-
-def _in_order(results: tuple[Result, ...], query: SearchRequest) -> tuple[Result, ...]:
-    """The page in the requested order. Relevance has already decided which results are on it."""
-    if query.order == "relevance":
-        return results
-    return tuple(
-        sorted(
-            results,
-            key=lambda result: (result.record.created_at, result.record.number),
-            reverse=query.order == "date_desc",
-        )
-    )

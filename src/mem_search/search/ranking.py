@@ -14,18 +14,23 @@ import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
-from mem_search.model.kind_codes import KIND_CODES, Codes
-from mem_search.model.rankings import Candidates, Numbers, Ranking
+from mem_search.model.rankings import KIND_CODES, Candidates, Codes, Numbers, Ranking
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
-from mem_search.search.fusion import Z_SCORE_SUM
 from mem_search.search.legs import LegAnswer, exact_scores, ms, union
 from mem_search.search.query_understanding import filters_decide
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import ANSWERS, agreed
-from mem_search.search.state import Expand, Fusion, LegScores, RankingState, Stage, StoredData
+from mem_search.search.stages.scoring import ANSWERS, Z_SCORE_SUM, agreed
+from mem_search.search.state import (
+    Expand,
+    Fusion,
+    LegScores,
+    RankingState,
+    Stage,
+    StoredData,
+)
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import sketch
+from mem_search.text.sketch import NO_SKETCHES
 from mem_search.text.words import all_of, hashes_of
 
 FEW_WORDS = 3
@@ -96,9 +101,10 @@ def prefetch(
     legs = exact_scores(snapshot, question, candidates, leg_results.answers, depth)
     numbers, filters = candidates.records, question.filters
     decided = filters_decide(question)
+    follows_links = request.fusion is not None and request.fusion.graph is not None
     reach = request.offset + request.limit
     sketched: Sequence[int] = ()
-    sketches = sketch.read(b"")
+    sketches = NO_SKETCHES
     if request.fold and "folding" in stages:
         sketched, sketches = snapshot.near_duplicate_sketches(numbers)
     successors: Mapping[int, tuple[int, ...]] = {}
@@ -131,7 +137,7 @@ def prefetch(
             feedback=feedback,
             counts=snapshot.counts(filters) if decided else None,
             newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),
-            expand=_expansion(snapshot, leg_results),
+            expand=_expansion(snapshot, leg_results) if follows_links else None,
         ),
     )
 
@@ -148,7 +154,7 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
-    folded = sum(len(hit.similar) for hit in state.hits)
+    folded = sum([len(hit.similar) for hit in state.hits])
     return Ranked(hits, counts, folded, state.expansion, state.reports, stage_ms)
 
 
@@ -161,13 +167,13 @@ def matches_by_kind(matching: Numbers, kinds: Codes, rankings: Sequence[Ranking]
     by_meaning = np.ones(len(matching), np.bool_)
     for leg in worded:
         by_meaning &= np.isnan(leg.of(matching))
-    records = np.concatenate([matching[by_meaning], *(leg.records for leg in worded)])
-    of_kind = np.concatenate([kinds[by_meaning], *(leg.kinds for leg in worded)])
+    records = np.concatenate([matching[by_meaning], *[leg.records for leg in worded]])
+    of_kind = np.concatenate([kinds[by_meaning], *[leg.kinds for leg in worded]])
     if len(worded) > 1:
         _, first = np.unique(records, return_index=True)
         of_kind = of_kind[first]
-    by_code = enumerate(np.bincount(of_kind).tolist())
-    return dict(sorted((KIND_CODES.name(code), count) for code, count in by_code if count))
+    codes, counts = np.unique(of_kind, return_counts=True)
+    return dict(sorted(zip(KIND_CODES.names(codes), counts.tolist(), strict=True)))
 
 
 def _complete(
@@ -208,11 +214,8 @@ def _feedback(
 
 def _expansion(
     snapshot: SearchSnapshot, leg_results: LegResults
-) -> Callable[[Mapping[int, float], int], Expansion] | None:
-    """The walk of the graph, where the request follows links."""
-    options = leg_results.request.fusion
-    if options is None or options.graph is None:
-        return None
+) -> Callable[[Mapping[int, float], int], Expansion]:
+    """The walk of the graph over this snapshot."""
 
     def expand(seeds: Mapping[int, float], depth: int) -> Expansion:
         return leg_results.expand(

@@ -1,17 +1,161 @@
 """The search service: every surface, research chain and saved search calls it.
 
-The pipeline is a function of the store and the request. The service adds the search log, spelling
-suggestions, and the priority of searches over imports. Rate limits are counted for each route,
+The pipeline is a function of the store and the request. The service adds spelling suggestions,
+the search log and the priority of searches over imports. Rate limits are counted for each route,
 before a request gets here (``http.access.rate_limits``).
+
+The log is written after the answer: no search waits for it, and none fails with it. Entries wait
+in memory and are stored a batch at a time, redacted; a worker that dies loses the last of them.
+
+Preparing records is Python code, and Python runs one thread at a time, so during an import a search
+would wait at every step. Background work of many small pieces therefore pauses between two pieces.
+A pause is short, so the work also continues under searches without end.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Final
+
+from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
+from mem_search.model.statistics import LoggedSearch
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.priority import SearchPriority
-from mem_search.search.search_log import SearchLog
 from mem_search.search.suggestions import Suggestions
+from mem_search.storage.ports import SearchLogStore
+from mem_search.text.dates import now_ms
+from mem_search.text.redaction import redact
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 1_000
+"""Entries kept for a writer that is busy; further ones are not noted."""
+
+PAUSE = 2.0
+"""Seconds until searches are stored; reading the log stores them at once."""
+
+LONGEST_QUERY = 500
+"""Characters; a longer text is a pasted page, which nobody searches for again."""
+
+
+class SearchLog:
+    """Notes searches when ``on``. ``run`` until cancelled; ``flush`` stores what waits."""
+
+    def __init__(self, store: SearchLogStore, *, on: bool = True) -> None:
+        self._store = store
+        self.on = on
+        self._waiting: deque[LoggedSearch] = deque()
+        self._work = asyncio.Event()
+        self._writing = asyncio.Lock()
+
+    def note(self, page: SearchPage, surface: str) -> None:
+        """Log a search from its reply; later pages and searches without a query are not logged."""
+        request = page.request
+        if not self.on or request.offset or not request.text.strip():
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            return
+        mode, total = str(request.mode), page.total
+        if request.fusion is not None:  # it has no total: it fuses the best of each leg
+            legs = [name for name, weight in request.fusion.weights.items() if weight]
+            mode, total = legs[0] if len(legs) == 1 else "weighted", len(page.results)
+        took_ms = page.report.took_ms
+        self._waiting.append(
+            LoggedSearch(now_ms(), request.text, digest(request), mode, total, took_ms, surface)
+        )
+        self._work.set()
+
+    async def run(self) -> None:
+        """Store what is noted until cancelled."""
+        while True:
+            await self._work.wait()
+            # Store several at once, and not while a reply is written.
+            await asyncio.sleep(PAUSE)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Store what waits; what cannot be stored is dropped, and the reason logged."""
+        async with self._writing:  # a reader of the log also waits for the entries being written
+            self._work.clear()
+            entries = list(self._waiting)
+            self._waiting.clear()
+            if not entries:
+                return
+            try:
+                await self._store.add(await asyncio.to_thread(_clean, entries))
+            except StorageError as error:
+                log.warning("%d searches are not in the log: %s", len(entries), error)
+
+    async def forget(self) -> int:
+        """Empty the log; returns how many searches are forgotten."""
+        await self.flush()
+        return await self._store.clear()
+
+
+def digest(request: SearchRequest) -> str:
+    """A digest that is equal for equal filters; "" for none."""
+    narrowed = (request.scope, request.folder, request.domain)
+    if not request.filters and not any(narrowed):
+        return ""
+    filters = repr((request.filters, *narrowed)).encode("utf-8", "replace")
+    return hashlib.blake2b(filters, digest_size=8).hexdigest()
+
+
+def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
+    """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
+    return [
+        replace(entry, query=_storable(" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY]))
+        for entry in entries
+    ]
+
+
+def _storable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode()
+
+
+FEW: Final = 3
+"""Up to so many results an unknown word of the question may be the reason."""
+
+MOST_WAITED: Final = 0.005
+"""Seconds; a piece of background work takes one to three milliseconds."""
+
+
+class SearchPriority:
+    """Use ``with priority:`` around a search, and ``give`` between two pieces of other work.
+    Searches enter and leave in the thread of the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._free = threading.Event()
+        self._free.set()
+
+    def __enter__(self) -> None:
+        self._under_way += 1
+        self._free.clear()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._under_way -= 1
+        if not self._under_way:
+            self._free.set()
+
+    def give(self) -> None:
+        """Blocking: return when no search is running, or after ``MOST_WAITED`` seconds."""
+        self._free.wait(MOST_WAITED)
+
 
 UNLOGGED = ""
 """The surface of searches that nobody typed, such as a replay: they are not logged."""
@@ -42,7 +186,11 @@ class SearchService:
             page = await self._pipeline.search(request)
         if surface != UNLOGGED:
             self.log.note(page, surface)
-        return await self.suggestions.spelled(page)
+        by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
+        found_little = page.total <= FEW or by_words == [0]
+        if found_little and request.text.strip() and not request.offset:
+            return await self.suggestions.spelled(page)
+        return page
 
     async def check(self, request: SearchRequest) -> None:
         """Check the filters of ``request``; raises what ``search`` raises for them."""

@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidates, Numbers, Ranking, RecordColumns, Values
+from mem_search.model.rankings import (
+    KIND_CODES,
+    Candidates,
+    Numbers,
+    Ranking,
+    RecordColumns,
+    Values,
+)
 from mem_search.retrievers.graph import Expansion
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import sketch
-from mem_search.text.sketch import Sketches
+from mem_search.text.sketch import NO_SKETCHES, Sketches
 
 Mask = NDArray[np.bool_]
 
@@ -67,7 +72,7 @@ class StoredData:
     """Superseded record → the records that supersede it, nearest first."""
     sketched: Sequence[int] = ()
     """Records that may have a near-duplicate in the union."""
-    sketches: Sketches = field(default_factory=lambda: sketch.read(b""))
+    sketches: Sketches = field(default_factory=lambda: NO_SKETCHES)
     """One row for each of ``sketched``."""
     feedback: Mapping[str, FeedbackScorer] = field(default_factory=dict)
     """Leg → its scorer for a moved question; empty where the legs cannot agree."""
@@ -80,7 +85,7 @@ class StoredData:
 
 
 class Fusion(Protocol):
-    """How the scores and ranks of the legs become one score. A strategy; see ``fusion``."""
+    """How the scores and ranks of the legs become one score. A strategy; see ``stages.scoring``."""
 
     @property
     def name(self) -> str:
@@ -140,10 +145,6 @@ class RankingState:
         """Record → the name of its kind."""
         names = KIND_CODES.names(self.union.kinds)
         return dict(zip(self.union.records.tolist(), names, strict=True))
-
-    def with_matched(self, matched: Mask) -> RankingState:
-        """The state after the stage that decides which rows are matches."""
-        return replace(self, matched=matched)
 
     def added(self, name: str, values: Values) -> RankingState:
         """The state after a stage that adds ``values`` to the score under ``name``."""

@@ -19,9 +19,6 @@ from mem_search.model import Result, SearchPage
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
 
-FEW = 3
-"""Spellings are suggested for searches with at most this many results."""
-
 MOST_CHECKED = 8
 """Most words of a query whose spelling is checked."""
 
@@ -67,11 +64,7 @@ class Suggestions:
         return await self._store.read(_complete, _clean(prefix), limit)
 
     async def spelled(self, page: SearchPage) -> SearchPage:
-        """The page with other spellings in its report, if its words found little. It does nothing
-        when enough was found.
-        """
-        if not _found_little(page):
-            return page
+        """The page with other spellings of its unknown words in its report."""
         quoted = (word for phrase in page.report.analyzed.phrases for word in phrase.split())
         asked = [
             word
@@ -138,13 +131,6 @@ def _asked(page: SearchPage) -> tuple[str, ...]:
 def _stands_for_others(word: str, text: str) -> bool:
     """Whether ``word`` is a prefix or a misspelling, which the store has completed already."""
     return re.search(rf"(?<![^\W_]){re.escape(word)}[*~]", text, re.IGNORECASE) is not None
-
-
-def _found_little(page: SearchPage) -> bool:
-    if page.request.offset or not page.request.text.strip():
-        return False
-    by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
-    return page.total <= FEW or by_words == [0]
 
 
 def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequence[str]]:

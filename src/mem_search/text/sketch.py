@@ -84,6 +84,9 @@ def read(sketches: bytes) -> Sketches:
     return np.frombuffer(sketches, dtype=np.uint8).reshape(-1, SIZE)
 
 
+NO_SKETCHES: Final = read(b"")
+
+
 def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
     """Whether two sketches belong to near-duplicates."""
     return int(np.count_nonzero(one != other)) <= MOST_DIFFERENT
@@ -92,14 +95,3 @@ def is_near(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
 def heads(sketches: Sketches) -> Heads:
     """The first bytes of sketches as words; near-duplicates share a word in the same column."""
     return np.ascontiguousarray(sketches[:, :HEAD]).view(np.uint32)
-
-
-def repeated(beginnings: Heads) -> NDArray[np.bool_]:
-    """Which rows share a word with another row."""
-    ordered = np.sort(beginnings, axis=0)
-    found = np.zeros(len(beginnings), dtype=np.bool_)
-    same = ordered[1:] == ordered[:-1]
-    if same.any():
-        for column in range(WORDS):
-            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
-    return found

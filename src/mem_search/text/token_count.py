@@ -74,8 +74,10 @@ def _kinds() -> NDArray[np.uint8]:
 
 @cache
 def _kind(letter: str) -> int:
-    ((kind, _, _),) = _runs(letter)
-    return _KINDS.index(kind)
+    match = _RUN.match(letter)
+    assert match is not None  # the groups cover all of Unicode
+    assert match.lastgroup is not None
+    return _KINDS.index(match.lastgroup)
 
 
 def cut(text: str, limit: int) -> str:

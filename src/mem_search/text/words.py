@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, filterfalse
 
 STOP_WORDS = frozenset(
     "a an and are as at be by did do does for from had has have he her his how i in is it its me"
@@ -65,9 +65,8 @@ class Words:
     @property
     def all(self) -> tuple[str, ...]:
         """Every word to highlight in a text that matched."""
-        inside = (word for phrase in self.phrases for word in phrase)
-        near = (word.rstrip("*") for word in self.near)
-        return tuple(dict.fromkeys((*self.words, *inside, *self.cjk, *near)))
+        near = [word.rstrip("*") for word in self.near]
+        return tuple(dict.fromkeys(chain(self.words, *self.phrases, self.cjk, near)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +106,19 @@ def read(text: str) -> Words:
     """
     text = unicodedata.normalize("NFC", text)
     quoted = [tuple(_runs(inside)) for inside in _PHRASE.findall(text)]
-    phrases = tuple(runs for runs in quoted if is_phrase(runs))
-    outside = _meaningful(_runs(_PHRASE.sub(" ", text)))
+    phrases = tuple(filter(is_phrase, quoted))
+    outside = [run for run in _runs(_PHRASE.sub(" ", text)) if run not in STOP_WORDS]
     demanded = sum(map(len, phrases)) >= len(outside)
     if demanded and phrases:
         one_word = [run for runs in quoted if not is_phrase(runs) for run in runs]
         kept = list(dict.fromkeys(outside + one_word))
     else:
         runs = list(dict.fromkeys(_runs(text)))
-        kept = _meaningful(runs) or runs
+        kept = [run for run in runs if run not in STOP_WORDS] or runs
     return Words(
-        words=tuple(run for run in kept if not _IS_CJK.match(run))[:MAX_WORDS],
+        words=tuple(filterfalse(_IS_CJK.match, kept))[:MAX_WORDS],
         phrases=phrases[:MAX_WORDS],
-        cjk=tuple(run for run in kept if _IS_CJK.match(run))[:MAX_WORDS],
+        cjk=tuple(filter(_IS_CJK.match, kept))[:MAX_WORDS],
         demanded=demanded,
     )
 
@@ -127,11 +126,12 @@ def read(text: str) -> Words:
 def unquoted(found: Words) -> Words:
     """The same with phrases that only add to the score, and whose words count like the others."""
     inside = [word for phrase in found.phrases for word in phrase]
-    kept = dict.fromkeys((*found.words, *found.cjk, *(_meaningful(inside) or inside)))
+    inside = [word for word in inside if word not in STOP_WORDS] or inside
+    kept = dict.fromkeys((*found.words, *found.cjk, *inside))
     return replace(
         found,
-        words=tuple(run for run in kept if not _IS_CJK.match(run))[:MAX_WORDS],
-        cjk=tuple(run for run in kept if _IS_CJK.match(run))[:MAX_WORDS],
+        words=tuple(filterfalse(_IS_CJK.match, kept))[:MAX_WORDS],
+        cjk=tuple(filter(_IS_CJK.match, kept))[:MAX_WORDS],
         demanded=False,
     )
 
@@ -139,8 +139,8 @@ def unquoted(found: Words) -> Words:
 def mostly_foreign(text: str) -> bool:
     """Whether most letters are outside Latin script: the bundled model knows English only."""
     letters = [char for char in text if char.isalpha()]
-    foreign = sum(not unicodedata.name(char, "").startswith("LATIN") for char in letters)
-    return foreign * 2 > len(letters)
+    latin = [char for char in letters if unicodedata.name(char, "").startswith("LATIN")]
+    return len(latin) * 2 < len(letters)
 
 
 def any_of(words: Words) -> WordQuery | None:
@@ -166,7 +166,8 @@ def all_of(words: Words) -> WordQuery | None:
 
 def hashes_of(words: Words) -> WordQuery | None:
     """A passage with one of the hashes of the question; None when it has none."""
-    return _combined(AnyWords, tuple(WordPhrase((word,)) for word in words.words if is_hash(word)))
+    hashes = filter(_HASH.fullmatch, words.words)
+    return _combined(AnyWords, tuple([WordPhrase((word,)) for word in hashes]))
 
 
 def known_word(word: str) -> WordPhrase:
@@ -180,11 +181,11 @@ def known_word(word: str) -> WordPhrase:
 
 def _single(words: Words) -> tuple[WordQuery, ...]:
     """A query for each word by itself."""
-    pairs_of_runs = (pair for run in words.cjk for pair in pairs(run))
+    pairs_of_runs = chain.from_iterable(map(pairs, words.cjk))
     return (
-        *(WordPhrase((word,)) for word in words.words),
+        *[WordPhrase((word,)) for word in words.words],
         *map(known_word, words.near),
-        *(WordPhrase((pair,)) for pair in pairs_of_runs),
+        *[WordPhrase((pair,)) for pair in pairs_of_runs],
     )
 
 
@@ -230,7 +231,7 @@ def is_hash(word: str) -> bool:
 def hashes_alone(text: str) -> bool:
     """Whether the text is nothing but hashes: a model can only take it for noise."""
     runs = _runs(text)
-    return bool(runs) and all(map(is_hash, runs))
+    return bool(runs) and all(map(_HASH.fullmatch, runs))
 
 
 def is_cjk(word: str) -> bool:
@@ -241,10 +242,6 @@ def is_cjk(word: str) -> bool:
 def is_phrase(runs: tuple[str, ...]) -> bool:
     """Several words, or a CJK run that the index holds as several pairs."""
     return len(runs) > 1 or any(_IS_CJK.match(run) and len(run) > 2 for run in runs)
-
-
-def _meaningful(runs: Sequence[str]) -> list[str]:
-    return [run for run in runs if run not in STOP_WORDS]
 
 
 def _runs(text: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The query parameters of searches, in one model that every search route reuses.
 
-A parameter says its place in a ``SearchRequest`` (``search.request_codec``) where it is called
+A parameter says its place in a ``SearchRequest`` (``model.requests``) where it is called
 otherwise there.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -25,8 +26,8 @@ from mem_search.http.core.parameter_types import (
     Words,
 )
 from mem_search.model import Filters, Order, SearchRequest
+from mem_search.model.requests import At, to_request
 from mem_search.records.registry import installed_kinds
-from mem_search.search.request_codec import At, to_request
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
@@ -50,7 +51,7 @@ def budget() -> Any:
 
 
 def also(*words: str) -> Any:
-    """Further spellings of a parameter (see ``parsing.spellings``)."""
+    """Further spellings of a parameter (see ``dispatch.spellings``)."""
     return {"spellings": list(words)}
 
 
@@ -138,7 +139,7 @@ class FilterParameters(TimeZoneParameters):
         return replace(
             to_request(self, SearchRequest()).filters,
             kinds=kinds,
-            facets=tuple((name, value) for name, value in facets if value),
+            facets=tuple(filter(itemgetter(1), facets)),
         )
 
 
@@ -237,11 +238,11 @@ class SearchParameters(KindParameters):
     )
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:
-        """Those of ``KindParameters``; words of ``type`` that mean a kind go to ``kinds``."""
-        kind_of = installed_kinds().named
-        named = tuple(kind for word in self.type if (kind := kind_of(word)))
-        filters = super().filters(tuple(dict.fromkeys((*self.types, *named, *kinds))))
-        return replace(filters, types=tuple(word for word in self.type if not kind_of(word)))
+        """As of ``KindParameters``, with the words of ``type`` that are kinds among ``kinds``."""
+        named = [(word, installed_kinds().named(word)) for word in self.type]
+        kinds = (*self.types, *[kind for _, kind in named if kind], *kinds)
+        types = tuple([word for word, kind in named if not kind])
+        return replace(super().filters(tuple(dict.fromkeys(kinds))), types=types)
 
 
 class ConceptParameters(KindParameters):

@@ -15,8 +15,7 @@ from mem_search.http.schemas.common import TextContent, TextReply
 from mem_search.http.schemas.search import SearchListing
 from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
-from mem_search.renderers.schema import to_json
-from mem_search.renderers.schemas import HowSearched
+from mem_search.renderers.schema import HowSearched, to_json
 from mem_search.renderers.token_budget import page_within
 from mem_search.text import token_count
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
+from mem_search.http.core.dispatch import spellings
 from mem_search.http.core.parameter_types import REF_PATTERN
-from mem_search.http.core.parsing import spellings
 from mem_search.http.core.problems import Problem
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import ANY_TYPE, Route

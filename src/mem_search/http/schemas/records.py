@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mem_search.http.schemas.common import TextReply
-from mem_search.renderers.schema import Absent, Count, schema
-from mem_search.renderers.schemas import WholeRecord
+from mem_search.renderers.schema import Absent, Count, WholeRecord, schema
 
 
 @schema

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mem_search.http.schemas.common import TextReply
-from mem_search.renderers.schema import Absent, Count, schema
-from mem_search.renderers.schemas import HowSearched, WholeRecord
+from mem_search.renderers.schema import Absent, Count, HowSearched, WholeRecord, schema
 
 
 @schema

@@ -36,10 +36,9 @@ from mem_search.http.core.parameter_types import (
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body
 from mem_search.model import Boost, Ref, ResultTexts, SearchRequest
-from mem_search.model.requests import MOST_OPERATIONS, ResearchMode
+from mem_search.model.requests import MOST_OPERATIONS, At, ResearchMode, to_request, to_wire
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
-from mem_search.search.request_codec import At, to_request, to_wire
 from mem_search.text import dates
 from mem_search.validation import invalid_value, not_blank, rfc3339
 

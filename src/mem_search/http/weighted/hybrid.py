@@ -32,7 +32,7 @@ from mem_search.http.weighted.requests import HybridBody
 from mem_search.model import Result, SearchPage
 from mem_search.model import graph as model
 from mem_search.model.graph import Relationship
-from mem_search.renderers.schemas import AnalyzedWords
+from mem_search.renderers.schema import AnalyzedWords
 from mem_search.search.citations import words_of
 from mem_search.text.highlight import highlight
 

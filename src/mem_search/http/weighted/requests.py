@@ -32,7 +32,7 @@ from mem_search.http.core.parameters import Body
 from mem_search.http.weighted import filters
 from mem_search.http.weighted.filters import SourceType
 from mem_search.model import GraphOptions, ResultTexts, RrfOptions, SearchRequest
-from mem_search.search.request_codec import At, to_request
+from mem_search.model.requests import At, to_request
 from mem_search.text import dates
 from mem_search.validation import input_errors_as_invalid, invalid_value, not_blank
 

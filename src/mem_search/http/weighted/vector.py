@@ -21,7 +21,7 @@ from mem_search.http.schemas.weighted import (
 from mem_search.http.weighted.filters import word_for
 from mem_search.http.weighted.requests import VectorBody
 from mem_search.model import Result
-from mem_search.renderers.schemas import AnalyzedWords
+from mem_search.renderers.schema import AnalyzedWords
 
 
 async def search(call: Call) -> web.StreamResponse:

@@ -10,12 +10,11 @@ from pydantic import AfterValidator, Field
 from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
-from mem_search.model.requests import ResearchMode
+from mem_search.model.requests import At, ResearchMode, to_request
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
 from mem_search.search.citations import SNIPPET_LENGTH, CitedResult, cite
-from mem_search.search.request_codec import At, to_request
 
 _BASE = SearchRequest(
     fold=False, hide_scratchpad=True, texts=ResultTexts(snippet_length=SNIPPET_LENGTH)

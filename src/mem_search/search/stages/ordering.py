@@ -78,27 +78,24 @@ def diversity(state: RankingState) -> RankingState:
 
 def further_matches(state: RankingState) -> RankingState:
     """Adds the word matches beyond the candidates, in the order of their leg."""
-    return state.ordered(with_word_matches(state.hits, state.further, _reach(state)))
+    reach = state.request.offset + state.request.limit
+    return state.ordered(with_word_matches(state.hits, state.further, reach))
 
 
-def filter_matches(state: RankingState) -> RankingState:
-    """Adds the newest other records, where the filters alone decide what matches."""
-    return with_newest(state, state.hits[-1].score if state.hits else 0.0)
+def filter_matches(state: RankingState, score: float | None = None) -> RankingState:
+    """Adds the newest other records, where the filters alone decide what matches.
 
-
-def with_newest(state: RankingState, score: float) -> RankingState:
-    """``filter_matches`` with the score that the added records get."""
-    hits, missing = state.hits, _reach(state) - len(state.hits)
+    They get ``score``, or else that of the last hit.
+    """
+    hits = state.hits
+    missing = state.request.offset + state.request.limit - len(hits)
     if not state.filters_decide or missing <= 0:
         return state
+    if score is None:
+        score = hits[-1].score if hits else 0.0
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
     others = [number for number in state.stored.newest if number not in seen]
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
-
-
-def _reach(state: RankingState) -> int:
-    """How many hits the page needs."""
-    return state.request.offset + state.request.limit
 
 
 def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
@@ -220,8 +217,8 @@ def represent(
     same, all others are below the average. The order within the page stays that of ``hits``.
     """
     page, rest = [*hits[:limit]], [*hits[limit:]]
-    shown = Counter(kinds[hit.number] for hit in page)
-    if all(shown[kinds[hit.number]] for hit in rest):
+    shown = Counter([kinds[hit.number] for hit in page])
+    if shown.keys() >= {kinds[hit.number] for hit in rest}:
         return [*hits]
     for hit in list(rest):
         kind = kinds[hit.number]
@@ -236,10 +233,10 @@ def represent(
                 shown[crowded] -= 1
                 shown[kind] += 1
                 break
-    before = {hit.number: at for at, hit in enumerate(hits)}
+    on_page = {hit.number for hit in page}
     return [
-        *sorted(page, key=lambda hit: before[hit.number]),
-        *sorted(rest, key=lambda hit: before[hit.number]),
+        *[hit for hit in hits if hit.number in on_page],
+        *[hit for hit in hits if hit.number not in on_page],
     ]
 
 

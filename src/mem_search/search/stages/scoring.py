@@ -1,6 +1,12 @@
-"""Stages that decide what matches and add to the score: fusion, context, boosts, feedback.
+"""Fusion of the legs' scores, and the stages that decide what matches and add to the score.
 
-Each adds a column to the parts of the score under its own name. Weights and their measured
+The default fusion takes for each leg the z-score over the union of candidates, with every leg's
+exact score for every candidate, plus one over the record's rank in that leg: the first place of a
+leg says more than its distance to the second. On the development sets the sum beats both legs,
+while equal-weight reciprocal rank fusion (Cormack et al., SIGIR 2009) falls below BM25 alone on
+short texts; the ablation is in docs/retrieval.md.
+
+Each stage adds a column to the parts of the score under its own name. Weights and their measured
 effect are in docs/retrieval.md.
 """
 
@@ -8,17 +14,111 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit, SearchRequest
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.rankings import Candidates, Ranking, Values, best_first
-from mem_search.search.fusion import weights, z_scores
+from mem_search.model.rankings import KIND_CODES, Candidates, Ranking, Values, best_first
 from mem_search.search.state import LegScores, RankingState
 from mem_search.text import wordpieces, words
+from mem_search.text.words import mostly_foreign
+
+CODE_DENSE = 5.0
+"""Source code shares few words with questions about it: there the vector leg decides."""
+
+FOREIGN_DENSE = 0.25
+"""The bundled model knows only English: for other scripts the keyword leg decides."""
+
+RANK_BONUS = 1.0
+"""What rank 1 in a leg adds; rank n adds one n-th of it."""
+
+_LEAST_SPREAD = 1e-9
+
+Code = NDArray[np.bool_]
+"""Shape (n,): whether the passage of each record of the union is source code."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZScoreSum:
+    """``Fusion`` by the weighted sum of standard scores and rank bonuses."""
+
+    name: str = "z-score sum"
+
+    def fuse(self, state: RankingState) -> Values:
+        """The fused score of every record of the union."""
+        foreign = mostly_foreign(state.question.text)
+        return fused_scores(state.union.code, state.legs, foreign=foreign)
+
+    def scores(self, state: RankingState, row: int) -> dict[str, float]:
+        """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
+        raw = {name: float(leg.scores[row]) for name, leg in state.legs.items()}
+        found = {name: score for name, score in raw.items() if score == score}  # not NaN
+        for name, part in state.parts.items():
+            if name == "fused" or part[row]:
+                found[name] = float(part[row])
+        if state.request.explain:
+            foreign = mostly_foreign(state.question.text)
+            found |= explain(state.union.code, state.legs, row, foreign=foreign)
+        return found
+
+
+Z_SCORE_SUM: Final = ZScoreSum()
+
+
+def fused_scores(code: Code, legs: Mapping[str, LegScores], *, foreign: bool) -> Values:
+    """The fused score of every record of the union."""
+    total = np.zeros(len(code))
+    for name, leg in legs.items():
+        part = _part(name, leg, code, foreign=foreign)
+        total += part["weight"] * (part["z"] + part["bonus"])
+    return total
+
+
+def explain(
+    code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
+) -> dict[str, float]:
+    """What each leg contributed to ``fused_scores`` for the record at ``row``: ``vector.z``, ...
+
+    A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
+    """
+    found: dict[str, float] = {}
+    for name, leg in legs.items():
+        if rank := int(leg.ranks[row]):
+            found[f"{name}.rank"] = rank
+        for what, values in _part(name, leg, code, foreign=foreign).items():
+            found[f"{name}.{what}"] = float(values[row])
+    return found
+
+
+def _part(name: str, leg: LegScores, code: Code, *, foreign: bool) -> dict[str, Values]:
+    """``z``, ``bonus`` and ``weight`` of one leg for every record of the union."""
+    listed = leg.ranks > 0
+    return {
+        "z": z_scores(leg.scores),
+        "bonus": np.where(listed, RANK_BONUS / np.maximum(leg.ranks, 1), 0.0),
+        "weight": weights(name, code, foreign=foreign),
+    }
+
+
+def weights(name: str, code: Code, *, foreign: bool) -> Values:
+    """The weight of the leg ``name`` for each record of the union."""
+    # Weights of the two legs sum to 2 whatever their ratio, so that all passages compare.
+    dense = np.where(code, CODE_DENSE, 1.0) if not foreign else np.full(len(code), FOREIGN_DENSE)
+    return np.asarray(2 * (dense if name == "vector" else 1.0) / (1.0 + dense))
+
+
+def z_scores(values: Values) -> Values:
+    """Standard scores; unknown ones (NaN) and those of a leg without spread are 0."""
+    known = values[~np.isnan(values)]
+    if known.size < 2 or (spread := known.std()) < _LEAST_SPREAD:
+        return np.zeros(len(values))
+    scores: Values = np.nan_to_num((values - known.mean()) / spread, nan=0.0, copy=False)
+    return scores
+
 
 COSINE_FLOOR = 0.30
 """Below this a passage is not about the query (docs/retrieval.md has the distributions)."""
@@ -57,12 +157,13 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     found = matches(state.union, state.legs, state.rankings, floor)
-    return state.with_matched(found)
+    return replace(state, matched=found)
 
 
 def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
     """The lowest cosine at which meaning alone makes a record a match for the query ``text``."""
-    if any(len(ranking.matched) for ranking in rankings) and not words.hashes_alone(text):
+    matched = [ranking for ranking in rankings if len(ranking.matched)]
+    if matched and not words.hashes_alone(text):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
     readable = letters >= READABLE * wordpieces.count(text)
@@ -174,12 +275,13 @@ def feedback(state: RankingState) -> RankingState:
     best = best_first(state.union.records, state.total)[:ANSWERS]
     if not state.stored.feedback or not len(best) or not agreed(state.legs)[best].all():
         return state
+    foreign = words.mostly_foreign(state.question.text)
     gain: Values | None = None
     for name, score in state.stored.feedback.items():
         scores = score(best)
         if scores is not None:
             before, after = map(z_scores, scores)
-            weight = weights(name, state.union.code, foreign=state.question.foreign)
+            weight = weights(name, state.union.code, foreign=foreign)
             gain = weight * (after - before) + (0.0 if gain is None else gain)
     return state if gain is None else state.added("feedback", gain)
 

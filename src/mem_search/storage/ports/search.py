@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
-from mem_search.model.passages import PassageContext, PassageMap, PassageSpan
 from mem_search.model.rankings import (
     Candidates,
     Matches,
     Numbers,
+    PassageContext,
+    PassageMap,
+    PassageSpan,
     RecordColumns,
     Values,
     Vectors,

@@ -68,7 +68,8 @@ class Database:
         database = cls(path, busy_seconds)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            await database._run(database._writer, database._prepare)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(database._writer, database._prepare)
         except OSError as error:
             await database.close()
             raise StorageError(
@@ -91,7 +92,7 @@ class Database:
                 finally:
                     connection.rollback()
 
-        return await self._run(self._readers, call)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""
@@ -111,7 +112,7 @@ class Database:
                 self._mark.committed(connection, number)
                 return result
 
-        return await self._run(self._writer, call)
+        return await asyncio.get_running_loop().run_in_executor(self._writer, call)
 
     def version(self) -> int | None:
         """A number that changes with every commit to the file, of this process or another.
@@ -140,10 +141,6 @@ class Database:
         await asyncio.to_thread(self._mark.close, self._writing)
         for connection in connections:
             connection.close()
-
-    @staticmethod
-    async def _run(executor: ThreadPoolExecutor, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(executor, call)
 
     def _prepare(self) -> None:
         check(self.path)

@@ -2,9 +2,9 @@
 
 BM25 is FTS5's own (k1 = 1.2, b = 0.75, https://sqlite.org/fts5.html#the_bm25_function) with the
 title column weighted 3. Returned scores are positive, higher is better. No statement has a join:
-``passage_map`` and ``filter_masks`` know in memory which record a passage belongs to and whether it
-passes a filter. Every statement returns one row, because Python waits for its lock at each of what
-may be tens of thousands of rows.
+``passage_map`` and ``record_columns`` know in memory which record a passage belongs to and whether
+it passes a filter. Every statement returns one row, because Python waits for its lock at each of
+what may be tens of thousands of rows.
 """
 
 from __future__ import annotations
@@ -35,13 +35,11 @@ def expression(query: WordQuery) -> str:
         case WordPhrase():
             return _phrase(query)
         case AllWords():
-            return " AND ".join(map(_operand, query.of))
+            join = " AND "
         case AnyWords():
-            return " OR ".join(map(_operand, query.of))
-
-
-def _operand(query: WordQuery) -> str:
-    return expression(query) if isinstance(query, WordPhrase) else f"({expression(query)})"
+            join = " OR "
+    terms = [(expression(part), isinstance(part, WordPhrase)) for part in query.of]
+    return join.join([term if is_one else f"({term})" for term, is_one in terms])
 
 
 def _phrase(phrase: WordPhrase) -> str:
@@ -67,25 +65,28 @@ def _phrase(phrase: WordPhrase) -> str:
     return f"{terms[0]} *" if phrase.prefix and terms[0].startswith('"') else terms[0]
 
 
-def scores(connection: sqlite3.Connection, query: WordQuery) -> tuple[Passages, Scores]:
-    """Every passage that matches ``query``, with its score.
+def scores(
+    connection: sqlite3.Connection, query: WordQuery, among: Passages | None = None
+) -> tuple[Passages, Scores]:
+    """Every passage that matches ``query``, or those ``among`` some, with its score.
 
     All are scored: the best thousand would cost the same, since BM25 is the cost.
     """
-    return _scored(connection, "", (expression(query),))
-
-
-def among(
-    connection: sqlite3.Connection, query: WordQuery, passages: Passages
-) -> tuple[Passages, Scores]:
-    """The same for the matching ones of ``passages``.
-
-    The plus keeps SQLite from querying the full-text index for each of them.
-    """
-    return _scored(
-        connection,
-        " and +rowid in (select value from json_each(?))",
-        (expression(query), json.dumps(passages.tolist())),
+    condition, values = "", [expression(query)]
+    if among is not None:
+        # The plus keeps SQLite from querying the full-text index for each of them.
+        condition = " and +rowid in (select value from json_each(?))"
+        values.append(json.dumps(among.tolist()))
+    # The limit keeps the inner statement apart: bm25() cannot be used inside an aggregate.
+    ids, scored = connection.execute(
+        "select json_group_array(id), json_group_array(score) from (select rowid as id,"
+        f" cast(-{_BM25} * {_UNIT:.0f} as integer) as score from passages_fts"
+        f" where passages_fts match ?{condition} limit -1)",
+        values,
+    ).fetchone()
+    return (
+        np.array(json.loads(ids), dtype=np.int64),
+        np.array(json.loads(scored), dtype=np.float64) / _UNIT,
     )
 
 
@@ -112,22 +113,6 @@ def records_having(connection: sqlite3.Connection, query: WordQuery) -> set[int]
         (expression(query),),
     )
     return {number for (number,) in rows}
-
-
-def _scored(
-    connection: sqlite3.Connection, condition: str, values: tuple[str, ...]
-) -> tuple[Passages, Scores]:
-    # The limit keeps the inner statement apart: bm25() cannot be used inside an aggregate.
-    ids, scored = connection.execute(
-        "select json_group_array(id), json_group_array(score) from (select rowid as id,"
-        f" cast(-{_BM25} * {_UNIT:.0f} as integer) as score from passages_fts"
-        f" where passages_fts match ?{condition} limit -1)",
-        values,
-    ).fetchone()
-    return (
-        np.array(json.loads(ids), dtype=np.int64),
-        np.array(json.loads(scored), dtype=np.float64) / _UNIT,
-    )
 
 
 def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.passages import PassageMap
+from mem_search.model.rankings import KIND_CODES, PassageMap
 
 T = TypeVar("T", bound=np.generic)
 
@@ -40,10 +39,10 @@ class PassageMapCache:
 
     def up_to(self, connection: sqlite3.Connection, passage: int) -> PassageMap:
         """A map with at least every passage up to ``passage`` that ``connection`` sees."""
-        if passage >= self.known.size:
+        if passage >= len(self.known.records):
             with self._reading:
-                if passage >= self.known.size:
-                    rows = _after(connection, self.known.size)
+                if passage >= len(self.known.records):
+                    rows = _after(connection, len(self.known.records))
                     self.known = _extended(self.known, rows, passage)
         return self.known
 

@@ -3,7 +3,8 @@
 Filters and conversations are asked about hundreds to tens of thousands of records in one search;
 as statements that costs more than ranking does. About 70 bytes a record. The store stays the
 truth: each snapshot compares its revision (``record_changes``, written by triggers, so whichever
-process writes) and reads again what was written since.
+process writes) and reads again what was written since. What passes a filter is a mask over the
+columns; statements answer only what these do not know.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Filters
-from mem_search.model.kind_codes import KIND_CODES, MOST, Codes
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.model.rankings import KIND_CODES, MOST, Codes
+from mem_search.model.statistics import Corpus
+from mem_search.storage.sqlite import filters
+from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.stats import corpus
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
@@ -67,7 +74,7 @@ class Columns:
     revision: int = -1
     """The last change of a record that is in these columns; -1 before anything was read."""
     masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
-    """Which records pass the filters that were asked for lately (``filter_masks``)."""
+    """Which records pass the filters that were asked for lately (``mask_of``)."""
 
     @property
     def size(self) -> int:
@@ -77,11 +84,6 @@ class Columns:
     def exist(self, records: Numbers) -> NDArray[np.bool_]:
         inside = records < self.size
         return np.asarray(inside & (self.kinds[np.where(inside, records, 0)] != GONE))
-
-    def conversations(self, records: Numbers) -> Numbers:
-        """A number for the session and project of each record; 0 outside of sessions."""
-        sessions = self.sessions[records].astype(np.int64)
-        return np.where(sessions > 0, (sessions << 32) | self.projects[records], 0)
 
 
 def _empty(size: int, names: dict[str, Names]) -> Columns:
@@ -186,3 +188,178 @@ def _grown(known: Columns, size: int) -> Columns:
             values: NDArray[Any] = getattr(known, column.name)
             getattr(larger, column.name)[: known.size] = values
     return larger
+
+
+Mask = NDArray[np.bool_]
+MOST_MASKS = 32
+"""Filters whose records are remembered until something is written; a byte a record each."""
+
+
+def passes(
+    connection: sqlite3.Connection, columns: Columns, filters: Filters, records: Numbers
+) -> Mask:
+    """For each of ``records`` whether it exists and is within ``filters``.
+
+    ``records`` may hold a number several times, and numbers that ``columns`` do not have.
+    """
+    inside = records < columns.size
+    return inside & mask_of(connection, columns, filters)[np.where(inside, records, 0)]
+
+
+def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Mask:
+    """The same for every number that ``columns`` have, as an array by record number.
+
+    Kept with the columns: one search needs it several times, and the next search often too.
+    """
+    mask = columns.masks.get(filters)
+    if mask is None:
+        mask = _by_columns(columns, filters, np.arange(columns.size))
+        for asked in _by_statements(connection, columns, filters):
+            mask &= asked
+        while len(columns.masks) >= MOST_MASKS:
+            columns.masks.pop(next(iter(columns.masks)), None)
+        columns.masks[filters] = mask
+    return mask
+
+
+def _by_statements(
+    connection: sqlite3.Connection, columns: Columns, filters: Filters
+) -> Iterator[Mask]:
+    """A mask for each filter that the columns do not know."""
+    for condition, values in sql_filters.facets(filters):
+        statement = f"select json_group_array(x.record_id) from facets x where {condition}"
+        yield _listed(connection, columns, statement, values)
+    if filters.stored:
+        condition, values = sql_filters.where(Filters(stored=filters.stored))
+        statement = f"select json_group_array(r.id) from records r where {condition}"
+        yield _listed(connection, columns, statement, values)
+    if filters.demand is not None:
+        yield _demanded(connection, columns, filters.demand)
+
+
+def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) -> Mask:
+    def asked(part: Demand) -> Mask:
+        return _demanded(connection, columns, part)
+
+    match demand:
+        case Term():
+            condition, values = filters.demand_condition(demand, sql_filters.where)
+            statement = f"select json_group_array(r.id) from records r where {condition}"
+            return _listed(connection, columns, statement, values)
+        case Condition():
+            masks = [mask_of(connection, columns, filters) for filters in demand.any_of]
+            return np.logical_or.reduce(masks) if masks else np.zeros(columns.size, np.bool_)
+        case Not():
+            return ~asked(demand.of)
+        case AllOf():
+            return np.asarray(np.logical_and.reduce([asked(part) for part in demand.of]))
+        case AnyOf():
+            return np.asarray(np.logical_or.reduce([asked(part) for part in demand.of]))
+
+
+def _listed(
+    connection: sqlite3.Connection, columns: Columns, statement: str, values: Sequence[Any]
+) -> Mask:
+    """The records whose numbers the one value of ``statement`` lists."""
+    (found,) = connection.execute(statement, values).fetchone()
+    numbers = np.array(json.loads(found), dtype=np.int64)
+    mask = np.zeros(columns.size, dtype=np.bool_)
+    mask[numbers[numbers < columns.size]] = True
+    return mask
+
+
+def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
+    """Whether ``records`` exist and pass those of ``filters`` that the columns know."""
+    kinds = columns.kinds[records]
+    mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
+    if filters.project:
+        # As in ``filters``: without regard to the case of ASCII letters.
+        wanted = _folded(filters.project)
+        projects = columns.names["project"].among(lambda name: _folded(name) == wanted)
+        mask &= np.isin(columns.projects[records], projects)
+    for column, name, numbers in (
+        ("session", filters.session, columns.sessions),
+        ("source", filters.source, columns.sources),
+    ):
+        if name:
+            named = columns.names[column].among(name.__eq__)
+            mask &= np.isin(numbers[records], named)
+    for span, times in ((filters.created, columns.created), (filters.updated, columns.updated)):
+        if span.start is not None:
+            mask &= times[records] >= span.start
+        if span.end is not None:
+            mask &= times[records] <= span.end
+    if filters.importance is not None:
+        mask &= columns.importance[records] >= np.float64(filters.importance)
+    if filters.archived is not None:
+        mask &= columns.archived[records] == filters.archived
+    if filters.without:
+        mask &= ~np.isin(records, filters.without)
+    if filters.superseded is not None:
+        mask &= (columns.successors[records] > 0) == filters.superseded
+    return np.asarray(mask, dtype=np.bool_)
+
+
+def _folded(name: str) -> str:
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
+
+
+def repeated(beginnings: Heads) -> Mask:
+    """Which rows share a word with another row: only these may be near-duplicates."""
+    ordered = np.sort(beginnings, axis=0)
+    found = np.zeros(len(beginnings), dtype=np.bool_)
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        for column in range(WORDS):
+            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
+    return found
+
+
+SMALL_CORPUS = 5_000
+"""Passages up to which the statistics are read again after every change."""
+
+CORPUS_SECONDS = 5.0
+"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
+
+
+class CorpusCache:
+    """The statistics of the corpus, read again when the store changed and they are too old."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._corpus: Corpus | None = None
+        self._read_at = 0.0
+        self._read_changes = 0
+        self._reading = threading.Lock()
+        self.changes = 0
+        """How often the store has changed; a read that begins later sees all these changes."""
+
+    def changed(self) -> None:
+        """Note that the store has changed."""
+        self.changes += 1
+
+    async def __call__(self) -> Corpus:
+        """The statistics; reads the store only when they are too old."""
+        changes = self.changes
+        known = self._known(changes)
+        if known is not None:
+            return known
+        return await self._database.read(self.current, changes)
+
+    def current(self, connection: sqlite3.Connection, changes: int) -> Corpus:
+        """The statistics, inside a read that began after so many ``changes``. Blocking."""
+        with self._reading:
+            known = self._known(changes)
+            if known is None:
+                known = corpus(connection)
+                self._corpus = known
+                self._read_at, self._read_changes = time.monotonic(), changes
+            return known
+
+    def _known(self, changes: int) -> Corpus | None:
+        """The statistics in memory, unless they are too old."""
+        known = self._corpus
+        if known is None or changes <= self._read_changes:
+            return known
+        is_old = time.monotonic() - self._read_at > CORPUS_SECONDS
+        return None if is_old or known.size < SMALL_CORPUS else known

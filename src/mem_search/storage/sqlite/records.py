@@ -9,15 +9,13 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from mem_search.model import Filters, Order, Record
+from mem_search.model import Filters, Order, Record, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
-from mem_search.storage.sqlite import edges, record_writer, successions
+from mem_search.storage.sqlite import edges, record_writer
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
-from mem_search.storage.sqlite.successions import Marks
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -37,39 +35,48 @@ def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, R
         (wanted,),
     ):
         tags.setdefault(number, []).append(tag)
-    marks = successions.marks(connection, numbers)
-    rows = connection.execute(
-        f"select {_COLUMNS} from records r where r.id in (select value from json_each(?))",
+    newer: dict[int, Ref] = {}
+    older: dict[int, list[Ref]] = {}
+    for number, is_newer, kind, other in connection.execute(
+        "select r.id, 1, s.kind, s.id from records r join records s on s.id = r.superseded_by"
+        " where r.id in (select value from json_each(?1))"
+        " union all select superseded_by, 0, kind, id from records"
+        " where superseded_by in (select value from json_each(?1)) order by 4",
         (wanted,),
-    )
-    return {row[0]: _record(row, tuple(tags.get(row[0], ())), marks.get(row[0])) for row in rows}
-
-
-def _record(row: tuple[Any, ...], tags: tuple[str, ...], marks: Marks | None) -> Record:
-    (
+    ):
+        if is_newer:
+            newer[number] = Ref(kind, other)
+        else:
+            older.setdefault(number, []).append(Ref(kind, other))
+    found = {}
+    for (
         number, kind, source, source_id, title, body, created, updated,
         project, session, position, url, importance, archived, data,
-    ) = row  # fmt: skip
-    return Record(
-        number=number,
-        kind=kind,
-        source=source,
-        source_id=source_id,
-        title=title,
-        text=body,
-        created_at=created,
-        updated_at=updated,
-        project=project,
-        session=session,
-        position=position,
-        tags=tags,
-        url=url,
-        importance=importance,
-        archived=bool(archived),
-        metadata=json.loads(data),
-        superseded_by=marks.superseded_by if marks else None,
-        supersedes=tuple(marks.supersedes) if marks else (),
-    )
+    ) in connection.execute(
+        f"select {_COLUMNS} from records r where r.id in (select value from json_each(?))",
+        (wanted,),
+    ):  # fmt: skip
+        found[number] = Record(
+            number=number,
+            kind=kind,
+            source=source,
+            source_id=source_id,
+            title=title,
+            text=body,
+            created_at=created,
+            updated_at=updated,
+            project=project,
+            session=session,
+            position=position,
+            tags=tuple(tags.get(number, ())),
+            url=url,
+            importance=importance,
+            archived=bool(archived),
+            metadata=json.loads(data),
+            superseded_by=newer.get(number),
+            supersedes=tuple(older.get(number, ())),
+        )
+    return found
 
 
 def browse(

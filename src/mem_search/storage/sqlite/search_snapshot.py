@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 
 from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
-from mem_search.model.kind_codes import KIND_CODES
-from mem_search.model.passages import PassageContext, PassageMap, PassageSpan
 from mem_search.model.rankings import (
+    KIND_CODES,
     Candidates,
     Matches,
     Numbers,
+    PassageContext,
+    PassageMap,
+    PassageSpan,
     RecordColumns,
     Values,
     Vectors,
@@ -45,13 +48,17 @@ from mem_search.storage.sqlite import (
     vocabulary,
 )
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.filter_masks import mask_of, passes
 from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache
-from mem_search.storage.sqlite.stats import CorpusCache
+from mem_search.storage.sqlite.record_columns import (
+    Columns,
+    CorpusCache,
+    RecordColumnsCache,
+    mask_of,
+    passes,
+    repeated,
+)
 from mem_search.storage.sqlite.vector_rows import VectorRows
-from mem_search.text import sketch
-from mem_search.text.sketch import Sketches
+from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
 P = ParamSpec("P")
@@ -116,7 +123,7 @@ class SqliteSearchStore:
     async def passage_map(self, last: int) -> PassageMap:
         """The passage map up to ``last``; mostly from memory."""
         known = self.passages.known
-        if last < known.size:
+        if last < len(known.records):
             return known
         return await self._database.read(self.passages.up_to, last)
 
@@ -132,19 +139,17 @@ class SqliteSearchStore:
         return found
 
 
+@dataclass(slots=True)
 class SqliteSnapshot:
     """``SearchSnapshot`` inside one read transaction of ``connection``.
 
     ``changes`` is how many changes of the store the transaction sees at least.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, store: SqliteSearchStore, changes: int
-    ) -> None:
-        self._connection = connection
-        self._store = store
-        self._changes = changes
-        self._columns: Columns | None = None
+    _connection: sqlite3.Connection
+    _store: SqliteSearchStore
+    _changes: int
+    _columns: Columns | None = None
 
     # Words
 
@@ -158,7 +163,7 @@ class SqliteSnapshot:
             known = self.passage_map(int(passages.max(initial=0)))
             mask = passes(connection, self._all_columns(), filters, known.records[passages])
             if mask.sum() < FEW * len(passages):
-                passages, scores = fulltext.among(connection, query, passages[mask])
+                passages, scores = fulltext.scores(connection, query, passages[mask])
             else:
                 passages, scores = fulltext.scores(connection, query)
                 # One snapshot: the same passages, in the same order.
@@ -201,7 +206,7 @@ class SqliteSnapshot:
             " where record_id in (select value from json_each(?))",
             (json.dumps(records.tolist()),),
         ).fetchone()
-        owners, passages = (np.array(json.loads(column), dtype=np.int64) for column in row)
+        owners, passages = [np.array(json.loads(column), dtype=np.int64) for column in row]
         cosines = self.passage_cosines(vector, passages)
         order = np.argsort(records)
         rows = order[np.searchsorted(records, owners, sorter=order)]
@@ -227,7 +232,11 @@ class SqliteSnapshot:
 
     def passage_map(self, last: int) -> PassageMap:
         known = self._store.passages.known
-        return known if last < known.size else self._store.passages.up_to(self._connection, last)
+        return (
+            known
+            if last < len(known.records)
+            else self._store.passages.up_to(self._connection, last)
+        )
 
     # Records
 
@@ -239,9 +248,10 @@ class SqliteSnapshot:
         exist = columns.exist(records)
         if not exist.all():
             records = np.where(exist, records, 0)  # 0 is no record
+        sessions = columns.sessions[records].astype(np.int64)
         return RecordColumns(
             exist,
-            columns.conversations(records),
+            np.where(sessions > 0, (sessions << 32) | columns.projects[records], 0),
             columns.positions[records],
             columns.created[records],
             columns.importance[records],
@@ -249,9 +259,9 @@ class SqliteSnapshot:
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         # The beginnings of sketches, in memory, say that most pages have nothing to fold.
-        suspects = records[sketch.repeated(self._all_columns().heads[records])]
+        suspects = records[repeated(self._all_columns().heads[records])]
         if not len(suspects):
-            return (), sketch.read(b"")
+            return (), NO_SKETCHES
         return sketches.of_records(self._connection, suspects.tolist())
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:

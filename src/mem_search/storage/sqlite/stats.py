@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
-import time
 from typing import Final
 
 from mem_search.model.statistics import Corpus, Searchable, StoreTotals
-from mem_search.storage.sqlite.database import Connection, Database, Repository, reads
+from mem_search.storage.sqlite.database import Connection, Repository, reads
 
 
 def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -123,48 +121,3 @@ class SqliteStatistics(Repository):
 
     async def size_bytes(self) -> int:
         return (await asyncio.to_thread(self._database.path.stat)).st_size
-
-
-SMALL_CORPUS = 5_000
-"""Passages up to which the statistics are read again after every change."""
-
-CORPUS_SECONDS = 5.0
-"""Age in seconds up to which the statistics of a larger corpus serve while it changes."""
-
-
-class CorpusCache:
-    """The statistics of the corpus, read again when the store changed and they are too old."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._corpus: Corpus | None = None
-        self._read_at = 0.0
-        self._read_changes = 0
-        self._reading = threading.Lock()
-        self.changes = 0
-        """How often the store has changed; a read that begins later sees all these changes."""
-
-    def changed(self) -> None:
-        """Note that the store has changed."""
-        self.changes += 1
-
-    async def __call__(self) -> Corpus:
-        """The statistics; reads the store only when they are too old."""
-        known, changes = self._corpus, self.changes
-        if known is None or self._due(known, changes):
-            return await self._database.read(self.current, changes)
-        return known
-
-    def current(self, connection: sqlite3.Connection, changes: int) -> Corpus:
-        """The statistics, inside a read that began after so many ``changes``. Blocking."""
-        with self._reading:
-            if self._corpus is None or self._due(self._corpus, changes):
-                self._corpus = corpus(connection)
-                self._read_at = time.monotonic()
-                self._read_changes = changes
-            return self._corpus
-
-    def _due(self, corpus: Corpus, changes: int) -> bool:
-        if changes <= self._read_changes:
-            return False
-        return corpus.size < SMALL_CORPUS or time.monotonic() - self._read_at > CORPUS_SECONDS

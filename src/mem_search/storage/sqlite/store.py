@@ -11,13 +11,14 @@ from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.operations import SqliteOperations
 from mem_search.storage.sqlite.outbox import SqliteIndexing
+from mem_search.storage.sqlite.record_columns import CorpusCache
 from mem_search.storage.sqlite.records import SqliteRecords
 from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
 from mem_search.storage.sqlite.scopes import SqliteScopes
 from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
 from mem_search.storage.sqlite.search_log import SqliteSearchLog
 from mem_search.storage.sqlite.search_snapshot import SqliteSearchStore
-from mem_search.storage.sqlite.stats import CorpusCache, SqliteStatistics
+from mem_search.storage.sqlite.stats import SqliteStatistics
 from mem_search.storage.sqlite.tokens import SqliteTokens
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries

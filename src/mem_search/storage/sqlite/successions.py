@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from mem_search.model import Filters, Ref
+from mem_search.model import Filters
 from mem_search.storage.sqlite.filters import passing
 
 FARTHEST: Final = 32
@@ -22,14 +21,6 @@ FARTHEST: Final = 32
 _FORWARD: Final = ("supersedes", "replaces")
 _BACKWARD: Final = ("superseded_by", "replaced_by")
 _RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
-
-
-@dataclass(slots=True)
-class Marks:
-    """The successor of a record, and the records that it supersedes itself."""
-
-    superseded_by: Ref | None = None
-    supersedes: list[Ref] = field(default_factory=list)
 
 
 class _Claim(NamedTuple):
@@ -93,24 +84,6 @@ def chains(
         return {}
     within = passing(connection, {new for later in found.values() for new in later}, filters)
     return {old: later for old, each in found.items() if (later := _up_to(old, each, within))}
-
-
-def marks(connection: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Marks]:
-    """The successions of those of ``numbers`` that are superseded or supersede others."""
-    found: dict[int, Marks] = {}
-    for number, is_newer, kind, other in connection.execute(
-        "select r.id, 1, s.kind, s.id from records r join records s on s.id = r.superseded_by"
-        " where r.id in (select value from json_each(?1))"
-        " union all select superseded_by, 0, kind, id from records"
-        " where superseded_by in (select value from json_each(?1)) order by 4",
-        (json.dumps(list(numbers)),),
-    ):
-        mark = found.setdefault(number, Marks())
-        if is_newer:
-            mark.superseded_by = Ref(kind, other)
-        else:
-            mark.supersedes.append(Ref(kind, other))
-    return found
 
 
 def _claims(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[_Claim]:

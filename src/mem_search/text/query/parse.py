@@ -49,12 +49,12 @@ _OPERATOR_LIKE = re.compile(r'["()+\-:*~]|\b(?:AND|OR|NOT)\b')
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
-    """The tokens and the tree of a text; empty for a text without operators."""
+    """The tokens and the tree of a text."""
 
-    tokens: Sequence[Token] = ()
-    items: Sequence[Node] = ()
-    dangling: Sequence[Token] = ()
-    warnings: tuple[str, ...] = ()
+    tokens: Sequence[Token]
+    items: Sequence[Node]
+    dangling: Sequence[Token]
+    warnings: tuple[str, ...]
 
 
 def read(
@@ -73,9 +73,11 @@ def read(
     tz = cast(tzinfo, now.tzinfo)
     # Lone surrogates can neither be stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
-    parsed = _Expression()
-    if _OPERATOR_LIKE.search(clean):
-        parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
+    if not _OPERATOR_LIKE.search(clean):
+        found = words.read(text)
+        dated = _dates(text, now, tz)
+        return Reading(text, found, None, Analyzed(text, (*found.words, *found.cjk), dates=dated))
+    parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
     wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
@@ -101,7 +103,6 @@ def read(
     found = replace(found, near=looked_up)
     if not plain and not found:
         kept = ""
-    _, _, phrase = dated = dates.find_dates(kept, now, tz)
     return Reading(
         text=kept,
         words=found,
@@ -114,12 +115,17 @@ def read(
             filters=_conditions(demand),
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
-            dates=(FoundDate(phrase, dated[0]),) if phrase else (),
+            dates=_dates(kept, now, tz),
             warnings=parsed.warnings,
         ),
         wild=_names(_wild(parsed.tokens)),
         quoted=quoted,
     )
+
+
+def _dates(text: str, now: datetime, tz: tzinfo) -> tuple[FoundDate, ...]:
+    found, _, phrase = dates.find_dates(text, now, tz)
+    return (FoundDate(phrase, found),) if phrase else ()
 
 
 def _parse(text: str, fields: Fields) -> _Expression:
