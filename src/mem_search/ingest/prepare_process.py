@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import logging
 import os
 import pickle
 import resource
 import signal
 import struct
 import sys
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 _PR_SET_PDEATHSIG = 1
 _NICER: Final = 5
@@ -59,7 +58,7 @@ def main() -> None:
             _write(outgoing, f"what its kind made of it cannot be kept: {error}")
 
 
-def _read(incoming: BinaryIO) -> object:
+def _read(incoming: BinaryIO) -> Any:
     head = incoming.read(HEAD.size)
     if len(head) < HEAD.size:
         raise EOFError
@@ -92,5 +91,4 @@ def _end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING, format="mem-search prepare: %(message)s")
     main()

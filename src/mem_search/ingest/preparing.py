@@ -73,6 +73,7 @@ class Preparing:
         self._lock = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._idle: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     async def prepare(
         self, drafts: Sequence[Draft], at: Callable[[int], None] = lambda _: None
@@ -100,6 +101,8 @@ class Preparing:
         """End the process."""
         if self._idle is not None:
             self._idle.cancel()
+        if self._ending is not None:
+            await self._ending
         await self._end()
 
     @property
@@ -193,10 +196,8 @@ class Preparing:
         return process
 
     def _end_idle(self) -> None:
-        if not self._lock.locked() and self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()  # it ends by itself
-            self._process = None
+        if not self._lock.locked():
+            self._ending = asyncio.create_task(self._end())
 
     async def _end(self) -> None:
         process, self._process = self._process, None
