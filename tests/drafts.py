@@ -8,6 +8,7 @@ from typing import Any
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Draft
 from mem_search.model.ingest import Stored
+from mem_search.storage.ports import Store
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.record_columns import CorpusCache
@@ -23,6 +24,17 @@ def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
 def store(connection: sqlite3.Connection, *drafts: Draft) -> list[Stored]:
     """Prepare and store, as an import does."""
     return record_writer.store(connection, [prepare(each) for each in drafts])
+
+
+async def forget(store: Store, *numbers: int) -> int:
+    """Forget these records; returns how many existed."""
+    receipt = await store.forgetting.begin(numbers)
+    while await store.forgetting.remove_some(receipt):
+        pass
+    await store.forgetting.remove_quotes()
+    done = await store.forgetting.receipt(receipt)
+    assert done is not None
+    return done.removed.get("records", 0)
 
 
 def search_store(database: Database) -> SqliteSearchStore:

@@ -7,7 +7,7 @@ plug-in through the same tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -179,6 +179,14 @@ class VectorIndex(Protocol):
 
     async def clear(self) -> None:
         """Empty it; the next ``upsert`` starts a fresh index."""
+        ...
+
+    async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
+        """``fill`` a new index and put its files in the place of the old ones.
+
+        Afterwards no file holds anything of an entry that was deleted before. The files of a
+        server that somebody else runs stay as they are.
+        """
         ...
 
     async def close(self) -> None: ...

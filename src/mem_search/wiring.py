@@ -18,13 +18,12 @@ from typing import Any
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
-from mem_search.ingest.crash_mark import CrashMark
+from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
-from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
-from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob
 from mem_search.records.registry import installed_kinds
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -33,7 +32,7 @@ from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.service import SearchLog, SearchService
+from mem_search.search.service import SearchLog, SearchPriority, SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
@@ -73,12 +72,13 @@ class SearchRuntime:
 
 @dataclass(frozen=True, slots=True)
 class IngestRuntime:
-    """Everything that writes records to the store and the index."""
+    """Everything that writes records to the store and the index, and forgets them."""
 
     writer: IngestWriter
     reader: LocationReader
     indexer: Indexer
     jobs: JobQueue
+    forgetting: Forgetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +135,24 @@ async def open_runtime(
         index = _open_index(settings, embedder, reset.set, off=few)
         stack.push_async_callback(index.close)
 
-        chats = installed_kinds().ranking.chat
+        chats, priority = installed_kinds().ranking.chat, SearchPriority()
         searched = store.open_search(settings.home, space, embedder.dimensions, chats)
-        search = _search_runtime(settings, store, searched, model, index, stages)
+        search = _search_runtime(settings, store, searched, model, index, priority, stages)
         stack.push_async_callback(search.service.log.flush)
         research = _research_runtime(settings, store, model, search)
         stack.push_async_callback(research.deliveries.close)
-        preparing = Preparing(settings.prepare_seconds, settings.prepare_memory)
-        stack.push_async_callback(preparing.close)
         indexer = Indexer(
             store.indexing, index, embedder, space, model.passage_thread, searched.changed
         )
-        mark = CrashMark(settings.home / "reading.json")
-        ingest = _ingest_runtime(settings, store, indexer, searched, preparing, mark)
+        ingest = _ingest_runtime(settings, store, indexer, search, priority)
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
         index.start()
         if background:
-            await set_aside(mark, ingest.jobs, store.ingest)
             await ingest.jobs.start()
             tasks.start("index", indexer.run())
+            tasks.start("forgetting", ingest.forgetting.run())
             tasks.start("vectors", searched.fill_caches())
             tasks.start("audit", _audit_after(reset, indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
@@ -183,6 +180,7 @@ def _search_runtime(
     searched: SearchStore,
     model: EmbeddingModel,
     index: Index,
+    priority: SearchPriority,
     stages: Sequence[Stage],
 ) -> SearchRuntime:
     kinds = installed_kinds()
@@ -197,6 +195,7 @@ def _search_runtime(
         pipeline,
         Suggestions(searched),
         SearchLog(store.search_log, on=settings.search_log),
+        priority,
     )
     return SearchRuntime(
         store=searched,
@@ -209,23 +208,25 @@ def _ingest_runtime(
     settings: Settings,
     store: Store,
     indexer: Indexer,
-    searched: SearchStore,
-    preparing: Preparing,
-    mark: CrashMark,
+    search: SearchRuntime,
+    priority: SearchPriority,
 ) -> IngestRuntime:
     def stored() -> None:
-        searched.changed()
+        search.store.changed()
         indexer.wake()
 
-    writer = IngestWriter(store.ingest, store.records, stored, preparing)
-    reader = LocationReader(store.ingest, writer, mark)
+    writer = IngestWriter(store.ingest, stored, priority.give)
+    reader = LocationReader(store.ingest, writer)
     tasks = (
         SyncJob(reader),
         ImportJob(reader, settings.spool_dir),
         AuditJob(indexer),
         RebuildJob(indexer),
     )
-    return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks))
+    forgetting = Forgetting(
+        store.forgetting, indexer, settings.spool_dir, search.service.log.flush, stored
+    )
+    return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks), forgetting)
 
 
 def _research_runtime(

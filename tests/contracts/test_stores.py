@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from drafts import draft
+from drafts import draft, forget
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record
 from mem_search.model.access import Token
@@ -93,12 +94,12 @@ class TestBatches:
     async def test_what_was_forgotten_is_refused_and_the_ledger_says_so(self, store: Store) -> None:
         await fill(store, draft("a"), draft("b"))
         known = await numbers(store)
-        assert await store.records.forget([known["a"], known["a"], 999]) == 1
+        assert await forget(store, known["a"], known["a"], 999) == 1
         assert await fill(store, draft("a"), draft("b")) == IngestCounts(unchanged=1, forgotten=1)
         assert await numbers(store) == {"b": known["b"]}
-        assert await ledger(store) == {
-            "a": ("left", "deleted in mem-search before, so it is not stored again")
-        }
+        outcome, reason = (await ledger(store))["a"]
+        today = datetime.now(UTC).date().isoformat()
+        assert (outcome, reason.split(";")[0]) == ("left", f"forgotten on {today}")
 
     async def test_what_the_source_deleted_may_come_back(self, store: Store) -> None:
         await fill(store, draft("a"), draft("b"))
@@ -557,7 +558,7 @@ class TestSavedSearches:
         assert (read.read_at, len(read.matches)) == (5, 2)
         assert (await store.saved_searches.mark_read(number, 9)) == read
         assert (await store.saved_searches.notifications("", 9, 0, unread=True))[1] == 0
-        await store.records.forget([read.matches[0].number])
+        await forget(store, read.matches[0].number)
         ((left,), _) = await store.saved_searches.notifications("", 9, 0, unread=False)
         assert left.matches == read.matches[1:]
         assert await store.saved_searches.dismiss(number)

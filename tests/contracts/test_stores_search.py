@@ -292,7 +292,7 @@ async def test_the_next_search_sees_what_another_process_wrote(filled: Filled) -
         theirs = draft("theirs", "login of theirs", project="new")
         await other.ingest.writer.take(THERE, Batch(drafts=(theirs,)))
         gone = filled.numbers["cookie"]
-        await other.ingest.writer.forget([gone])
+        await other.ingest.forgetting.forget([gone])
         for filters in (Filters(), Filters(project="new"), Filters(kinds=("note",))):
             seen = await filled.store.matching(filters)
             assert seen == await other.search.store.matching(filters)

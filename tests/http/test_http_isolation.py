@@ -225,6 +225,8 @@ SILENT = {
     "/api/jobs",
     "/api/jobs/{id}",
     "/api/ledger",
+    "/api/forget",  # counts only
+    "/api/forget/{id}",
     "/api/v1/tokens",
     "/api/v1/users",
     "/api/v1/notifications",

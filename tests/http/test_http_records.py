@@ -108,11 +108,40 @@ async def test_lists_go_through_everything_in_pages(get: Get) -> None:
 
 async def test_a_forgotten_record_is_gone_everywhere(client: Client, get: Get) -> None:
     reply = await client.delete("/api/records/observation:2", headers=AUTHORIZED)
-    assert await reply.json() == {"deleted": "observation:2"}
+    answer = await reply.json()
+    assert answer["deleted"] == "observation:2"
+    assert answer["receipt"]["removed"]["records"] == 1
+    assert "records" not in answer["receipt"]["pending"]
     assert (await client.get("/api/observation/2")).status == 404
     assert (await get("/api/search", query="login", types="observations"))["total"] == 0
     again = await client.delete("/api/observation/2", headers=AUTHORIZED)
     assert again.status == 404
+
+
+async def test_records_are_forgotten_by_what_they_are(client: Client, get: Get) -> None:
+    async def post(status: int = 200, **body: Any) -> Any:
+        reply = await client.post("/api/forget", json=body, headers=AUTHORIZED)
+        assert reply.status == status
+        return await reply.json()
+
+    everything = (await get("/api/stats"))["records"]["total"]
+    assert (await post(422))["code"] == "VAL_FIELD_REQUIRED"
+    await post(409, refs=["note:6"], project="web")
+    await post(404, refs=["note:999"])
+    assert (await post(before="1990-01-01", count_only=True))["count"] == 0
+    selected = await post(query="login", count_only=True)
+    assert selected["count"] == len(selected["records"]) > 1
+    one = await post(query=f"login {selected['records'][0]['title']}", count_only=True)
+    assert 1 <= one["count"] <= selected["count"]
+    await post(409, query="login", expected=selected["count"] + 1)
+    done = await post(query="login", expected=selected["count"])
+    assert done["receipt"]["removed"]["records"] == selected["count"]
+    assert (await get("/api/stats"))["records"]["total"] == everything - selected["count"]
+    assert (await post(query="login", count_only=True))["count"] == 0
+    listed = await get("/api/forget")
+    assert [each["id"] for each in listed["receipts"]] == [done["receipt"]["id"]]
+    assert (await client.post("/api/forget", json={"query": "x"})).status == 401
+    assert (await client.get("/api/forget/none")).status == 404
 
 
 @pytest.mark.parametrize(

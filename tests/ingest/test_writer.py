@@ -28,7 +28,7 @@ def all_text(connection: Connection) -> str:
 
 async def test_what_became_of_each_draft_is_counted_and_written_down(store: SqliteStore) -> None:
     told: list[int] = []
-    taking = IngestWriter(store.ingest, store.records, lambda: told.append(1))
+    taking = IngestWriter(store.ingest, lambda: told.append(1))
     batch = Batch(
         drafts=(drafts.draft("a"), drafts.draft("b"), drafts.draft("bad", "", title="")),
         ledger=(LedgerEntry("file", "taken", records=2),),
@@ -37,7 +37,7 @@ async def test_what_became_of_each_draft_is_counted_and_written_down(store: Sqli
     assert await taking.take(HERE, batch) == IngestCounts(new=2, failed=1)
     assert await taking.take(HERE, batch) == IngestCounts(unchanged=2, failed=1)
     assert told == [1]
-    assert await taking.forget([1]) == 1
+    assert await drafts.forget(store, 1) == 1
     changed = replace(
         batch, drafts=(drafts.draft("a"), drafts.draft("b", "other")), deletions=("x",)
     )
@@ -54,7 +54,7 @@ async def test_what_became_of_each_draft_is_counted_and_written_down(store: Sqli
 async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     store: SqliteStore,
 ) -> None:
-    taking = IngestWriter(store.ingest, store.records, lambda: None)
+    taking = IngestWriter(store.ingest, lambda: None)
     batch = Batch(
         drafts=(drafts.draft("a"), drafts.draft("bad", "", title=""), drafts.draft("b")),
         places=("line 1", "line 2", "line 3"),
@@ -67,7 +67,7 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
 
     await taking.take(HERE, batch)
     assert await told() == {"lines 1-3": ("taken", 2), "line 2": ("failed", 0)}
-    await taking.forget([1])
+    await drafts.forget(store, 1)
     await taking.take(HERE, batch)
     assert await told() == {
         "lines 1-3": ("taken", 1), "line 1": ("left", 0), "line 2": ("failed", 0),
@@ -81,7 +81,7 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
 
 
 async def test_what_comes_back_is_no_longer_called_gone(store: SqliteStore) -> None:
-    taking = IngestWriter(store.ingest, store.records, lambda: None)
+    taking = IngestWriter(store.ingest, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
     why = LedgerEntry("a", "deleted", "has no text any more")
     await taking.take(HERE, Batch(deletions=("a", "b"), ledger=(why,)))
@@ -92,7 +92,7 @@ async def test_what_comes_back_is_no_longer_called_gone(store: SqliteStore) -> N
 
 
 async def test_a_shared_record_stays_as_it_was_first_read(store: SqliteStore) -> None:
-    taking = IngestWriter(store.ingest, store.records, lambda: None)
+    taking = IngestWriter(store.ingest, lambda: None)
 
     def of(project: str, branch: str, text: str = "some words") -> Batch:
         metadata = {"branch": branch} if branch else {}
@@ -123,7 +123,7 @@ async def test_a_shared_record_stays_as_it_was_first_read(store: SqliteStore) ->
 
 
 async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(store: SqliteStore) -> None:
-    taking = IngestWriter(store.ingest, store.records, lambda: None)
+    taking = IngestWriter(store.ingest, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"),), cursor={"at": 1}))
     broken = Batch(drafts=(drafts.draft("b"),), cursor={"at": object()})
     with pytest.raises(TypeError):
@@ -136,7 +136,7 @@ async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(store: SqliteS
 
 async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(store: SqliteStore) -> None:
     told = asyncio.Event()
-    taking = IngestWriter(store.ingest, store.records, told.set)
+    taking = IngestWriter(store.ingest, told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
     block = asyncio.create_task(store.database.write(lambda c: time.sleep(0.2)))
     await asyncio.sleep(0.1)  # prepared, and waiting for the writer
@@ -162,7 +162,7 @@ async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(store: Sq
 async def test_a_secret_reaches_nothing(
     store: SqliteStore, place: Callable[[str], dict[str, object]]
 ) -> None:
-    taking = IngestWriter(store.ingest, store.records, lambda: None)
+    taking = IngestWriter(store.ingest, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a", **place(SECRET)),)))
     assert SECRET not in await store.database.read(all_text)
 

@@ -308,7 +308,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
 
     class Deleting(Leg):
         async def rank(self, question: Question, depth: int) -> Ranking:
-            await runtime.ingest.writer.forget([2, 3])
+            await runtime.ingest.forgetting.forget([2, 3])
             return Ranking(self.name)
 
     keyword = runtime.search.pipeline._legs[0]

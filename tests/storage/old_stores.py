@@ -21,12 +21,21 @@ class Old(NamedTuple):
     parts: str = ""
 
 
+def _migrated_until(step: str, connection: sqlite3.Connection) -> None:
+    """Apply the steps before ``step``, as a program from before it did."""
+    connection.execute("create table mem_search_migrations(name text primary key, applied_at real)")
+    for each in migrations.MIGRATIONS:
+        if each.__name__ == step:
+            return
+        each(connection)
+        connection.execute("insert into mem_search_migrations values(?, 0)", (each.__name__,))
+
+
 @contextmanager
 def store_before(step: str, records: Iterable[Old]) -> Iterator[sqlite3.Connection]:
     """An in-memory store with ``records``, numbered from 1; ``migrate`` applies ``step``."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        migrations.migrate(connection)
-        connection.execute("delete from mem_search_migrations where name = ?", (step,))
+        _migrated_until(step, connection)
         for number, old in enumerate(records, 1):
             connection.execute(
                 "insert into records(id, kind, source, source_id, created_at, updated_at,"

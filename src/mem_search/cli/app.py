@@ -11,6 +11,7 @@ from mem_search import __version__
 from mem_search.cli import (
     access,
     doctor,
+    forget,
     ingest,
     jobs,
     records,
@@ -62,7 +63,7 @@ def mcp() -> None:
     raise typer.Exit(relay())
 
 
-for group in (search, records, ingest, stats, jobs):
+for group in (search, records, forget, ingest, stats, jobs):
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)

@@ -1,4 +1,4 @@
-"""``get``, ``delete``, ``timeline`` and ``related``: what to do with records that were found."""
+"""``get``, ``timeline`` and ``related``: what to do with records that were found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import Client, local, open_client
-from mem_search.cli.options import Json, Kinds, MaxTokens, Yes, confirm, folded
+from mem_search.cli.options import Json, Kinds, MaxTokens
 from mem_search.cli.output import coloured, note, show_listing, write, write_json
 from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
@@ -27,7 +27,6 @@ Refs = Annotated[list[str], typer.Argument(help="kind:number, or the number alon
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(get)
-    app.command()(delete)
     app.command()(timeline)
     app.command()(related)
 
@@ -63,20 +62,6 @@ def get(
         note(f"mem-search: {each.message}")
     if missing:
         raise missing[-1]
-
-
-def delete(
-    refs: Refs,
-    yes: Yes = False,
-) -> None:
-    """Delete records. A later sync does not import them again."""
-    client = open_client()
-    found = [(ref, title_of(client, ref)) for ref in (ref_of(client, text) for text in refs)]
-    listed = "".join(f"{ref}  {title}\n" for ref, title in found)
-    confirm(f"{listed}Delete {len(found)} record(s)?", yes=yes)
-    for ref, title in found:
-        client.json("DELETE", f"/api/records/{ref}")
-        write(f"deleted {ref}  {title}\n")
 
 
 def timeline(
@@ -171,8 +156,3 @@ def ref_of(client: Client, text: str) -> Ref:
     pairs = [("anchor", number), ("depth_before", "0"), ("depth_after", "0"), ("format", "json")]
     answer: Any = client.json("GET", "/api/timeline", pairs)
     return Ref.parse(str(answer["anchor"]))
-
-
-def title_of(client: Client, ref: Ref) -> str:
-    """The title of a record. Raises NotFound."""
-    return folded(str(client.json("GET", f"/api/records/{ref}").get("title") or ""))

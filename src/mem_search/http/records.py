@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from mem_search.errors import NotFound
 from mem_search.http.core.dispatch import number_in_path
 from mem_search.http.core.parameter_types import RefName
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
+from mem_search.http.schemas.forgetting import Receipt
 from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
 from mem_search.model import Filters, Kind, Order, Ref
 from mem_search.model.records import RecordWithLinks
@@ -181,6 +181,5 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
 
 async def _forgotten(call: Call, ref: Ref) -> web.StreamResponse:
     record, _ = await find(call, ref)
-    if not await call.runtime.ingest.writer.forget([record.number]):
-        raise NotFound(f"no record has the number {ref.number}", field="ref")
-    return json_reply(DeletedRecord(deleted=str(record.ref)))
+    receipt = await call.runtime.ingest.forgetting.forget([record.number])
+    return json_reply(DeletedRecord(deleted=str(record.ref), receipt=Receipt.of(receipt)))

@@ -11,6 +11,7 @@ from mem_search.http import (
     citations,
     context,
     exports,
+    forgetting,
     graph,
     jobs,
     mcp,
@@ -42,6 +43,7 @@ from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
+from mem_search.http.schemas import forgetting as forgetting_schemas
 from mem_search.http.schemas import graph as graph_schemas
 from mem_search.http.schemas import jobs as job_schemas
 from mem_search.http.schemas import records as record_schemas
@@ -152,11 +154,15 @@ RECORDS = (
     GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
-    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=Deleted),
-    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=Deleted),
-    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=Deleted),
-    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=Deleted),
-    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=Deleted),
+    POST("/api/forget", forgetting.forget, "Forget records, or say which are selected", "records", body=forgetting.ForgetBody, write=True, response=forgetting_schemas.Selected | forgetting_schemas.Forgotten, errors=(404, 409)),
+    GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts),
+    GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt),
+    POST("/api/purge", forgetting.purge, "Remove what earlier deletions left in files", "records", write=True, status=ACCEPTED, response=forgetting_schemas.Receipt),
+    DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=record_schemas.DeletedRecord),
+    DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=record_schemas.DeletedRecord),
+    DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
+    DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
+    DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=record_schemas.DeletedRecord),
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -168,7 +174,6 @@ INTAKE = (
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),
-    POST("/api/jobs/{id}/retry", jobs.retry, "Run a job again", "import", body=jobs.RetryBody, write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )

@@ -156,6 +156,27 @@ class Indexer:
             await self._index.clear()
             return (await self._compare()).missing
 
+    async def remove_deleted(self) -> None:
+        """Remove all deleted passages from the index. Raises IndexUnavailable."""
+        while (await self._store.outbox_counts()).get("delete", 0):
+            await self.index_some()
+
+    async def rewrite(self) -> None:
+        """Write the files of the index anew from stored vectors; searches use the old meanwhile.
+
+        An index keeps the vectors of deleted entries in its files. Raises IndexUnavailable.
+        """
+        await self._index.rewrite(self._fill)
+
+    async def _fill(self, fresh: VectorIndex) -> None:
+        passages = sorted({entry >> 1 for entry in await self._store.settled_entries(self._model)})
+        for first in range(0, len(passages), BULK_BATCH):
+            entries, rows = await self._store.vectors(
+                self._model, self._embedder.dimensions, passages[first : first + BULK_BATCH]
+            )
+            if entries:
+                await fresh.upsert(entries, rows)
+
     async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:
         event = self._work[name]
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from mem_search.model.records import Draft, Passage
@@ -133,10 +134,14 @@ class PreparedDraft:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The outcome of storing one draft; ``number`` is 0 for a forgotten one."""
+    """The outcome of storing one draft; ``number`` is 0 for a forgotten one.
+
+    ``forgotten_at`` is when that one was forgotten, in ms since 1970.
+    """
 
     number: int
     outcome: Literal["new", "changed", "unchanged", "forgotten"]
+    forgotten_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,14 @@ class IngestCounts:
         )
 
 
+_FORGOTTEN = "forgotten on {date}; to store it again: mem-search import --even-forgotten FILE"
+
+
+def _day(at: int) -> str:
+    """The date of a moment in ms since 1970, in UTC."""
+    return datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedBatch:
     """A batch that is ready to store: its drafts, what the ledger calls each, and failures.
@@ -189,7 +202,7 @@ class PreparedBatch:
     def ledger(self, stored: Sequence[Stored]) -> list[LedgerEntry]:
         """The ledger entries of the batch, from the outcome of each draft; the last one counts."""
         refused = [
-            LedgerEntry(item, "left", "deleted in mem-search before, so it is not stored again")
+            LedgerEntry(item, "left", _FORGOTTEN.format(date=_day(done.forgotten_at)))
             for item, done in zip(self.items, stored, strict=True)
             if done.outcome == "forgotten"
         ]

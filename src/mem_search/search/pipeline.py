@@ -30,7 +30,11 @@ from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import LegAnswer, ms, run_legs
-from mem_search.search.query_understanding import filters_of, understand_query
+from mem_search.search.query_understanding import (
+    demanding_every_word,
+    filters_of,
+    understand_query,
+)
 from mem_search.search.ranking import LegResults, rank
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import Z_SCORE_SUM
@@ -121,6 +125,12 @@ class SearchPipeline:
                 analyzed=analyzed,
             ),
         )
+
+    async def selection(self, request: SearchRequest) -> Filters:
+        """The filters that select every record with all words and fields of ``request``."""
+        query = replace(request, filters=await self.filters_of(request))
+        question, _ = await understand_query(self._store, query, self._kinds)
+        return demanding_every_word(question)
 
     async def filters_of(self, request: SearchRequest) -> Filters:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""

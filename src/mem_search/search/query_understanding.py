@@ -74,6 +74,23 @@ async def understand_query(
     return Question(reading.text, reading.words, filters, request.is_research), analyzed
 
 
+def demanding_every_word(question: Question) -> Filters:
+    """Filters that only records with every word of ``question`` pass.
+
+    Words of an OR or a NOT are judged by that. Nothing here depends on a rank, so this is the
+    selection of records that are to be forgotten.
+    """
+    demand = question.filters.demand
+    leaves = demands.leaves(demand) if demand is not None else ()
+    judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
+    words = question.words
+    plain = [(word,) for word in (*words.words, *words.cjk) if word not in judged]
+    phrases = [phrase for phrase in words.phrases if judged.isdisjoint(phrase)]
+    for term in map(Term, (*plain, *phrases)):
+        demand = _both(demand, term)
+    return replace(question.filters, demand=demand)
+
+
 def _look_up(
     snapshot: SearchSnapshot, wild: Sequence[str], quoted: Sequence[Term], filters: Filters
 ) -> tuple[dict[str, tuple[str, ...]], list[Term]]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mem_search.http.schemas.common import TextReply
+from mem_search.http.schemas.forgetting import Receipt
 from mem_search.renderers.schema import Absent, Count, WholeRecord, schema
 
 
@@ -42,6 +43,7 @@ class RecordList:
 
 @schema
 class DeletedRecord:
-    """The ref of the record that was deleted."""
+    """The ref of the record that was deleted, and what was removed with it."""
 
     deleted: str
+    receipt: Receipt

@@ -5,6 +5,8 @@
       child.json            the last started process, until its end is seen
       data/                 what Chroma writes
       quarantine-<time>/    data that Chroma could not open; at most one
+      next/                 a folder like this one, while the index is written anew
+      old/                  data that was replaced; it is being deleted
 
 All calls block for a moment; none talks to Chroma.
 """
@@ -37,6 +39,7 @@ class DataDirectory:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self.data = self.root / "data"
+        self.next = self.root / "next"
         self._lock: int | None = None
 
     def lock(self) -> None:
@@ -115,11 +118,30 @@ class DataDirectory:
         shutil.rmtree(self.data, ignore_errors=True)
         aside.rename(self.data)
 
+    def take_over(self, data: Path) -> None:
+        """Put ``data`` in the place of this folder's, and delete what was there before.
+
+        After a crash between the two moves there is no data, and the index is filled again.
+        """
+        old = self.root / "old"
+        shutil.rmtree(old, ignore_errors=True)
+        if self.data.exists():
+            self.data.rename(old)
+        data.rename(self.data)
+        self._delete_replaced()
+
+    def _delete_replaced(self) -> None:
+        for folder in (self.root / "old", self.next, *self.root.glob("quarantine-*")):
+            shutil.rmtree(folder, ignore_errors=True)
+
     def sweep(self) -> None:
         """Delete the folders of deleted collections, which Chroma leaves behind.
 
-        Call it only while no child runs. Skips files that cannot be read.
+        Also what a rewriting left that was interrupted. Call it only while no child runs. Skips
+        files that cannot be read.
         """
+        for folder in (self.root / "old", self.next):
+            shutil.rmtree(folder, ignore_errors=True)
         if not self.has_data():
             return
         uri = f"{(self.data / 'chroma.sqlite3').as_uri()}?mode=ro"

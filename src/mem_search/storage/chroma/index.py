@@ -8,7 +8,7 @@ nor documents: both are slow there, and SQLite has them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import Connection, load
 from mem_search.storage.chroma.faults import CollectionGone, Silent
@@ -116,6 +116,26 @@ class ChromaIndex:
 
     async def clear(self) -> None:
         await self._worked(Connection.clear)
+
+    async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
+        """See ``VectorIndex.rewrite``; the old index answers until the new one is filled."""
+        beside = self._server.beside()
+        if beside is None:
+            return
+        self._server.require_ready()
+        fresh = ChromaIndex(beside, self._about["fingerprint"], self._dimensions)
+        try:
+            fresh.start()
+            await fresh.ready()
+            await fill(fresh)
+        finally:
+            await fresh.close()
+        await self._server.stop()
+        try:
+            await asyncio.to_thread(self._server.take_over, beside)
+        finally:
+            self._server.start(self._opened)
+        await self.ready()
 
     async def close(self) -> None:
         """Stop the child, or disconnect from the remote server; every later call raises."""

@@ -5,10 +5,10 @@ It has the interface of ``VectorIndex``, so no other module needs to know whethe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NoReturn
 
-from mem_search.contracts import VectorEntry, Vectors
+from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.server import State
 
@@ -46,6 +46,9 @@ class OffIndex:
 
     async def clear(self) -> None:
         """Do nothing: the index is empty."""
+
+    async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
+        """Do nothing: the index has no files."""
 
     async def close(self) -> None:
         """Do nothing."""

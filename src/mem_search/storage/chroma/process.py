@@ -100,6 +100,17 @@ class ChromaProcess(Server):
         elif isinstance(fault, Silent):
             self._silent.set()
 
+    def beside(self) -> ChromaProcess:
+        return ChromaProcess(self._directory.next, self._output)
+
+    def take_over(self, other: Server) -> None:
+        assert isinstance(other, ChromaProcess)
+        self._directory.lock()
+        try:
+            self._directory.take_over(other._directory.data)  # noqa: SLF001  of the same class
+        finally:
+            self._directory.unlock()
+
     async def _keep_up(self, opened: Opened) -> None:
         await self._lock()
         try:

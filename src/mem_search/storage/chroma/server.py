@@ -98,6 +98,14 @@ class Server(ABC):
     def doubt(self, fault: IndexUnavailable) -> None:
         """A call failed with ``fault``: check whether the server still works."""
 
+    def beside(self) -> Server | None:
+        """A second server with empty files, to ``take_over``; None where the files are not ours."""
+        return None
+
+    def take_over(self, other: Server) -> None:
+        """Take the files of ``other``, which ``beside`` made; both are stopped. Blocking."""
+        raise NotImplementedError
+
     @abstractmethod
     async def _keep_up(self, opened: Opened) -> None:
         """Until cancelled: get a server, call ``opened``, wait until it fails, repeat."""

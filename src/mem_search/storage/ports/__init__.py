@@ -22,6 +22,7 @@ from mem_search.storage.ports.activity import (
     SearchLogStore,
     TokenStore,
 )
+from mem_search.storage.ports.forgetting import ForgetStore
 from mem_search.storage.ports.records import (
     IndexingStore,
     IngestStore,
@@ -32,6 +33,7 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 __all__ = [
     "DeliveryStore",
+    "ForgetStore",
     "IndexingStore",
     "IngestStore",
     "JobStore",
@@ -61,6 +63,8 @@ class Store(Protocol):
     def records(self) -> RecordStore: ...
     @property
     def ingest(self) -> IngestStore: ...
+    @property
+    def forgetting(self) -> ForgetStore: ...
     @property
     def indexing(self) -> IndexingStore: ...
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model import Draft, Filters, LedgerEntry, Location, Order, Record
+from mem_search.model import Draft, Filters, Location, Order, Record
 from mem_search.model.ingest import (
     FollowedLocation,
     IngestCounts,
@@ -72,13 +72,6 @@ class RecordStore(Protocol):
         """How often a record or a scope was stored, changed or removed."""
         ...
 
-    async def forget(self, numbers: Sequence[int]) -> int:
-        """Delete records with everything derived from them; returns how many existed.
-
-        A tombstone refuses them when a source offers them again.
-        """
-        ...
-
 
 class IngestStore(Protocol):
     """Imports: batches with their cursor, followed locations, and the ledger."""
@@ -105,10 +98,6 @@ class IngestStore(Protocol):
 
     async def note_unchanged(self, location: Location, *, followed: bool) -> None:
         """Store that the location has nothing new, and follow it if ``followed``."""
-        ...
-
-    async def note_items(self, location: Location, entries: Sequence[LedgerEntry]) -> None:
-        """Write to the ledger what became of items."""
         ...
 
     async def note_error(self, location: Location, error: str, *, followed: bool) -> None:

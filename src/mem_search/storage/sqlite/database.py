@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
+from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
 
@@ -39,6 +40,7 @@ pragma temp_store = memory;
 pragma cache_size = -8192;
 pragma mmap_size = 2147418112;
 pragma journal_size_limit = 67108864;
+pragma secure_delete = on;
 """
 
 
@@ -114,6 +116,15 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._writer, call)
 
+    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work(connection)`` on the writer outside a transaction, as ``vacuum`` needs it."""
+
+        def call() -> T:
+            with _translated(self.path, self._local):
+                return work(self._connection(readonly=False))
+
+        return await asyncio.get_running_loop().run_in_executor(self._writer, call)
+
     def version(self) -> int | None:
         """A number that changes with every commit to the file, of this process or another.
 
@@ -148,6 +159,7 @@ class Database:
             connection = self._writing = self._connection(readonly=False)
             # Before the journal mode, which would change a file that turns out not to be ours.
             migrate(connection)
+            secure_words(connection)
             self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
             _log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)

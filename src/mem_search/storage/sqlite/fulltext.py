@@ -122,3 +122,36 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
         (expression(query),),
     ).fetchone()
     return np.array(json.loads(passages), dtype=np.int64)
+
+
+_SECURE_SINCE = (3, 42)
+_PLAIN_FORMAT = 4
+
+
+def secure_words(connection: sqlite3.Connection) -> None:
+    """Let FTS5 remove deleted terms at once, where SQLite can (``secure-delete``, 3.42).
+
+    That changes the format of the index. An older SQLite cannot read it, so it writes the index
+    anew; it removes deleted terms when the index is merged (``SqliteForgetting.merge_words``).
+    """
+    for table in ("passages_fts", "words_fts"):
+        held = dict(connection.execute(f"select k, v from {table}_config").fetchall())
+        if sqlite3.sqlite_version_info >= _SECURE_SINCE:
+            if not held.get("secure-delete"):
+                connection.execute(f"insert into {table}({table}, rank) values('secure-delete', 1)")
+        elif held.get("version", _PLAIN_FORMAT) > _PLAIN_FORMAT:
+            _written_anew(connection, table)
+
+
+def _written_anew(connection: sqlite3.Connection, table: str) -> None:
+    connection.execute("begin immediate")
+    connection.execute(f"delete from {table}_config where k = 'secure-delete'")
+    connection.execute(f"update {table}_config set v = ? where k = 'version'", (_PLAIN_FORMAT,))
+    if table == "passages_fts":
+        connection.execute("insert into passages_fts(passages_fts) values('rebuild')")
+    else:
+        connection.execute("insert into words_fts(words_fts) values('delete-all')")
+        connection.execute(
+            "insert into words_fts(rowid, title, body) select id, title, body from records"
+        )
+    connection.commit()

@@ -98,16 +98,10 @@ class SqliteIndexing(Repository):
     def acknowledge(
         self, connection: Connection, step: OutboxStep, passages: Sequence[int]
     ) -> None:
-        wanted = json.dumps(list(passages))
         connection.execute(
             "delete from outbox where step = ? and passage_id in (select value from json_each(?))",
-            (step, wanted),
+            (step, json.dumps(list(passages))),
         )
-        if step == "delete":
-            connection.execute(
-                "delete from vectors where entry_id / 2 in (select value from json_each(?))",
-                (wanted,),
-            )
 
     @writes
     def queue(self, connection: Connection, step: OutboxStep, passages: Iterable[int]) -> None:

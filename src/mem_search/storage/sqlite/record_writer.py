@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mem_search.model.ingest import PreparedDraft, Stored
-from mem_search.storage.sqlite import edges, sketches, successions
+from mem_search.storage.sqlite import edges, sketches, successions, tombstones
 from mem_search.text.dates import now_ms
 
 
@@ -30,10 +30,9 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
     """Store one; ``tied`` gets the records whose successor its old edges may have decided."""
     draft = item.draft
     key = (draft.source, draft.source_id)
-    if connection.execute(
-        "select 1 from tombstones where source = ? and source_id = ?", key
-    ).fetchone():
-        return Stored(0, "forgotten")
+    forgotten_at = tombstones.forgotten_at(connection, *key, draft.kind)
+    if forgotten_at is not None:
+        return Stored(0, "forgotten", forgotten_at)
     now = now_ms()
     known = connection.execute(
         "select id, content_hash, created_at, updated_at, session, project, kind, position"
@@ -181,6 +180,10 @@ def _write_passages(
 
 def _drop_passage(connection: sqlite3.Connection, passage: int) -> None:
     connection.execute("delete from passages where id = ?", (passage,))
+    # At once, and not when the index has acknowledged it: the index may be down for days.
+    connection.execute(
+        "delete from vectors where entry_id in (?, ?)", (2 * passage, 2 * passage + 1)
+    )
     connection.execute(
         "insert into outbox(passage_id, step) values(?, 'delete')"
         " on conflict(passage_id) do update set step = 'delete'",
@@ -197,7 +200,7 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
     tied: set[int] = set()
     for number in numbers:
         row = connection.execute(
-            "select source, source_id from records where id = ?", (number,)
+            "select source, source_id, kind from records where id = ?", (number,)
         ).fetchone()
         if row is None:
             continue
@@ -205,11 +208,8 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
             for passage in digest_ids:
                 _drop_passage(connection, passage)
         if forget:
-            connection.execute(
-                "insert or replace into tombstones(source, source_id, forgotten_at)"
-                " values(?, ?, ?)",
-                (*row, now_ms()),
-            )
+            source, source_id, kind = row
+            tombstones.put(connection, source, source_id, kind, now_ms())
         tied |= successions.around(connection, [number])
         connection.execute("delete from records where id = ?", (number,))
         removed += 1

@@ -13,9 +13,9 @@ from dataclasses import replace
 from mem_search.model import Filters, Order, Record, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
-from mem_search.storage.sqlite import edges, record_writer
+from mem_search.storage.sqlite import edges
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.storage.sqlite.database import Connection, Repository, reads
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -198,10 +198,6 @@ class SqliteRecords(Repository):
     def revision(self, connection: Connection) -> int:
         (value,) = connection.execute("select value from revision").fetchone()
         return int(value)
-
-    @writes
-    def forget(self, connection: Connection, numbers: Sequence[int]) -> int:
-        return record_writer.remove(connection, numbers, forget=True)
 
 
 def _newest(connection: Connection, filters: Filters, limit: int) -> list[Record]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mem_search.model import Kind
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.operations import SqliteOperations
@@ -32,6 +33,7 @@ class SqliteStore:
         self._vectors: list[VectorRows] = []
         self.records = SqliteRecords(database)
         self.ingest = SqliteIngest(database)
+        self.forgetting = SqliteForgetting(database)
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)

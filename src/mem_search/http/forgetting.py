@@ -1,0 +1,121 @@
+"""Forgetting records: by ref or by filter, cleaning up after earlier deletions, and receipts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.errors import Conflict, MissingField, NotFound
+from mem_search.http.core.parameter_types import RefName, Start, Stripped, Text
+from mem_search.http.core.parameters import Body
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.http.schemas.forgetting import (
+    Forgotten,
+    Receipt,
+    Receipts,
+    Selected,
+    SelectedRecord,
+)
+from mem_search.model import DateRange, Filters, Ref, SearchRequest
+
+ACCEPTED: Final = 202
+MOST: Final = 1_000_000
+_SHOWN: Final = 10
+
+
+class ForgetBody(Body):
+    """Which records: those of `refs`, or those that pass all of the other fields."""
+
+    refs: list[RefName] = Field(default=[], max_length=10_000, description="Records by their refs")
+    query: Text = Field(default="", description="Records with every word of this query")
+    source: Stripped = Field(default="", description="Records of this source")
+    project: Stripped = Field(default="", description="Records of this project")
+    path: Stripped = Field(
+        default="", description="Records about this file; src/ is all below, src/* directly in"
+    )
+    before: Start = Field(default=None, description="Records from before this moment")
+    expected: int | None = Field(
+        default=None, ge=0, description="Refuse if not exactly so many records are selected"
+    )
+    count_only: bool = Field(default=False, description="Only say which records are selected")
+
+
+async def forget(call: Call) -> web.StreamResponse:
+    """Forget the selected records, or say which they are."""
+    body = call.json_body(ForgetBody)
+    numbers = await _selected(call, body)
+    if body.count_only:
+        return json_reply(await _shown(call, numbers))
+    if body.expected is not None and body.expected != len(numbers):
+        raise Conflict(
+            f"{len(numbers)} records are selected by now, not {body.expected}; look again",
+            field="expected",
+        )
+    receipt = await call.runtime.ingest.forgetting.forget(numbers)
+    return json_reply(Forgotten(count=len(numbers), receipt=Receipt.of(receipt)))
+
+
+async def purge(call: Call) -> web.StreamResponse:
+    """Clean up after all earlier deletions."""
+    return json_reply(Receipt.of(await call.runtime.ingest.forgetting.purge()), status=ACCEPTED)
+
+
+async def receipts(call: Call) -> web.StreamResponse:
+    """The last receipts."""
+    found = await call.runtime.ingest.forgetting.receipts()
+    return json_reply(Receipts(receipts=[Receipt.of(each) for each in found]))
+
+
+async def receipt(call: Call) -> web.StreamResponse:
+    """How far a forgetting is."""
+    found = await call.runtime.ingest.forgetting.receipt(call.request.match_info["id"])
+    return json_reply(Receipt.of(found))
+
+
+async def _selected(call: Call, body: ForgetBody) -> list[int]:
+    by_filter = (body.query.strip(), body.source, body.project, body.path, body.before)
+    if body.refs:
+        if any(by_filter):
+            raise Conflict("give refs or filters, not both", field="refs")
+        return await _of_refs(call, body.refs)
+    if not any(by_filter):
+        raise MissingField(
+            "say which records: refs, query, source, project, path or before", field="refs"
+        )
+    filters = Filters(
+        source=body.source,
+        project=body.project,
+        files=(body.path,) if body.path else (),
+        created=DateRange(end=None if body.before is None else body.before - 1),
+    )
+    if body.query.strip():
+        asked = SearchRequest(
+            text=body.query, filters=filters, hide_scratchpad=False, asked_at=call.now
+        )
+        filters = await call.runtime.search.pipeline.selection(asked)
+    return await call.runtime.store.forgetting.matching(replace(filters, without=()), MOST)
+
+
+async def _of_refs(call: Call, refs: list[str]) -> list[int]:
+    wanted = [Ref.parse(text) for text in dict.fromkeys(refs)]
+    held = await call.runtime.store.records.fetch([ref.number for ref in wanted])
+    for ref in wanted:
+        if ref.number not in held or held[ref.number].ref != ref:
+            raise NotFound(f"there is no record {ref}", field="refs")
+    return [ref.number for ref in wanted]
+
+
+async def _shown(call: Call, numbers: list[int]) -> Selected:
+    held = await call.runtime.store.records.fetch(numbers[:_SHOWN])
+    return Selected(
+        count=len(numbers),
+        records=[
+            SelectedRecord(id=str(held[number].ref), title=held[number].title)
+            for number in numbers[:_SHOWN]
+            if number in held
+        ],
+    )

@@ -1,0 +1,166 @@
+"""Forgetting records: at once for whoever searches, then step by step out of every file.
+
+``forget`` removes the records and their quotes. ``run`` does what takes longer: it merges the index
+of words, rewrites the database, and rewrites the vector index. What is pending is in the receipt
+and in the store, so a worker that was killed continues at its next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from mem_search.errors import MemSearchError, NotFound
+from mem_search.ingest import spool
+from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
+from mem_search.model.forgetting import ForgetStep, Receipt
+from mem_search.storage.ports import ForgetStore
+
+log = logging.getLogger(__name__)
+
+AT_ONCE: Final = 1_000
+"""Records that are removed before the reply; the rest of more goes in the background."""
+
+
+class Forgetting:
+    """Forgets records of one store. ``run`` until cancelled.
+
+    ``flush`` stores what is noted in memory and may quote a record. ``changed`` is called after
+    records were removed.
+    """
+
+    def __init__(
+        self,
+        store: ForgetStore,
+        indexer: Indexer,
+        spool_dir: Path,
+        flush: Callable[[], Awaitable[None]],
+        changed: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._indexer = indexer
+        self._spool = spool_dir
+        self._flush = flush
+        self._changed = changed
+        self._work = asyncio.Event()
+
+    async def forget(self, numbers: Sequence[int]) -> Receipt:
+        """Forget these records. The receipt says what is removed and what is pending."""
+        receipt = await self._store.begin(numbers)
+        taken = 0
+        try:
+            while taken < AT_ONCE and (some := await self._store.remove_some(receipt)):
+                taken += some
+            await self._remove_quotes()
+            if taken < AT_ONCE:
+                await self._store.finish_step("records", [receipt], {})
+        finally:
+            self._changed()
+            self._work.set()
+        return await self.receipt(receipt)
+
+    async def purge(self) -> Receipt:
+        """Clean up after all earlier deletions."""
+        receipt = await self._store.begin_purge()
+        self._work.set()
+        return await self.receipt(receipt)
+
+    async def receipt(self, receipt: str) -> Receipt:
+        """Raises NotFound."""
+        found = await self._store.receipt(receipt)
+        if found is None:
+            raise NotFound(f"no receipt {receipt[:60]!r}; GET /api/forget lists the last ones")
+        return found
+
+    async def receipts(self) -> list[Receipt]:
+        """Receipts, the newest first."""
+        return await self._store.receipts()
+
+    async def run(self) -> None:
+        """Do the pending steps until cancelled; what fails is tried again."""
+        while True:
+            self._work.clear()
+            pause: float | None = None
+            try:
+                await self.work()
+            except MemSearchError as error:
+                log.warning("forgetting is waiting: %s", error)
+                await self._note_waiting(error.message)
+                pause = RETRY_SECONDS
+            try:
+                await asyncio.wait_for(self._work.wait(), pause)
+            except TimeoutError:
+                continue
+
+    async def work(self) -> None:
+        """Do all pending steps. Raises what stops them."""
+        while receipts := await self._store.receipts(unfinished=True):
+            for step, do in self._steps():
+                pending = [each.id for each in receipts if step in each.pending]
+                if pending:
+                    await self._store.finish_step(step, pending, await do())
+
+    def _steps(self) -> list[tuple[ForgetStep, Callable[[], Awaitable[Mapping[str, int]]]]]:
+        return [
+            ("records", self._remove_records),
+            ("uploads", self._remove_uploads),
+            ("words", self._merge_words),
+            ("quotes", self._remove_last_quotes),
+            ("file", self._rewrite_file),
+            ("vectors", self._remove_vectors),
+            ("index", self._rewrite_index),
+        ]
+
+    async def _remove_records(self) -> Mapping[str, int]:
+        while await self._store.remove_some():
+            self._changed()
+        return {}
+
+    async def _remove_quotes(self) -> None:
+        await self._remove_uploads()  # whose names are in the jobs that may go
+        await self._flush()
+        await self._store.remove_quotes()
+
+    async def _remove_uploads(self) -> Mapping[str, int]:
+        names = await self._store.read_uploads()
+        return {"uploads": await asyncio.to_thread(_discarded, self._spool, names)}
+
+    async def _merge_words(self) -> Mapping[str, int]:
+        await self._remove_quotes()
+        await self._store.merge_words()
+        return {}
+
+    async def _remove_last_quotes(self) -> Mapping[str, int]:
+        # Searches that were under way when the records went have ended by now.
+        await self._flush()
+        await self._store.remove_quotes(last=True)
+        return {}
+
+    async def _rewrite_file(self) -> Mapping[str, int]:
+        await self._store.rewrite_file()
+        return {}
+
+    async def _remove_vectors(self) -> Mapping[str, int]:
+        await self._indexer.remove_deleted()
+        return {}
+
+    async def _rewrite_index(self) -> Mapping[str, int]:
+        await self._indexer.rewrite()
+        return {}
+
+    async def _note_waiting(self, reason: str) -> None:
+        try:
+            await self._store.note_waiting(reason)
+        except MemSearchError as error:
+            log.warning("why forgetting waits could not be stored: %s", error)
+
+
+def _discarded(folder: Path, names: Sequence[str]) -> int:
+    """Remove these uploads; returns how many there were."""
+    held = [name for name in names if (folder / name).exists()]
+    for name in held:
+        spool.discard(folder, name)
+    return len(held)

@@ -1,0 +1,90 @@
+"""Forgetting: what is removed beside the records, and the receipt that says how far it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+ForgetStep = Literal["records", "uploads", "words", "quotes", "file", "vectors", "index"]
+"""What a forgetting has to do, in this order (``FORGET_STEPS``).
+
+``records``: the records with everything derived from them. ``uploads``: files that were sent and
+are read. ``words``: terms in the full-text index. ``quotes``: whatever else of the store names or
+quotes them, looked for a second time. ``file``: free pages of the database, and its log.
+``vectors``: entries of the vector index. ``index``: the files of that index.
+"""
+
+FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (
+    "records", "uploads", "words", "quotes", "file", "vectors", "index"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a forgetting has removed, by place, and which steps are still ``pending``.
+
+    ``purge``: it cleans up after all earlier deletions, and removes no record. ``waiting`` says
+    why a pending step does not go on. No text of a record is in it. Times are ms since 1970.
+    """
+
+    id: str
+    purge: bool
+    removed: Mapping[str, int]
+    pending: tuple[ForgetStep, ...]
+    waiting: str
+    begun_at: int
+    done_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """Refuses a record that was forgotten. ``digest`` is a keyed hash of its identity.
+
+    The key is that of the store in which it was forgotten, see ``docs/adr/0022``.
+    """
+
+    key: bytes
+    digest: bytes
+    forgotten_at: int
+
+
+SHORTEST_PART: Final = 6
+"""Letters of a word from which it is also recognised inside a longer one, as in an identifier."""
+
+_LONGEST: Final = 64
+_WORD: Final = re.compile(r"[^\W_]+")
+_REF: Final = re.compile(r"\b[a-z_]+:[0-9]{1,18}\b")
+
+
+def words_of(text: str) -> set[str]:
+    """The words of ``text``, as the list of the store's words has them."""
+    return set(_WORD.findall(text.lower()))
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What gives forgotten records away: words that no other record has, and their refs."""
+
+    words: frozenset[str]
+    refs: frozenset[str]
+
+    def has_word(self, text: str) -> bool:
+        """Whether ``text`` has one of the words, also inside a longer word. Linear in ``text``."""
+        return any(word in self.words or self._has_part(word) for word in words_of(text))
+
+    def has_ref(self, text: str) -> bool:
+        return not self.refs.isdisjoint(_REF.findall(text))
+
+    def found_in(self, texts: Iterable[str]) -> bool:
+        """Whether one of ``texts`` names or quotes a forgotten record."""
+        return any(self.has_ref(text) or self.has_word(text) for text in texts)
+
+    def _has_part(self, word: str) -> bool:
+        for start in range(len(word) - SHORTEST_PART + 1):
+            longest = min(len(word), start + _LONGEST)
+            for end in range(start + SHORTEST_PART, longest + 1):
+                if word[start:end] in self.words:
+                    return True
+        return False

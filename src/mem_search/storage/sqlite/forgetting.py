@@ -1,0 +1,449 @@
+"""Forgetting: records, whatever quotes them, and the bytes that a deletion leaves in the file.
+
+Rows go in transactions of ``AT_ONCE`` records, so a search sees a record whole or not at all. What
+remains to be done is in the tables of ``m012_forgetting``: the next start continues there.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mem_search.errors import StorageError
+from mem_search.model import Filters
+from mem_search.model.forgetting import (
+    FORGET_STEPS,
+    ForgetStep,
+    Receipt,
+    Tombstone,
+    Traces,
+    words_of,
+)
+from mem_search.storage.sqlite import filters as sql_filters
+from mem_search.storage.sqlite import record_writer, tombstones
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+from mem_search.text.dates import now_ms
+
+AT_ONCE: Final = 100
+"""Records of one transaction: some tens of milliseconds in which nothing else is written."""
+
+FORGOTTEN: Final = "[forgotten]"
+"""Stands where a stored question quoted a forgotten record."""
+
+_SHORTEST: Final = 3
+"""Letters of a word that gives a record away; shorter ones are in everything."""
+
+_KEPT: Final = 20
+"""Finished receipts that are kept."""
+
+_PAGES: Final = 500
+"""Pages of the full-text index that one step merges: about 30 ms."""
+
+_PATIENCE: Final = 10.0
+_COLUMNS = "id, purge, removed, pending, waiting, begun_at, done_at"
+
+
+class SqliteForgetting(Repository):
+    """``ports.ForgetStore``."""
+
+    @reads
+    def matching(self, connection: Connection, filters: Filters, limit: int) -> list[int]:
+        condition, values = sql_filters.where(filters)
+        rows = connection.execute(
+            f"select r.id from records r where {condition} order by r.created_at desc limit ?",
+            (*values, limit),
+        )
+        return [number for (number,) in rows]
+
+    @writes
+    def begin(self, connection: Connection, numbers: Sequence[int]) -> str:
+        receipt = _open(connection, purge=False)
+        connection.executemany(
+            "insert or ignore into forget_records(record_id, receipt)"
+            " select id, ? from records where id = ?",
+            [(receipt, number) for number in numbers],
+        )
+        return receipt
+
+    @writes
+    def begin_purge(self, connection: Connection) -> str:
+        return _open(connection, purge=True)
+
+    @writes
+    def remove_some(self, connection: Connection, receipt: str = "") -> int:
+        rows = connection.execute(
+            "select record_id, receipt from forget_records where ?1 in ('', receipt)"
+            " order by receipt limit ?2",
+            (receipt, AT_ONCE),
+        ).fetchall()
+        rows = [row for row in rows if row[1] == rows[0][1]]
+        numbers = [number for number, _ in rows]
+        derived = _removed_with(connection, numbers)
+        _note_traces(connection, numbers)
+        removed = Counter(records=record_writer.remove(connection, numbers, forget=True))
+        removed.update(derived)
+        removed["notifications"] = connection.execute(
+            "delete from notifications where count > 0 and not exists"
+            " (select 1 from notification_matches m where m.notification_id = notifications.id)"
+        ).rowcount
+        connection.execute(
+            "delete from forget_records where record_id in (select value from json_each(?))",
+            (json.dumps(numbers),),
+        )
+        if rows:
+            _count(connection, removed, rows[0][1])
+        return len(rows)
+
+    @writes
+    def remove_quotes(self, connection: Connection, *, last: bool = False) -> int:
+        removed = _quotes_removed(connection, _traces(connection))
+        if connection.execute(
+            "select 1 from forget_receipts where purge and done_at is null"
+        ).fetchone():
+            removed += _dangling_removed(connection)
+        _count(connection, removed)
+        if last:
+            connection.execute(
+                "delete from forget_traces where not exists (select 1 from forget_records)"
+            )
+        return removed.total()
+
+    @reads
+    def read_uploads(self, connection: Connection) -> list[str]:
+        rows = connection.execute(
+            "select json_extract(params, '$.spooled') from jobs where ended_at is not null"
+            " and json_extract(params, '$.spooled') is not null"
+        )
+        return [name for (name,) in rows]
+
+    async def merge_words(self) -> None:
+        # A first negative number takes all segments into one merge, the following continue it
+        # until they change nothing (https://sqlite.org/fts5.html#the_merge_command).
+        for table in ("passages_fts", "words_fts"):
+            pages = -_PAGES
+            while await self._database.write(_merged, table, pages):
+                pages = _PAGES
+
+    async def rewrite_file(self) -> None:
+        await self._database.alone(_vacuumed)
+
+    @writes
+    def finish_step(
+        self,
+        connection: Connection,
+        step: ForgetStep,
+        receipts: Sequence[str],
+        removed: Mapping[str, int],
+    ) -> None:
+        for receipt in receipts:
+            _count(connection, Counter(removed), receipt)
+            connection.execute(
+                "update forget_receipts set waiting = '', pending ="
+                " (select json_group_array(value) from json_each(pending) where value != ?)"
+                " where id = ?",
+                (step, receipt),
+            )
+        connection.execute(
+            "update forget_receipts set done_at = ? where done_at is null and pending = '[]'",
+            (now_ms(),),
+        )
+        connection.execute(
+            "delete from forget_receipts where done_at is not null and id not in"
+            " (select id from forget_receipts order by begun_at desc limit ?)",
+            (_KEPT,),
+        )
+
+    @writes
+    def note_waiting(self, connection: Connection, reason: str) -> None:
+        connection.execute(
+            "update forget_receipts set waiting = ? where done_at is null", (reason,)
+        )
+
+    @reads
+    def receipt(self, connection: Connection, receipt: str) -> Receipt | None:
+        row = connection.execute(
+            f"select {_COLUMNS} from forget_receipts where id = ?", (receipt,)
+        ).fetchone()
+        return _receipt(row) if row else None
+
+    @reads
+    def receipts(self, connection: Connection, *, unfinished: bool = False) -> list[Receipt]:
+        rows = connection.execute(
+            f"select {_COLUMNS} from forget_receipts where done_at is null or not ?"
+            " order by begun_at desc, id",
+            (unfinished,),
+        )
+        return [_receipt(row) for row in rows]
+
+    @reads
+    def tombstones(
+        self, connection: Connection, after: Tombstone | None, size: int
+    ) -> list[Tombstone]:
+        return tombstones.page(connection, after, size)
+
+
+def _open(connection: Connection, *, purge: bool) -> str:
+    receipt = uuid.uuid4().hex[:12]
+    connection.execute(
+        "insert into forget_receipts(id, purge, pending, begun_at) values(?, ?, ?, ?)",
+        (receipt, int(purge), json.dumps(FORGET_STEPS), now_ms()),
+    )
+    return receipt
+
+
+def _receipt(row: tuple[Any, ...]) -> Receipt:
+    name, purge, removed, pending, waiting, begun, done = row
+    left = set(json.loads(pending))
+    steps = tuple(step for step in FORGET_STEPS if step in left)
+    return Receipt(name, bool(purge), json.loads(removed), steps, waiting, begun, done)
+
+
+def _count(connection: Connection, removed: Mapping[str, int], receipt: str = "") -> None:
+    """Add to what is removed in ``receipt``, or in the newest one that is not done."""
+    row = connection.execute(
+        "select id, removed from forget_receipts where id = ?1 or (?1 = '' and done_at is null)"
+        " order by begun_at desc limit 1",
+        (receipt,),
+    ).fetchone()
+    if row is not None:
+        total = Counter(json.loads(row[1])) + Counter(removed)
+        connection.execute(
+            "update forget_receipts set removed = ? where id = ?", (json.dumps(total), row[0])
+        )
+
+
+def _removed_with(connection: Connection, numbers: Sequence[int]) -> Counter[str]:
+    """How many rows go with these records."""
+    wanted = (json.dumps(list(numbers)),)
+    statements = {
+        "passages": "select count(*) from passages where record_id in ({})",
+        "vectors": "select count(*) from vectors where entry_id / 2 in"
+        " (select id from passages where record_id in ({}))",
+        "links": "select count(*) from edges where from_id in ({})",
+    }
+    return Counter(
+        {
+            place: connection.execute(
+                statement.format("select value from json_each(?)"), wanted
+            ).fetchone()[0]
+            for place, statement in statements.items()
+        }
+    )
+
+
+def _note_traces(connection: Connection, numbers: Sequence[int]) -> None:
+    """Remember what gives these records away, until nothing in the store has it any more."""
+    rows = connection.execute(
+        "select r.kind || ':' || r.id, r.source_id, r.title, r.body, r.url, r.data,"
+        " (select group_concat(value, ' ') from facets f where f.record_id = r.id)"
+        " from records r where r.id in (select value from json_each(?))",
+        (json.dumps(list(numbers)),),
+    )
+    for ref, source_id, *texts in rows.fetchall():
+        words = words_of(" ".join(filter(None, [*texts, source_id])))
+        found = [("word", word) for word in words if len(word) >= _SHORTEST]
+        connection.executemany(
+            "insert or ignore into forget_traces(sort, value) values(?, ?)",
+            [("ref", ref), ("id", source_id), *found],
+        )
+
+
+def _traces(connection: Connection) -> Traces:
+    """What was noted, without the words that some record still has."""
+    found: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
+    for sort, value in connection.execute("select sort, value from forget_traces"):
+        found[sort].add(value)
+    words = _without_known(connection, found["word"])
+    return Traces(frozenset(words), frozenset(found["ref"]))
+
+
+def _without_known(connection: Connection, wanted: set[str]) -> set[str]:
+    known = {
+        word
+        for (word,) in connection.execute(
+            "select j.value from json_each(?) j"
+            " where exists (select 1 from words w where w.term = j.value)",
+            (json.dumps(sorted(wanted)),),
+        )
+    }
+    return wanted - known
+
+
+def _quotes_removed(connection: Connection, traces: Traces) -> Counter[str]:
+    """Remove what quotes or names the forgotten records; returns how much, by place."""
+    removed: Counter[str] = Counter()
+
+    def drop(place: str, table: str, key: str, columns: str, condition: str = "1") -> None:
+        gone = [
+            row[: key.count(",") + 1]
+            for row in connection.execute(
+                f"select {key}, {columns} from {table} where {condition}"
+            ).fetchall()
+            if traces.found_in(_strings(row[key.count(",") + 1 :]))
+        ]
+        match_key = " and ".join(f"{name} = ?" for name in key.split(", "))
+        connection.executemany(f"delete from {table} where {match_key}", gone)
+        removed[place] += len(gone)
+
+    drop("searches in the log", "search_log", "id", "query")
+    drop("background searches", "search_jobs", "seq", "request, result, error")
+    drop("saved searches", "saved_searches", "id", "name, request, error")
+    drop("webhook messages", "webhook_deliveries", "id", "cast(body as text), error")
+    drop("finished jobs", "jobs", "id", "params, message, result", "ended_at is not null")
+    drop("ledger entries", "ledger", "source, location, item", "item, location, reason")
+    removed["ledger entries"] += connection.execute(
+        "delete from ledger where item in (select value from forget_traces where sort = 'id')"
+    ).rowcount
+    removed["research steps"] += _research_cleaned(connection, traces)
+    removed["reading positions"] += _cursors_cleaned(connection, traces)
+    return removed
+
+
+def _research_cleaned(connection: Connection, traces: Traces) -> int:
+    """Take forgotten questions and the hashes of forgotten results out of research steps."""
+    cleaned = []
+    for row, query, request, results, report in connection.execute(
+        "select seq, query, request, results, report from search_operations"
+    ).fetchall():
+        asked = traces.found_in(_strings((query, request, report)))
+        kept = [
+            [ref, "" if ref in traces.refs else seen, relevance]
+            for ref, seen, relevance in json.loads(results)
+        ]
+        if asked and not traces.has_ref(query):
+            # As for a secret: the step stays in its chain and cannot be replayed.
+            empty = json.loads(request)
+            empty["search"] = {**empty.get("search", {}), "text": FORGOTTEN}
+            cleaned.append((FORGOTTEN, json.dumps(empty), 1, json.dumps(kept), "{}", row))
+        elif kept != json.loads(results):
+            cleaned.append((query, request, 0, json.dumps(kept), report, row))
+    connection.executemany(
+        "update search_operations set query = ?, request = ?, redacted = max(redacted, ?),"
+        " results = ?, report = ? where seq = ?",
+        cleaned,
+    )
+    return len(cleaned)
+
+
+def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
+    """Blank what a source remembers of the texts that it has read.
+
+    A location that is read only once goes if its name gives the record away.
+    """
+    cleaned, gone = [], []
+    for source, location, cursor, error, followed in connection.execute(
+        "select source, location, cursor, error, followed from cursors"
+    ).fetchall():
+        key = (source, location)
+        if not followed and traces.has_word(f"{location} {error}"):
+            gone.append(key)
+        elif (blank := _blanked([json.loads(cursor), error], traces)) != [
+            json.loads(cursor),
+            error,
+        ]:
+            cleaned.append((json.dumps(blank[0]), blank[1], *key))
+    connection.executemany("delete from cursors where source = ? and location = ?", gone)
+    connection.executemany(
+        "update cursors set cursor = ?, error = ? where source = ? and location = ?", cleaned
+    )
+    return len(cleaned) + len(gone)
+
+
+def _blanked(value: Any, traces: Traces) -> Any:
+    match value:
+        case str():
+            return "" if traces.has_word(value) else value
+        case list():
+            return [_blanked(item, traces) for item in value]
+        case dict():
+            return {key: _blanked(item, traces) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _dangling_removed(connection: Connection) -> Counter[str]:
+    """What names records that no longer exist, and logged searches for words that none has."""
+    existing = {ref for (ref,) in connection.execute("select kind || ':' || id from records")}
+    removed: Counter[str] = Counter()
+    named = {
+        ref
+        for (results,) in connection.execute("select results from search_operations")
+        for ref, _, _ in json.loads(results)
+    }
+    removed["research steps"] = _research_cleaned(
+        connection, Traces(frozenset(), frozenset(named - existing))
+    )
+    gone = []
+    for row, result in connection.execute(
+        "select seq, result from search_jobs where result is not null"
+    ).fetchall():
+        refs = {found.removeprefix("local:") for found in _strings((result,)) if _is_ref(found)}
+        if refs - existing:
+            gone.append((row,))
+    connection.executemany("delete from search_jobs where seq = ?", gone)
+    removed["background searches"] = len(gone)
+    asked = connection.execute("select id, query from search_log").fetchall()
+    unknown = _without_known(connection, {w for _, query in asked for w in words_of(query)})
+    unasked = [(row,) for row, query in asked if not unknown.isdisjoint(words_of(query))]
+    connection.executemany("delete from search_log where id = ?", unasked)
+    removed["searches in the log"] = len(unasked)
+    return removed
+
+
+def _is_ref(text: str) -> bool:
+    kind, _, number = text.removeprefix("local:").partition(":")
+    return kind.isidentifier() and number.isdecimal()
+
+
+def _strings(values: Sequence[Any]) -> Iterator[str]:
+    """The texts in ``values``; of JSON its strings, because its keys are ours."""
+    for value in values:
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            try:
+                yield from _leaves(json.loads(value))
+                continue
+            except ValueError:
+                pass
+        if isinstance(value, str):
+            yield value
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _leaves(item)
+        case dict():
+            for item in value.values():
+                yield from _leaves(item)
+
+
+def _merged(connection: Connection, table: str, pages: int) -> bool:
+    """Merge some pages of the full-text index; whether there was anything to merge."""
+    before = connection.total_changes
+    connection.execute(f"insert into {table}({table}, rank) values('merge', ?)", (pages,))
+    return connection.total_changes - before >= 2
+
+
+def _vacuumed(connection: sqlite3.Connection) -> None:
+    """Write the file anew and empty its log.
+
+    ``secure_delete`` zeroes what is deleted, but copies that a balanced page leaves behind go only
+    with the page. Raises StorageError when another process reads for too long.
+    """
+    connection.execute("vacuum")
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        if not busy:
+            return
+        if time.monotonic() > deadline:
+            raise StorageError("the database's log is in use by another process")
+        time.sleep(0.01)

@@ -1,0 +1,90 @@
+"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0022).
+
+The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind.
+"""
+
+from __future__ import annotations
+
+import hmac
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from mem_search.model.forgetting import Tombstone
+
+KEY_BYTES: Final = 32
+DIGEST_BYTES: Final = 16
+
+
+def digest(key: bytes, source: str, source_id: str, kind: str) -> bytes:
+    """The first 16 bytes of HMAC-SHA256 (RFC 2104) over the identity.
+
+    An id that was completed with its kind (``storage.sqlite.ingest``) counts as it was given.
+    """
+    given = source_id.removesuffix(f"#{kind}") if kind else source_id
+    identity = "\0".join((source, given, kind)).encode("utf-8", "surrogatepass")
+    return hmac.digest(key, identity, "sha256")[:DIGEST_BYTES]
+
+
+def _found(
+    connection: sqlite3.Connection, source: str, source_id: str, kind: str
+) -> list[tuple[bytes, int, int]]:
+    """(digest, key, when) of every tombstone of this identity."""
+    if connection.execute("select 1 from tombstones limit 1").fetchone() is None:
+        return []
+    found = []
+    for number, key in connection.execute("select id, key from tombstone_keys").fetchall():
+        for each in {digest(key, source, source_id, kind), digest(key, source, source_id, "")}:
+            row = connection.execute(
+                "select forgotten_at from tombstones where digest = ? and key_id = ?",
+                (each, number),
+            ).fetchone()
+            if row is not None:
+                found.append((each, number, row[0]))
+    return found
+
+
+def forgotten_at(
+    connection: sqlite3.Connection, source: str, source_id: str, kind: str
+) -> int | None:
+    """When this record was forgotten, in ms; None for one that was not."""
+    return max((at for _, _, at in _found(connection, source, source_id, kind)), default=None)
+
+
+def put(connection: sqlite3.Connection, source: str, source_id: str, kind: str, at: int) -> None:
+    """Refuse this record from now on."""
+    (key,) = connection.execute("select key from tombstone_keys where id = 1").fetchone()
+    connection.execute(
+        "insert or replace into tombstones(digest, key_id, forgotten_at) values(?, 1, ?)",
+        (digest(key, source, source_id, kind), at),
+    )
+
+
+def lift(connection: sqlite3.Connection, source: str, source_id: str, kind: str) -> None:
+    """Accept this record again."""
+    connection.executemany(
+        "delete from tombstones where digest = ? and key_id = ?",
+        [row[:2] for row in _found(connection, source, source_id, kind)],
+    )
+
+
+def page(connection: sqlite3.Connection, after: Tombstone | None, size: int) -> list[Tombstone]:
+    """Tombstones in a fixed order, for an export."""
+    rows = connection.execute(
+        "select k.key, t.digest, t.forgotten_at from tombstones t"
+        " join tombstone_keys k on k.id = t.key_id where (t.digest, k.key) > (?, ?)"
+        " order by t.digest, k.key limit ?",
+        (after.digest if after else b"", after.key if after else b"", size),
+    )
+    return [Tombstone(*row) for row in rows]
+
+
+def add(connection: sqlite3.Connection, tombstones: Sequence[Tombstone]) -> None:
+    """Take over the tombstones of another store. What is stored already stays."""
+    for each in tombstones:
+        connection.execute("insert or ignore into tombstone_keys(key) values(?)", (each.key,))
+        connection.execute(
+            "insert or ignore into tombstones(digest, key_id, forgotten_at)"
+            " select ?, id, ? from tombstone_keys where key = ?",
+            (each.digest, each.forgotten_at, each.key),
+        )

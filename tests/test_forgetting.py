@@ -1,0 +1,168 @@
+"""A record that was searched for, researched, watched, uploaded and quoted is gone from every byte.
+
+Real processes: a worker with the bundled model and its Chroma, and the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from homes import Home, make
+
+pytestmark = pytest.mark.worker
+
+RARE = ("zylophantic", "quorvexel", "brimstedt", "xantholymph", "frobnitzer")
+SECRET = {
+    "kind": "note",
+    "source_id": "quorvexel-id",
+    "title": "Zylophantic plans",
+    "text": "The zylophantic harbour in Brimstedt closes in March, says Frobnitzer of the port.",
+    "tags": ["xantholymph"],
+    "metadata": {"place": "Brimstedt"},
+}
+
+
+def others(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "note",
+            "source_id": f"other{n}",
+            "title": f"Garden {n}",
+            "text": f"Plant {n} needs water and light; the port of the harbour {n} is far away.",
+        }
+        for n in range(count)
+    ]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = make(tmp_path)
+    yield home
+    home.end()
+
+
+def call(home: Home, method: str, path: str, body: object = None) -> Any:
+    token = (home.path / "token").read_text().strip()
+    request = urllib.request.Request(
+        f"{home.worker()['url']}{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return json.loads(reply.read())
+
+
+def until(done: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def indexed(home: Home) -> None:
+    until(lambda: not call(home, "GET", "/api/stats")["outbox"])
+
+
+def import_records(home: Home, records: list[dict[str, Any]], name: str = "records.jsonl") -> None:
+    file = home.path.parent / name
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    home.ok("import", str(file))
+    file.unlink()
+
+
+def holding(home: Home, *needles: bytes) -> dict[str, list[bytes]]:
+    """file of the home → which of ``needles`` are in it, in any case."""
+    found: dict[str, list[bytes]] = {}
+    for file in sorted(home.path.rglob("*")):
+        if not file.is_file():
+            continue
+        content = file.read_bytes().lower()
+        if held := [needle for needle in needles if needle.lower() in content]:
+            found[str(file.relative_to(home.path))] = held
+    return found
+
+
+def vector_of(home: Home, number: int) -> tuple[bytes, bytes]:
+    """A run of the record's vector as the store and as Chroma write it."""
+    import sqlite3
+
+    with sqlite3.connect(f"file:{home.path / 'mem-search.db'}?mode=ro", uri=True) as connection:
+        (blob,) = connection.execute(
+            "select vector from vectors where entry_id / 2 ="
+            " (select id from passages where record_id = ?)",
+            (number,),
+        ).fetchone()
+    numbers = np.frombuffer(blob, "<f2")
+    return blob[:64], struct.pack("<16f", *numbers[:16].astype(np.float32))
+
+
+def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
+    import_records(home, others(40))
+    upload = json.dumps(SECRET) + "\n"
+    home.ok("import", "--source", "jsonl", "-", given=upload)
+    home.ok("unified", "zylophantic")
+    home.ok("unified", "brimstedt harbour")
+    home.ok("saved", "add", "watch", "frobnitzer", "--every", "1h")
+    call(home, "POST", "/api/v1/saved-searches/watch/run", {})
+    research = {"query": "xantholymph harbour", "mode": "deep_research", "full_content": True}
+    call(home, "POST", "/api/v1/search", research)
+    job = call(
+        home, "POST", "/api/v1/search", {"query": "port in Brimstedt", "background": True,
+                                         "full_content": True}
+    )  # fmt: skip
+    until(
+        lambda: call(home, "GET", f"/api/v1/search/jobs/{job['job_id']}")["status"] == "completed"
+    )
+    bad = home.path.parent / "frobnitzer.jsonl"
+    bad.write_text('{"kind": "note", "text": "x", "created_at": "Brimstedt"}\n')
+    home.run("import", str(bad))
+    bad.unlink()
+    indexed(home)
+    found = json.loads(home.ok("search", "zylophantic", "--json"))["results"][0]
+    number = int(str(found["ref"]).rpartition(":")[2])
+    needles = [word.encode() for word in RARE]
+    vector = vector_of(home, number)
+    before = holding(home, *needles, *vector)
+    assert "mem-search.db" in before or "mem-search.db-wal" in before
+    assert any(vector[1].lower() in held or vector[1] in held for held in before.values()), before
+
+    said = home.ok("forget", "--query", "zylophantic", "--yes")
+    assert "done: no file of the home holds it any more" in said, said
+    assert "records 1, passages 1, vectors 1" in said
+    assert holding(home, *needles, *vector) == {}
+    assert home.run("unified", "zylophantic").returncode == 1
+    assert home.ok("search", "plant", "water").startswith("Found")
+    call(home, "DELETE", "/api/search/log")
+    home.ok("worker", "stop")
+    assert holding(home, *needles, *vector) == {}
+
+    again = home.ok("import", "--source", "jsonl", "-", given=upload)
+    assert "skipped, forgotten before" in again
+
+
+def test_a_forgetting_that_is_killed_is_finished_by_the_next_worker(home: Home) -> None:
+    import_records(home, [*others(150), *({**SECRET, "source_id": f"s{n}"} for n in range(1500))])
+    selection = {"query": "zylophantic", "expected": 1500}
+    receipt = call(home, "POST", "/api/forget", selection)["receipt"]
+    assert receipt["state"] == "pending"
+    pid = home.pid()
+    os.kill(pid, signal.SIGKILL)
+    home.wait_until_free()
+    home.ok("worker", "start")
+    until(lambda: call(home, "GET", f"/api/forget/{receipt['id']}")["state"] == "done", 120)
+    done = call(home, "GET", f"/api/forget/{receipt['id']}")
+    assert done["removed"]["records"] == 1500
+    assert call(home, "GET", "/api/stats")["records"]["total"] == 150
+    assert holding(home, *(word.encode() for word in RARE)) == {}
