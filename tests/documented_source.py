@@ -1,4 +1,4 @@
-"""The source and the kind that docs/extending.md shows, as modules that can be imported."""
+"""The examples of docs/extending.md: code that tests run."""
 
 import re
 import sys
@@ -12,9 +12,9 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def documented_code(title: str) -> str:
-    """The example whose docstring begins with ``title``."""
+    """The example with ``title`` at the start of its docstring, or as a line."""
     blocks = _BLOCK.findall(_DOCUMENT.read_text("utf-8"))
-    found = [block for block in blocks if block.startswith(f'"""{title}')]
+    found = [block for block in blocks if f'"""{title}' in block or f"{title}\n" in block]
     assert len(found) == 1, f"docs/extending.md shows no example {title!r}"
     return str(found[0])
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from documented_source import documented_code
 from drafts import draft
 from mem_search.errors import InputError
 from mem_search.model import Link, SearchRequest
 from mem_search.search.stages import STAGES, stages_without
+from mem_search.search.state import RankingState
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
+from ranking_states import state
 from runtimes import fill
 
 
 def test_every_stage_has_a_name_of_its_own_and_says_what_it_does() -> None:
     assert len({stage.name for stage in STAGES}) == len(STAGES)
     assert all(stage.summary.endswith(".") for stage in STAGES)
+
+
+def test_the_stage_of_the_document_adds_its_part_to_the_score() -> None:
+    names: dict[str, Any] = {"np": np, "RankingState": RankingState}
+    exec(documented_code("def favourites(state: RankingState) -> RankingState:"), names)
+    ranked = names["favourites"](state(3, importance=np.array([0.95, 0.5, np.nan])))
+    assert ranked.parts["favourites"].tolist() == [names["FAVOURITE"], 0.0, 0.0]
 
 
 def test_the_order_stays_when_a_stage_is_left_out() -> None:

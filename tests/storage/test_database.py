@@ -316,5 +316,5 @@ def test_a_disk_that_refuses_to_grow_a_file_leaves_the_store_whole(tmp_path: Pat
         capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
     assert "the disk is full" in said[0]
-    assert "nothing was half-written" in said[0]
+    assert "no transaction was stored in part" in said[0]
     assert said[1:] == ["1", "301"]

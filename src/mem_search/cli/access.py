@@ -1,4 +1,4 @@
-"""``mem-search token`` and ``mem-search user``: who else may use this worker."""
+"""``mem-search token`` and ``mem-search user``: tokens and users of this worker."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The whole command line: every command, and what becomes of an error.
+"""The command line with all commands and the handling of errors.
 
-``fast_path`` has been tried before this is loaded.
+It is loaded when ``fast_path`` cannot run the command.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What several commands share: options, and printing in the form that they choose."""
+"""What several commands share: options, and printing as text or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``get``, ``timeline`` and ``related``: what to do with records that were found."""
+"""``get``, ``timeline`` and ``related``: commands for single records."""
 
 from __future__ import annotations
 

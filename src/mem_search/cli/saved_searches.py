@@ -78,7 +78,7 @@ def list_saved(as_json: Json = False) -> None:
 
 @app.command()
 def run(name: Name, as_json: Json = False) -> None:
-    """Run it now: print every result, new ones with a +; exit 1 when there is none."""
+    """Run a saved search and print every result, new ones with a +; exit 1 without results."""
     answer = open_client().json("POST", f"{SAVED}/{quote(name, safe='')}/run")
     show(answer, run_lines(answer), as_json=as_json)
     if not answer["result"]["items"] and not answer["new"]:
@@ -172,7 +172,7 @@ def run_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """Which saved search found what, and when."""
+    """A line for each notification: the time, the saved search and its matches."""
     webhook = found["webhook"]
     failed = f", webhook failed: {webhook['error']}" if webhook and webhook["error"] else ""
     yield f"{found['at']}  {found['saved_search']}  {found['count']} new{failed}"

@@ -99,7 +99,7 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
             given.append((option, value))
     pairs = collect(list(values["words"] or ()), given)
     if (wanted := dict(pairs).get("format", FORMATS[0])) not in FORMATS:
-        # The worker would name only listings: another route makes the files.
+        # The worker's error would name only listings, because another route makes the files.
         raise InputError(f"cannot be {wanted!r}; write {', '.join(FORMATS)}", field="--format")
     if exported(pairs):
         export_results(command, pairs, may_start=not values["no_start"])

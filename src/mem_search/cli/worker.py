@@ -50,7 +50,7 @@ def start(port: Port = None, host: Host = None) -> None:
 
 @app.command()
 def stop() -> None:
-    """Stop the worker after it has finished what it does."""
+    """Stop the worker after its current work."""
     ended = stop_worker(Settings.read())
     if ended is None:
         write("not running\n")

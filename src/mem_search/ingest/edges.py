@@ -20,10 +20,10 @@ from mem_search.text import mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
 
 READ: Final = 100_000
-"""Characters of a record that are searched for mentions: longer texts are mostly dumps."""
+"""Characters of a text that are searched for mentions; longer texts are mostly dumps."""
 
 MOST: Final = 100
-"""Most mentions of one record; a text with more is a list, and about none of them."""
+"""Most mentions of one record; a text with more is a list."""
 
 STRENGTH: Final[dict[MentionKind, float]] = {
     "ref": 0.9,
@@ -34,7 +34,7 @@ STRENGTH: Final[dict[MentionKind, float]] = {
     "path": 0.4,
     "symbol": 0.3,
 }
-"""The strength of a mention, by how deliberate its form is. A given link has 1."""
+"""The strength of a mention, by how deliberate its form is. An explicit link has 1."""
 
 STATED: Final = 0.9
 """The strength when the words before a mention name the relation."""
@@ -68,9 +68,8 @@ def edges_of(
     *,
     source_code: bool = False,
 ) -> tuple[NewEdge, ...]:
-    """Given links first, then mentions in title and text; each name once per relation.
-
-    ``names`` are the record's own (``names_of``): it does not point at itself.
+    """Explicit links first, then mentions in title and text; each name once per relation. ``names``
+    are the record's own (``names_of``), which are left out.
     """
     files = {value for name, value in facets if name in _FILES}
     own = set(names)
@@ -108,7 +107,7 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
 
 
 def key_of_link(to: str) -> str:
-    """The name that a given link points at: a ref, a URL, else a source id."""
+    """The name that an explicit link points at: a ref, a URL, else a source id."""
     try:
         ref = Ref.parse(to)
     except InputError:

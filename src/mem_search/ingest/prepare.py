@@ -45,7 +45,7 @@ _CODE_LINE = re.compile(
 
 
 def is_code(text: str) -> bool:
-    """Whether ``text`` is source code: enough of its lines look like statements."""
+    """Whether ``text`` is source code: whether enough of its lines look like statements."""
     lines = [line for line in text[:SAMPLE].splitlines() if line.strip()]
     if not lines:
         return False
@@ -89,7 +89,7 @@ def redacted(draft: Draft) -> Draft:
         url=redact(draft.url)[0],
         tags=tuple(redact(tag)[0] for tag in draft.tags),
         metadata=redacted_values(draft.metadata),
-        # A URL here is cleaned as that of the record it names; a ref or source id names nothing.
+        # Redact a URL as that of the record that it names; refs and source ids have no secrets.
         links=tuple(
             replace(link, to=redact(link.to)[0]) if "://" in link.to else link
             for link in draft.links

@@ -14,7 +14,7 @@ from mem_search.storage.ports import IngestStore
 
 
 class IngestWriter:
-    """The only way by which records come into the store.
+    """Writes records to the store.
 
     ``stored`` is called after each batch that changed the store. ``give_way`` is called in a
     thread before each draft is prepared, and may block for a moment.
@@ -52,7 +52,7 @@ class IngestWriter:
         try:
             taken = await asyncio.shield(writing)
         except asyncio.CancelledError:
-            # The transaction goes on in its thread; what it stores has to be indexed too.
+            # The transaction continues in its thread; its records have to be indexed too.
             writing.add_done_callback(self._tell)
             raise
         if taken.new or taken.changed or taken.deleted:

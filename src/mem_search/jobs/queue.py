@@ -48,7 +48,7 @@ class JobQueue:
         self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
         self._cancelled: set[str] = set()
         self._left: dict[str, str] = {}
-        """Jobs whose end could not be written (a full disk), and why."""
+        """Jobs whose end could not be stored (a full disk), and why."""
         self._loop: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

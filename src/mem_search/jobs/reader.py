@@ -106,7 +106,7 @@ class LocationReader:
                 )
 
     async def forget_cursor(self, location: Location) -> bool:
-        """Forget that the location was ever read; returns whether it was."""
+        """Forget the cursor of the location; returns whether there was one."""
         return await self._store.drop_location(location)
 
 
@@ -178,6 +178,6 @@ async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> 
             try:
                 await reader.read(followed.location)
             except MemSearchError as error:
-                # Logged once per reason; `mem-search stats` shows the newest.
+                # Logged once for each reason; `mem-search stats` shows the newest.
                 if error.message != followed.error:
                     log.warning("%s: %s", followed.location.path, error)

@@ -57,8 +57,8 @@ class SyncJob:
 class ImportJob:
     """Read one file of one source from its start, once: an imported file is not followed.
 
-    ``spooled`` names our own copy of an upload in ``spool_dir``, which is removed once it
-    was read; ``path`` is then what the sender calls it.
+    ``spooled`` names the copy of an upload in ``spool_dir``, which is removed after reading;
+    ``path`` is then its original name.
     """
 
     name = "import"

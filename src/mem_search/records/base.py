@@ -1,4 +1,4 @@
-"""What all kinds of record share: one class that a kind fills in with data.
+"""The base class of kinds, which a kind fills in with data.
 
 A kind says which metadata it knows (a pydantic model), which of it belongs into the canonical
 text (``sections``) and which of it can be filtered by (``filterable``). How words are cleaned
@@ -127,7 +127,7 @@ class BaseKind(Generic[M]):
     def detail(self, record: Record) -> Iterable[tuple[str, str]]:
         known = self.known(record.metadata)
         canonical = Canonical(record.text)
-        # What stands in the text is not said twice: it would only cost tokens.
+        # Fields that the text contains are not repeated, which would cost tokens.
         shown_fields = {
             field
             for section in self.sections
@@ -145,7 +145,7 @@ class BaseKind(Generic[M]):
 
     def citation(self, record: Record) -> Citation:
         metadata = record.metadata
-        # Most records say nothing of it, and fifteen names need not be looked for one by one.
+        # Most records have none of these fields, so fifteen look-ups are saved.
         silent = citation_fields.NAMES.isdisjoint(metadata)
 
         def first_time(names: Iterable[str]) -> int | None:

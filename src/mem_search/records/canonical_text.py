@@ -1,4 +1,4 @@
-"""The canonical text of a record: cleaned once, completed with what only metadata says.
+"""The canonical text of a record: cleaned, and completed with metadata.
 
 Pure functions of strings and JSON values. Each is idempotent, because a record passes through
 them again when it is exported and imported.
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from mem_search.errors import InputError
 
 LISTED_IN_TEXT = 50
-"""A commit may touch thousands of files; naming more in prose would drown the rest of it."""
+"""Most items in the text of a record; a commit may touch thousands of files."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DEEPEST = 32
@@ -59,7 +59,7 @@ class Canonical:
         return False
 
     def complete(self, section: Section, items: list[str]) -> None:
-        """Append what ``section`` makes of ``items``, as far as it is missing."""
+        """Append the missing ``items`` in the form of ``section``."""
         match section.style:
             case "bullets":
                 missing = [fold(item) for item in items if not self.contains(item)]
@@ -73,7 +73,7 @@ class Canonical:
                         self._append(section.paragraph(item))
 
     def shows(self, section: Section, items: list[str]) -> bool:
-        """Whether a reader of the text alone learns ``items``, and what they are."""
+        """Whether the text shows ``items`` with their label."""
         if section.style == "line":
             return self.contains(section.line(items))
         return all(self.contains(section.paragraph(item)) for item in items)
@@ -113,7 +113,7 @@ def listed(value: object) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """A metadata value as a reader sees it; empty when there is nothing to see."""
+    """A metadata value as text; empty for an empty value."""
     if value is None or value in ("", [], {}):
         return ""
     match value:

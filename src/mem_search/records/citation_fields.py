@@ -1,7 +1,5 @@
-"""What a record's metadata says for a citation: who wrote it, when it came out.
-
-Sources write the same fact under many names. Nothing is guessed: a year alone is no date, a
-value of another type says nothing.
+"""The author and dates of a record, from its metadata. Sources use many names for the same fact.
+Nothing is guessed: a year alone is not a date, and values of another type are ignored.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ def _read_time(value: object) -> int | None:
                 return to_ms(sent if sent.tzinfo else sent.replace(tzinfo=UTC))
             case int() | float() if not isinstance(value, bool) and value >= _LEAST_EPOCH:
                 at = from_epoch(value)
-                dates.iso(at)  # what cannot be written is no time
+                dates.iso(at)  # a time that cannot be formatted is not valid
                 return at
     except (ValueError, OverflowError, InputError, TypeError, IndexError):
         return None

@@ -15,7 +15,7 @@ from mem_search.records.citation_fields import first_time
 
 
 class EmailMetadata(Metadata):
-    """What only an e-mail has. Addresses are written as in the header they come from."""
+    """The metadata of an e-mail. Addresses are written as in the header they come from."""
 
     subject: str | None = None
     sender: str | list[str] | None = Field(default=None, alias="from", title="From")

@@ -7,7 +7,7 @@ from mem_search.records.base import BaseKind, Metadata
 
 
 class FileMetadata(Metadata):
-    """What only a file has."""
+    """The metadata of a file."""
 
     path: str | None = None
     language: str | None = None

@@ -9,10 +9,8 @@ from mem_search.records.base import BaseKind, Metadata
 
 
 class Memory(BaseKind[Metadata]):
-    """The ``memory`` kind.
-
-    Where its metadata says in plain strings what ``type`` it is (fact, insight, …) and for which
-    ``user_id`` it is kept, both can be filtered by. Other programs write what they like there.
+    """The ``memory`` kind. Its ``type`` (fact, insight, …) and ``user_id`` can be filtered by where
+    they are strings; other programs may write other values.
     """
 
     name: Kind = "memory"

@@ -10,7 +10,7 @@ from mem_search.records.citation_fields import words
 
 
 class NoteMetadata(Metadata):
-    """What only a note has."""
+    """The metadata of a note."""
 
     folder: str | None = None
 

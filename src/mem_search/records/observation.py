@@ -1,4 +1,4 @@
-"""Something that an agent did or found out: what changed, why, and in which files.
+"""What an agent did or learned: what changed, why, and in which files.
 
 Metadata uses claude-mem's names, so that its rows need no translation.
 """
@@ -13,7 +13,7 @@ from mem_search.records.canonical_text import Section
 
 
 class ObservationMetadata(Metadata):
-    """What only an observation has. ``type`` is bugfix, feature, refactor, ..."""
+    """The metadata of an observation. ``type`` is bugfix, feature, refactor, ..."""
 
     type: str | None = None
     subtitle: str | None = None

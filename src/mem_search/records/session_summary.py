@@ -1,4 +1,4 @@
-"""What a session was about: asked, investigated, learned, completed, left to do."""
+"""A summary of a session: request, investigation, findings, results and next steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mem_search.records.canonical_text import Section
 
 
 class SessionSummaryMetadata(Metadata):
-    """What only a session summary has."""
+    """The metadata of a session summary."""
 
     request: str | None = None
     investigated: str | None = None

@@ -1,4 +1,4 @@
-"""What a person asked an agent, word for word."""
+"""The words that a person wrote to an agent."""
 
 from __future__ import annotations
 

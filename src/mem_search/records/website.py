@@ -12,7 +12,7 @@ from mem_search.records.citation_fields import words
 
 
 class WebsiteMetadata(Metadata):
-    """What only a website has. ``domain`` is taken from the URL when missing."""
+    """The metadata of a website. ``domain`` is taken from the URL when missing."""
 
     domain: str | None = None
 

@@ -51,7 +51,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """``text`` costs ``tokens``; ``page`` has the results that are in it."""
+    """``text`` costs ``tokens``; ``page`` has the listed results."""
 
     text: str
     page: SearchPage
@@ -115,7 +115,7 @@ def _shortened_listing(
         if part >= _WORTH_CUTTING_FOR or (part and not kept):
             text, shown = text_of(kept, cut_text(entry, part, step))
     elif not kept and ranked:
-        # For a very small limit one result is worth more than the words around it.
+        # Within a very small limit one result is worth more than heading and notices.
         following = display.parameter("offset", page.request.offset + 1)
         line = f"{written[id(ranked[0])]}\n\nNext: {following}"
         if fits(line, limit):
@@ -174,7 +174,7 @@ def _described_range(dates: DateRange, display: DisplayOptions) -> str:
 
 
 def paging(page: SearchPage, display: DisplayOptions) -> str:
-    """Which of all results these are, and how many are folded; empty when they are all."""
+    """Which part of all results this is, and how many are folded; empty when it is all."""
     shown, offset, limit = len(page.results), page.request.offset, page.request.limit
     places = page.total - page.folded
     if not shown and page.total:
@@ -194,7 +194,7 @@ def paging(page: SearchPage, display: DisplayOptions) -> str:
 
 
 def notes(page: SearchPage) -> list[str]:
-    """A better spelling, and a ``Note: …`` for everything that was not done as asked."""
+    """A better spelling, and a ``Note: …`` for each difference from the request."""
     report = page.report
     lines = [cut(notice, 300) for notice in report.notices]
     for leg in report.legs:
@@ -204,7 +204,7 @@ def notes(page: SearchPage) -> list[str]:
     if report.realised not in (report.requested, "filter") and not lines:
         lines.append(f"asked for {report.requested} search, answered by {report.realised}")
     if report.coverage < 1 and "%" not in "\n".join(lines):
-        # Rounded down: 100 % would say that nothing is missing.
+        # Rounded down, because 100 % means that nothing is missing.
         lines.append(
             f"{int(report.coverage * 100)}% of the passages have vectors yet;"
             " the others are found by their words only"
@@ -224,7 +224,7 @@ def _index_entry(result: Result, display: DisplayOptions) -> str:
 
 
 def _full_entry(result: Result, display: DisplayOptions) -> str:
-    """The whole record, and why it was found."""
+    """The whole record, and the scores by which it was found."""
     parts = ", ".join(f"{name} {value:.3g}" for name, value in total_scores(result.scores))
     why = f"Score: {result.score:.3g}{f' ({parts})' if parts else ''}"
     similar = [f"Similar: {_refs(result.similar)}"] if result.similar else []
@@ -239,7 +239,7 @@ LISTINGS: tuple[Listing, ...] = (
 
 
 def _tips(page: SearchPage, display: DisplayOptions, wanted: bool) -> list[str]:
-    """How to go on without spending tokens on what is not needed."""
+    """Tips for the next step that costs the fewest tokens."""
     if not wanted:
         return []
     ref = page.results[0].record.ref
@@ -264,7 +264,7 @@ def _advice(page: SearchPage, display: DisplayOptions) -> list[str]:
 
 
 def render_record(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> str:
-    """One record whole: what opening a ref shows."""
+    """One whole record, as opening a ref shows it."""
     return "\n\n".join(_blocks(record, display, links))
 
 

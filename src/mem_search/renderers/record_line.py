@@ -15,7 +15,7 @@ from mem_search.renderers.safe_text import cost, cut_to_cost
 from mem_search.text import dates
 
 _LONG_AGO = datetime(4, 1, 1, tzinfo=UTC)
-"""As seen from here no record is of this year: its date is written with the year."""
+"""A date in the far past as ``now``, so that dates are written with their year."""
 
 _LEG_PARTS = ("rank", "z", "bonus", "weight")
 _TITLE_COST = 120

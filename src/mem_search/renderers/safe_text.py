@@ -1,4 +1,4 @@
-"""Text of records made safe for listings: one line, no control characters, limited cost."""
+"""Text of records, made safe for listings: one line, no control characters, limited cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def one_line(text: str) -> str:
     """``text`` on one line, without control characters."""
     folded = " ".join(text.split())
     shown = _CONTROL.sub("", folded)
-    # A removed character may have stood between two spaces.
+    # A removed character may have been between two spaces.
     return folded if shown == folded else " ".join(shown.split())
 
 

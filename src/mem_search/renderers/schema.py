@@ -54,7 +54,7 @@ Absent = Annotated[T | None, Field(exclude_if=partial(operator.is_, None))]
 """``Absent[X]`` has no key in the JSON where it is None; give it that default."""
 
 Stored = Annotated[T, SerializeAsAny()]
-"""``Stored[X]`` is given as plain values: it was written as JSON before."""
+"""``Stored[X]`` takes plain values that were stored as JSON."""
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -90,7 +90,7 @@ def to_json(value: Any, kind: Any = None) -> bytes:
 
 
 def dumped(value: Any) -> str:
-    """Plain values as JSON: the form over which the tokens of an answer are counted."""
+    """Plain values as JSON, the form whose tokens are counted."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
@@ -266,7 +266,7 @@ class QuestionDate:
 
 @schema
 class AnalyzedWords:
-    """How the question was read. `near` are other spellings of a word that were tried."""
+    """How the query was parsed. `near` are other spellings of a word that were tried."""
 
     text: str
     words: tuple[str, ...]
@@ -294,7 +294,7 @@ class AnalyzedWords:
 
 @schema
 class AnalyzedQuestion(AnalyzedWords):
-    """How the question was read, and what in it was not understood as it is written."""
+    """How the query was parsed, with warnings about ignored parts."""
 
     warnings: tuple[str, ...]
 

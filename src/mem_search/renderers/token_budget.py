@@ -1,4 +1,4 @@
-"""Keeping a reply within a number of tokens: how many whole records fit, and how to go on.
+"""Token budgets of replies: how many whole records fit, and how to continue.
 
 Tokens are counted by ``text.token_count`` over what is returned: the text of a listing, or the
 JSON of the results. Records are left out from the end, from a dated list the least relevant
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 LEAST: Final = 50
-"""Tokens of a text below which it tells nothing: rather fewer texts than only beginnings."""
+"""Fewest tokens of a shortened text; fewer texts are better than only beginnings."""
 
 
 def fits(text: str, limit: int) -> bool:
@@ -107,7 +107,7 @@ def foremost(page: SearchPage) -> Sequence[Result]:
     """The results by relevance, in whatever order the page shows them."""
     if page.request.order == "relevance" or not page.request.text.strip():
         return page.results
-    # Results behind the fused ones have the score of the last of those, and their words' own.
+    # Results behind the fused ones share the last fused score, and have scores of their words.
     return sorted(
         page.results,
         key=lambda result: (
@@ -189,7 +189,7 @@ def _lessened(record: WholeRecord) -> Iterator[WholeRecord | RecordExcerpt]:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The records of a timeline that are shown, as ``text``; ``note`` says what is left out."""
+    """The shown records of a timeline, also as ``text``; ``note`` says what is left out."""
 
     records: Sequence[Record]
     text: str
@@ -203,7 +203,7 @@ def around(
     limit: int | None,
     parameter: Callable[[str, object], str] = _query_parameter,
 ) -> Around:
-    """As many ``records`` around the one at ``place`` as ``written`` fits; the far ones go.
+    """As many ``records`` around the one at ``place`` as fit when ``written``.
 
     ``parameter`` is as in ``shortened``.
     """

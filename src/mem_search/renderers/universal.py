@@ -33,7 +33,7 @@ def url_of(record: Record, base: str = "") -> str:
 
 
 def metadata_of(record: Record) -> dict[str, Any]:
-    """What the record's kind and source say of it, and what is set of what every record has."""
+    """The metadata of the record, and its common fields that have a value."""
     common = {
         "project": record.project,
         "session": record.session,

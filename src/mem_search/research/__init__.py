@@ -1,5 +1,3 @@
-"""Searches that are remembered: research chains and their replay, jobs, saved searches, scopes.
-
-All of them ask the universal search and keep, in the store, what is needed to go on after a
-restart or to do it again. How any of it looks over HTTP is for ``http/v1`` and ``renderers``.
+"""Stored searches: research chains and their replay, background searches, saved searches. Each
+stores what it needs to continue after a restart or to run again.
 """

@@ -1,7 +1,6 @@
-"""Deep research: searches whose steps are stored with everything that they depended on.
-
-Other searches pass through. The request and the results of a step suffice to replay it
-(``replay``) and to cite it (``export``); texts are not stored again.
+"""Deep research: searches that are stored as steps, with the index state that they depended on.
+Other searches pass through. The request and the results of a step suffice to replay it (``replay``)
+and to cite it (``export``); texts are not stored again.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from mem_search.text.redaction import redact
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an operation belongs; without ``parent_id`` it begins a chain."""
+    """The place of an operation; without ``parent_id`` it begins a chain."""
 
     session_id: str
     parent_id: str | None = None

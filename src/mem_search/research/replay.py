@@ -121,7 +121,7 @@ class Replays:
         """Replay one operation. Raises Conflict when a secret of its query was not stored."""
         if operation.redacted:
             raise Conflict(
-                f"operation {operation.id} cannot be replayed: its question held a secret, which"
+                f"operation {operation.id} cannot be replayed: its query held a secret, which"
                 " was not kept"
             )
         state = await self._research.state()

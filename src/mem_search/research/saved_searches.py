@@ -178,7 +178,7 @@ class SavedSearches:
         return await self._store.next_at()
 
     async def _check(self, plan: Plan) -> None:
-        """Run it once to show errors now. Raises RefusedReceiver, and what a search raises."""
+        """Run it once, to report errors now. Raises RefusedReceiver, and what a search raises."""
         if plan.webhook_url is not None:
             self._deliveries.check(plan.webhook_url)
         await self._service.search(replace(plan.request, limit=1, offset=0), UNLOGGED)

@@ -1,4 +1,4 @@
-"""What sources share: defaults for a source, and the builder of its batches.
+"""The base class of sources, and the builder of batches.
 
 A source derives from ``BaseSource`` and writes ``read``. In ``read`` it gives everything it sees
 to a ``BatchBuilder``, which knows the rules of the ledger:
@@ -29,7 +29,7 @@ BATCH_SECONDS: Final = 5.0
 
 
 class BaseSource:
-    """A source that finds nothing by itself, is not followed, and takes a path as it is."""
+    """A source with defaults: no locations of its own, not followed, paths unchanged."""
 
     name: str
     follows: bool = False
@@ -70,11 +70,11 @@ class BatchBuilder:
         self.taken += 1
 
     def leave(self, item: str, reason: str) -> None:
-        """The source does not want ``item``."""
+        """The source leaves out ``item``."""
         self.note(LedgerEntry(item, "left", reason))
 
     def fail(self, item: str, reason: str) -> None:
-        """``item`` should have given a record and could not."""
+        """``item`` should have become a record but failed."""
         self.note(LedgerEntry(item, "failed", reason))
 
     def delete(self, source_id: str, reason: str) -> None:

@@ -1,1 +1,1 @@
-"""Pure text: passages, query words, snippets, dates, redaction, token counts. No I/O."""
+"""Pure functions of text: passages, query words, snippets, dates, redaction, token counts."""

@@ -1,4 +1,4 @@
-"""Words of a question, as a full-text index sees them, and the small trees that ask for them.
+"""Words of a query, as a full-text index sees them, and the word queries over them.
 
 A full-text index takes letters and digits as words and everything else as space, so a question
 is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts. Question words
@@ -25,7 +25,7 @@ STOP_WORDS = frozenset(
 """54 words; a larger list or frequency trimming ranks worse (docs/retrieval.md)."""
 
 MAX_WORDS = 64
-"""More distinct words than this add cost, not meaning: a pasted page is not a question."""
+"""Most distinct words of a query; more of them add cost, not meaning."""
 
 CJK = (
     "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
@@ -229,7 +229,7 @@ def is_hash(word: str) -> bool:
 
 
 def hashes_alone(text: str) -> bool:
-    """Whether the text is nothing but hashes: a model can only take it for noise."""
+    """Whether the text has only hashes, which mean nothing to a model."""
     runs = _runs(text)
     return bool(runs) and all(map(_HASH.fullmatch, runs))
 

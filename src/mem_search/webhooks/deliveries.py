@@ -92,7 +92,7 @@ class Deliveries:
 
         A receiver that becomes free wakes the scheduler, so its messages do not count.
         """
-        # Taken before the store is read: a delivery that ends meanwhile is read as due.
+        # Copied before the store is read: a delivery that ends meanwhile is read as due.
         now, busy = now_ms(), set(self._busy)
         await self._store.expire(now - KEEP_MS)
         heads: dict[str, str] = {}

@@ -79,7 +79,7 @@ def _inside(address: IPv6Address) -> tuple[IPv4Address, ...]:
 
 LONGEST_URL = 2_000
 _OWN_NAMES = ("localhost", "local", "internal", "localdomain", "home.arpa")
-"""Names, and ends of names, that no public server can have (RFC 6761, 6762, 8375, ICANN)."""
+"""Names and suffixes of names that no public server can have (RFC 6761, 6762, 8375, ICANN)."""
 
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 """The addresses of (host, port)."""

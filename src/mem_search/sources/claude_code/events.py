@@ -1,4 +1,4 @@
-"""One line of a transcript as events: who said, asked, called or answered what. Pure.
+"""One line of a transcript as events: prompts, texts, tool calls and results. Pure.
 
 Every other line (progress, snapshots, attachments that the program injected, requests to the
 model, types that are not known) has no events.
@@ -40,7 +40,7 @@ class AgentText:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The agent asked for a tool."""
+    """The agent called a tool."""
 
     call: str
     tool: str
@@ -49,7 +49,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the tool answered."""
+    """The result of a tool call."""
 
     call: str
     text: str

@@ -1,4 +1,4 @@
-"""What a tool call did: read or changed a file, ran a command, made a decision. Pure."""
+"""The effect of a tool call: read or changed a file, ran a command, made a decision. Pure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Call:
 
 
 def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
-    """What the call does. A tool that is not known gives a fact only when it fails."""
+    """The effect of a call. An unknown tool yields a fact only when it fails."""
     effect, argument, verb = _EFFECTS.get(tool, (OTHER, "", tool))
     text = clean_text(arguments.get(argument))
     if effect == PLANS:

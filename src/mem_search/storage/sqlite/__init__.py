@@ -1,4 +1,4 @@
-"""The record store on SQLite: one writer, pooled readers, SQL visible near its use.
+"""The record store on SQLite: one writer, pooled readers, SQL near its use.
 
 ``database`` owns the connections. Every other module holds plain functions over one
 ``sqlite3.Connection``, run by ``Database.read`` or ``Database.write``; a write is one

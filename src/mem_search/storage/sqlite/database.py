@@ -45,7 +45,7 @@ pragma secure_delete = on;
 
 
 class Database:
-    """An open store. Make it with ``Database.open``; always ``close`` it."""
+    """An open store. ``Database.open`` makes it; always ``close`` it."""
 
     def __init__(self, path: Path, busy_seconds: float = _BUSY_SECONDS) -> None:
         self.path = path
@@ -75,7 +75,7 @@ class Database:
         except OSError as error:
             await database.close()
             raise StorageError(
-                f"cannot write {path} ({error.strerror}); `mem-search doctor` names what mends it"
+                f"cannot write {path} ({error.strerror}); `mem-search doctor` says how to repair it"
             ) from error
         except BaseException:
             await database.close()
@@ -157,10 +157,10 @@ class Database:
         check(self.path)
         with _translated(self.path, self._local):
             connection = self._writing = self._connection(readonly=False)
-            # Before the journal mode, which would change a file that turns out not to be ours.
+            # Before the journal mode, which would change a file of another program.
             migrate(connection)
             secure_words(connection)
-            self.path.chmod(0o600)  # and before the log beside it, which takes over the mode
+            self.path.chmod(0o600)  # and before the log beside it, which inherits the mode
             _log_ahead(connection, self._busy_seconds)
         self._mark.open(connection)
 
@@ -184,7 +184,9 @@ class Database:
 
 
 class Repository:
-    """A part of the store. ``reads`` and ``writes`` make its methods from SQL on a connection."""
+    """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
+    methods.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -235,7 +237,7 @@ _UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, struct.error)
 
 @contextmanager
 def _translated(path: Path, local: threading.local) -> Iterator[None]:
-    """Turn what SQLite says about the file into a StorageError with the next step.
+    """Translate errors of SQLite into a StorageError with the next step.
 
     Flipped bytes show in many ways, down to a None where a row was. So whatever else fails is
     damage too if SQLite finds some in the file, and a bug if not.
@@ -258,9 +260,9 @@ def _translated(path: Path, local: threading.local) -> Iterator[None]:
         if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             step = "another process holds it; stop that process or try again"
         elif code & 0xFF == sqlite3.SQLITE_FULL:
-            step = "the disk is full; free some space, nothing was half-written"
+            step = "the disk is full; free some space; no transaction was stored in part"
         elif code & 0xFF == sqlite3.SQLITE_IOERR:
-            step = "the disk is full or failing; check it, nothing was half-written"
+            step = "the disk is full or failing; check it; no transaction was stored in part"
         elif code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             step = "check that the folder exists and is writable"
         else:

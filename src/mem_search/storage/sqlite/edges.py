@@ -57,7 +57,7 @@ def write(
 
 
 def links(connection: sqlite3.Connection, number: int) -> tuple[Link, ...]:
-    """The given links of the record, in a fixed order."""
+    """The links that the record came with, in a fixed order."""
     return tuple(
         Link(target, relation)
         for target, relation in connection.execute(

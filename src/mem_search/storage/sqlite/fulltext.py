@@ -70,7 +70,7 @@ def scores(
 ) -> tuple[Passages, Scores]:
     """Every passage that matches ``query``, or those ``among`` some, with its score.
 
-    All are scored: the best thousand would cost the same, since BM25 is the cost.
+    All are scored, because BM25 costs the same for the best thousand.
     """
     condition, values = "", [expression(query)]
     if among is not None:
@@ -91,7 +91,7 @@ def scores(
 
 
 def having(connection: sqlite3.Connection, query: WordQuery, passages: Passages) -> set[int]:
-    """The matching ones of a few ``passages`` (at least one)."""
+    """The matching ones of a few ``passages``, at least one."""
     (found,) = connection.execute(
         "select json_group_array(rowid) from passages_fts where passages_fts match ?"
         " and rowid between ? and ? and +rowid in (select value from json_each(?))",
@@ -116,7 +116,7 @@ def records_having(connection: sqlite3.Connection, query: WordQuery) -> set[int]
 
 
 def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
-    """Every matching passage, so that totals are counted and not estimated."""
+    """Every matching passage, so that totals are exact."""
     (passages,) = connection.execute(
         "select json_group_array(rowid) from passages_fts where passages_fts match ?",
         (expression(query),),

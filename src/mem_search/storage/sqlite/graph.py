@@ -1,7 +1,7 @@
-"""The graph of records: neighbours of some, and what lies within a few steps of them.
+"""The graph of records: neighbours, and the records within a few steps.
 
-Stored edges count in both directions. Edges to session neighbours, and through shared things
-(``shared_facets``), are derived on request. Every step is bounded: in edges read, in nodes kept.
+Stored edges count in both directions. Edges to session neighbours and through shared files, issues
+and symbols (``shared_facets``) are derived on request. Every step is bounded in edges and nodes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mem_search.storage.sqlite.filters import passing
 
 DEEPEST: Final = 5
 MOST_NODES: Final = 300
-"""Records kept of a walk: beyond, each adds time and hardly any mass."""
+"""Most records of a walk; further ones add time and hardly any mass."""
 MOST_EXPANDED: Final = 60
-"""Records of one distance from which the walk goes on, those with the strongest edges."""
+"""Most records of one distance from which the walk continues, those with the strongest edges."""
 MOST_EDGES: Final = 5000
 """Stored edges read in one step."""
 
@@ -67,10 +67,9 @@ def walk(
     relations: Collection[str] = (),
     most: int = MOST_NODES,
 ) -> GraphWalk:
-    """What lies within ``depth`` (1 to 5) steps of ``seeds``, through records within ``filters``.
-
-    A record outside the filters leads to no others: a filtered search does not know it.
-    Where more than ``most`` records are in reach, those with the strongest edges are kept.
+    """The records within ``depth`` (1 to 5) steps of ``seeds``, only through records within
+    ``filters``. Where more than ``most`` records are in reach, those with the strongest edges are
+    kept.
     """
     depths = dict.fromkeys(seeds, 0)
     edges: list[Edge] = []
@@ -146,7 +145,7 @@ def _sessions(connection: sqlite3.Connection, wanted: str) -> list[Edge]:
         (wanted, FOLLOWS),
     ).fetchall()
     for own, other in (("m", "s"), ("s", "m")):
-        # The cross join keeps this order: SQLite would go through the summaries of the whole store.
+        # The cross join keeps this order; SQLite would scan the summaries of the whole store.
         rows += connection.execute(
             f"select m.id, s.id, 'same_session', ?2, 'derived' from records {own}"
             f" cross join records {other} on {other}.session = {own}.session"

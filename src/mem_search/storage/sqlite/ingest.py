@@ -25,7 +25,7 @@ from mem_search.text.dates import now_ms
 
 
 class SqliteIngest(Repository):
-    """``ports.IngestStore``: the only way in which what sources read comes into the store."""
+    """``ports.IngestStore``: stores what sources read."""
 
     @writes
     def store_batch(
@@ -75,7 +75,7 @@ class SqliteIngest(Repository):
             "insert into cursors(source, location, label, options, followed, read_at)"
             " values(?, ?, ?, ?, ?, ?) on conflict(source, location) do update set"
             " followed = excluded.followed or followed, read_at = excluded.read_at, error = ''"
-            # Followed locations are looked at all day: nothing is written while nothing changes.
+            # Followed locations are read again and again; nothing is written while nothing changes.
             " where error != '' or followed < excluded.followed",
             (
                 location.source, location.path, location.label, json.dumps(dict(location.options)),
@@ -190,7 +190,7 @@ def _save_cursor(
 
 
 def _note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:
-    """Write what became of items; the newest word on an item replaces the older one."""
+    """Write ledger entries; the newest entry of an item replaces the older one."""
     now = now_ms()
     connection.executemany(
         "insert or replace into ledger(source, location, item, outcome, reason, records, at)"
@@ -203,9 +203,8 @@ def _note(connection: Connection, location: Location, entries: Iterable[LedgerEn
 
 
 def _strike(connection: Connection, location: Location, items: Iterable[str]) -> None:
-    """Drop what was said of ``items`` and of what lies in them, ``name:7`` in ``name``.
-
-    An empty item is the whole location.
+    """Delete the entries of ``items`` and of items inside them, ``name:7`` in ``name``. An empty
+    item is the whole location.
     """
     for item in items:
         place = (location.source, location.path, item)
@@ -214,7 +213,7 @@ def _strike(connection: Connection, location: Location, items: Iterable[str]) ->
         else:
             connection.execute(
                 "delete from ledger where source = ?1 and location = ?2"
-                # The key finds the range that both of the last line are in.
+                # The key finds the range that has both of the last line.
                 " and item >= ?3 and item < ?3 || ';'"
                 " and (item = ?3 or item > ?3 || ':')",
                 place,

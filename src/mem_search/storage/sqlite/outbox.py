@@ -1,7 +1,7 @@
 """Vectors, and the outbox of the indexer: a row for each passage with work to do.
 
 The transaction that stores a passage writes the row; acknowledging the step deletes it. So a
-process that dies at any point loses nothing: the next one finds the rest here.
+process that dies loses nothing: the next one continues with the rest.
 """
 
 from __future__ import annotations

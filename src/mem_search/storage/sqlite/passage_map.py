@@ -1,9 +1,8 @@
 """The passage map of one store, in memory: the record, kind and length of each passage.
 
-A search looks up thousands of passages; joining them in SQL costs more than ranking them. What
-is kept here never changes for a passage (``records.store`` gives a passage a new number when it
-would), so the arrays only grow, and numbers of deleted passages are simply never asked for.
-About 14 bytes a passage.
+A search looks up thousands of passages; joining them in SQL costs more than ranking them. These
+values never change for a passage (a changed passage gets a new number), so the arrays only grow;
+numbers of deleted passages are never looked up. About 14 bytes a passage.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(slots=True)
 class PassageMapCache:
-    """The map of one store, read further whenever a passage beyond it is asked about."""
+    """The map of one store, which grows when a passage beyond it is looked up."""
 
     known: PassageMap = field(
         default_factory=lambda: PassageMap(

@@ -1,10 +1,8 @@
-"""What a search needs to know of every record, in memory: columns by record number.
-
-Filters and conversations are asked about hundreds to tens of thousands of records in one search;
-as statements that costs more than ranking does. About 70 bytes a record. The store stays the
-truth: each snapshot compares its revision (``record_changes``, written by triggers, so whichever
-process writes) and reads again what was written since. What passes a filter is a mask over the
-columns; statements answer only what these do not know.
+"""The columns of all records, in memory, by record number. A search looks up filters and
+conversations of up to tens of thousands of records; in SQL that costs more than ranking. About 70
+bytes a record. The store stays the truth: each snapshot compares its revision (``record_changes``,
+written by triggers, so whichever process writes) and reads again what was written since. What
+passes a filter is a mask over the columns; statements answer only what these do not know.
 """
 
 from __future__ import annotations
@@ -31,13 +29,13 @@ from mem_search.text.sketch import HEAD, WORDS, Heads
 
 Numbers = NDArray[np.int64]
 GONE: Final = MOST
-"""The kind code of a number that is not, or no longer, that of a record."""
+"""The kind code of a number without a record."""
 
 _NAMED = ("project", "session", "source")
 
 
 class Names:
-    """Numbers for the strings of a column; they are only ever added. 0 is the empty string."""
+    """Numbers for the strings of a column; numbers are only added. 0 is the empty string."""
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
@@ -72,7 +70,7 @@ class Columns:
     heads: Heads
     names: dict[str, Names]
     revision: int = -1
-    """The last change of a record that is in these columns; -1 before anything was read."""
+    """The revision of the newest change in these columns; -1 before the first read."""
     masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
     """Which records pass the filters that were asked for lately (``mask_of``)."""
 
@@ -112,7 +110,7 @@ class RecordColumnsCache:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def current(self, connection: sqlite3.Connection) -> Columns:
-        """Columns with every record that the read of ``connection`` sees; perhaps newer ones."""
+        """Columns with every record that ``connection`` sees, and perhaps newer ones."""
         (last,) = connection.execute("select max(revision) from record_changes").fetchone()
         revision = last or 0
         if self._known.revision < revision:
@@ -121,15 +119,15 @@ class RecordColumnsCache:
                     self._known = _refreshed(connection, self._known, revision)
                     self.on_change()
         known = self._known
-        # What an older snapshot finds out about filters does not hold for newer columns.
+        # Masks of an older snapshot do not hold for newer columns.
         return known if known.revision == revision else replace(known, masks={})
 
 
 def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) -> Columns:
-    """``known`` with what was written up to ``revision``."""
+    """``known`` updated to ``revision``."""
     (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
     if known.revision < 0 or oldest > known.revision + 1:
-        # Never read, or changes that are not in ``known`` were pruned.
+        # Never read, or later changes were pruned.
         return replace(_read(connection, _empty(1, known.names), None), revision=revision)
     (changed,) = connection.execute(
         "select json_group_array(distinct record_id) from record_changes where revision > ?",
@@ -139,10 +137,10 @@ def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) ->
 
 
 def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | None) -> Columns:
-    """New columns in which the rows of ``only``, or all, are as the store has them now."""
+    """New columns with the rows of ``only``, or of all records, read again."""
     wanted = None if only is None else sorted(only)
     condition = "" if wanted is None else "where id in (select value from json_each(?))"
-    # One row, however many records: each that Python takes costs a turn at its lock.
+    # One row for all records, because Python waits for its lock at each row.
     row = connection.execute(
         "select json_group_array(id), json_group_array(kind), json_group_array(project),"
         " json_group_array(session), json_group_array(source), json_group_array(position),"
@@ -192,7 +190,7 @@ def _grown(known: Columns, size: int) -> Columns:
 
 Mask = NDArray[np.bool_]
 MOST_MASKS = 32
-"""Filters whose records are remembered until something is written; a byte a record each."""
+"""Filters whose masks are cached until something is written; one byte a record each."""
 
 
 def passes(
@@ -207,9 +205,8 @@ def passes(
 
 
 def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) -> Mask:
-    """The same for every number that ``columns`` have, as an array by record number.
-
-    Kept with the columns: one search needs it several times, and the next search often too.
+    """The same for every number in ``columns``, as an array by record number. It is cached with the
+    columns, because a search needs it several times.
     """
     mask = columns.masks.get(filters)
     if mask is None:
@@ -225,7 +222,7 @@ def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) 
 def _by_statements(
     connection: sqlite3.Connection, columns: Columns, filters: Filters
 ) -> Iterator[Mask]:
-    """A mask for each filter that the columns do not know."""
+    """A mask for each filter on data that is not in the columns."""
     for condition, values in sql_filters.facets(filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
@@ -260,7 +257,7 @@ def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) 
 def _listed(
     connection: sqlite3.Connection, columns: Columns, statement: str, values: Sequence[Any]
 ) -> Mask:
-    """The records whose numbers the one value of ``statement`` lists."""
+    """The records whose numbers ``statement`` returns in one row."""
     (found,) = connection.execute(statement, values).fetchone()
     numbers = np.array(json.loads(found), dtype=np.int64)
     mask = np.zeros(columns.size, dtype=np.bool_)
@@ -269,7 +266,7 @@ def _listed(
 
 
 def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
-    """Whether ``records`` exist and pass those of ``filters`` that the columns know."""
+    """Whether ``records`` exist and pass those of ``filters`` that the columns can decide."""
     kinds = columns.kinds[records]
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:

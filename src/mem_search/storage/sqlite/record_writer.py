@@ -27,7 +27,7 @@ def store(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> lis
 
 
 def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) -> Stored:
-    """Store one; ``tied`` gets the records whose successor its old edges may have decided."""
+    """Store one draft; add to ``tied`` the records whose successor its old edges may decide."""
     draft = item.draft
     key = (draft.source, draft.source_id)
     forgotten_at = tombstones.forgotten_at(connection, *key, draft.kind)
@@ -109,7 +109,7 @@ def _next_position(connection: sqlite3.Connection, session: str, project: str, k
 
 
 class _Same(NamedTuple):
-    """What two passages of a record must share to be the same passage."""
+    """The key of a passage: equal keys of one record are the same passage."""
 
     digest: bytes
     kind: str
@@ -119,8 +119,8 @@ class _Same(NamedTuple):
 def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Same, list[int]]:
     """Remove a record's passages from the full text; return their ids for reuse.
 
-    Whatever is known of a passage by its number (see ``passage_map``) must never change, so only
-    one of the same kind and field is used again.
+    Values by passage number (see ``passage_map``) must never change, so an id is only reused for
+    the same kind and field.
     """
     kept: dict[_Same, list[int]] = {}
     for passage, *same in connection.execute(
@@ -129,7 +129,7 @@ def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Sam
     ).fetchall():
         _unindex(connection, passage)
         kept.setdefault(_Same(*same), []).append(passage)
-    # Ordinals move out of the way so that kept passages can take their new ones.
+    # Ordinals are moved first, so that kept passages can take their new ones.
     connection.execute("update passages set ordinal = -1 - ordinal where record_id = ?", (number,))
     return kept
 

@@ -229,9 +229,8 @@ def _notify(
 def _new_matches(
     connection: Connection, saved: SavedSearch, found: Sequence[tuple[int, str]]
 ) -> list[Match]:
-    """Those of ``found``, (number, content hash in hex), not reported with this content before.
-
-    From now on they are reported.
+    """Those of ``found``, (number, content hash in hex), that were not reported with this content;
+    marks them as reported.
     """
     matches = []
     for number, digest in found:

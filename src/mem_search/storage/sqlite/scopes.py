@@ -1,4 +1,4 @@
-"""Scopes: filters with a name, written in the query language. Names differ in more than case."""
+"""Scopes: filters with a name, written in the query language. Names ignore case."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class SqliteSearchLog(Repository):
 def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[AskedQuery]:
     """Queries that found something and contain one of ``words``, the most frequent first.
 
-    Only the newest are read: somebody waits for the answer.
+    Only the newest are read, which limits the time.
     """
     if not words:
         return []

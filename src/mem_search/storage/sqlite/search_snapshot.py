@@ -1,7 +1,7 @@
 """Searches over SQLite: the port ``storage/ports/search`` for one file and one embedding model.
 
-A snapshot wraps the connection of a reading thread inside one transaction; what is kept in memory
-of records, passages and vectors belongs to the store and is brought up to date by the snapshots.
+A snapshot wraps the connection of a reading thread inside one transaction; the caches of records,
+passages and vectors belong to the store, and snapshots bring them up to date.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FEW: Final = 0.3
-"""A filter that leaves a smaller share of the matching passages spares the others their BM25."""
+"""Share of the matching passages below which only those within the filter are scored."""
 
 _NAMES: Final = {
     "title": vocabulary.titles,
@@ -143,7 +143,7 @@ class SqliteSearchStore:
 class SqliteSnapshot:
     """``SearchSnapshot`` inside one read transaction of ``connection``.
 
-    ``changes`` is how many changes of the store the transaction sees at least.
+    ``changes``: the transaction sees at least so many changes of the store.
     """
 
     _connection: sqlite3.Connection
@@ -200,7 +200,7 @@ class SqliteSnapshot:
     # Vectors
 
     def record_cosines(self, vector: Vectors, records: Numbers) -> Values:
-        # One row: each that Python takes costs a turn at its lock.
+        # One row, because Python waits for its lock at each row.
         row = self._connection.execute(
             "select json_group_array(record_id), json_group_array(id) from passages"
             " where record_id in (select value from json_each(?))",
@@ -258,7 +258,7 @@ class SqliteSnapshot:
         )
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
-        # The beginnings of sketches, in memory, say that most pages have nothing to fold.
+        # The beginnings of sketches, in memory, show that most pages have nothing to fold.
         suspects = records[repeated(self._all_columns().heads[records])]
         if not len(suspects):
             return (), NO_SKETCHES

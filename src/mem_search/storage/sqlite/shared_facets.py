@@ -1,8 +1,8 @@
 """Edges between records that share a file, issue, page or symbol, derived on request.
 
-Such edges are never stored: n records of one file would be n² edges. The strength of a thing is
-divided by the number of records that share it, because with a weaker damping common files drown
-the given links (docs/graph.md). A thing of more than ``MOST_MEMBERS`` records links none of them.
+Such edges are never stored: n records of one file would be n² edges. The strength of a shared item
+is divided by the number of its records; with less damping common files outweigh explicit links
+(docs/graph.md). An item of more than ``MOST_MEMBERS`` records links none of them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mem_search.storage.sqlite.filters import passing
 
 MOST_MEMBERS: Final = 50
 MOST_FILES: Final = 30
-"""A record that touched more files than this counts as being about none of them."""
+"""A record that touched more files than this is about none of them."""
 MOST_HUBS: Final = 300
-"""Things that one step looks up; those of earlier records come first."""
+"""Most items that one step looks up; those of earlier records come first."""
 _SCANNED: Final = 2000
 """Rows of one file in all projects beyond which it counts as a file of every project."""
 
@@ -37,16 +37,15 @@ _SHARED: Final = {
 """Prefix of a key → relation, and the strength between the only two records that share it."""
 
 Hub = tuple[str, str]
-"""(the key of a thing, the project it is of or "")."""
+"""(the key of an item, its project or "")."""
 
 Tie = tuple[int, int, str, float]
 """(the record of the lower number, the other, relation, strength)."""
 
 
 def ties(connection: sqlite3.Connection, numbers: Sequence[int], filters: Filters) -> list[Tie]:
-    """Edges from ``numbers`` to other records within ``filters`` through things that both name.
-
-    Several shared things of one sort make one edge, stronger than each.
+    """Edges from ``numbers`` to other records within ``filters`` through items that both name.
+    Several shared items of one sort make one edge, stronger than each.
     """
     hubs: dict[Hub, set[int]] = {}
     named = list(_named(connection, numbers))
@@ -108,7 +107,7 @@ def _named(
 def _members(connection: sqlite3.Connection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
     """Records that name each of ``hubs``, at most one more than the limit of each sort.
 
-    One statement whose inner ones stop at their limits: Python waits for its lock at each row.
+    One statement with limits inside it, because Python waits for its lock at each row.
     """
     asked = [
         (key, key.removeprefix(f"path:{scope.lower()}:") if key.startswith("path:") else "", scope)

@@ -1,6 +1,5 @@
-"""Sketches of records, by which near-duplicates are recognised; read for a whole ranking at once.
-
-They have a separate table: after the body of a long record each would cost a page.
+"""Sketches of records, which show near-duplicates. They have a separate table, because each would
+cost a page after the body of a long record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts of the store, and the numbers of the corpus that searches keep in memory."""
+"""Counts of the store, and the corpus statistics that searches cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def corpus(connection: sqlite3.Connection) -> Corpus:
-    """One pass over the passages: worth keeping for a few seconds."""
+    """The corpus statistics, in one pass over the passages."""
     rows = connection.execute(
         "select kind, count(*), avg(end - start) from passages group by kind"
     ).fetchall()

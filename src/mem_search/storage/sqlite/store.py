@@ -26,7 +26,7 @@ from mem_search.storage.sqlite.webhook_deliveries import SqliteDeliveries
 
 
 class SqliteStore:
-    """An open file. Make it with ``SqliteStore.open``; always ``close`` it."""
+    """An open file. ``SqliteStore.open`` makes it; always ``close`` it."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

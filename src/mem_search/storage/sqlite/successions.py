@@ -33,12 +33,12 @@ class _Claim(NamedTuple):
 
 
 def around(connection: sqlite3.Connection, numbers: Iterable[int]) -> set[int]:
-    """Records with claims to one of ``numbers``: decide them again when those change or go."""
+    """Records that claim one of ``numbers``; their successions change with those records."""
     return {end for claim in _claims(connection, numbers) for end in (claim.old, claim.new)}
 
 
 def settle(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Decide again who supersedes ``numbers`` and every record that claims connect to them."""
+    """Recompute who supersedes ``numbers`` and every record that claims connect to them."""
     waiting = set(numbers)
     known = set(waiting)
     claims: set[_Claim] = set()
@@ -126,7 +126,7 @@ def _newest_of_circles(successor: Mapping[int, int], dates: Mapping[int, int]) -
 
 
 def _up_to(old: int, later: Iterable[int], within: set[int]) -> tuple[int, ...]:
-    """``later`` up to the first that is not ``within``, or until it repeats."""
+    """``later`` up to the first that is not ``within``, or to a repetition."""
     found: list[int] = []
     for number in later:
         if number == old or number in found or number not in within:

@@ -42,7 +42,7 @@ _PAUSE = 0.02
 _LEAST_ROWS = 1 << 14
 
 _BYTES = 4
-"""Bytes of a number. Half would hold it, but widening costs three times the scoring."""
+"""Bytes of a number. Two would be enough, but widening costs three times the scoring."""
 
 _MOST_BYTES = 4 << 30
 """The largest file; it also takes at most a quarter of the free disk."""
@@ -161,7 +161,7 @@ class VectorRows:
         self, connection: sqlite3.Connection, passages: Numbers
     ) -> tuple[NDArray[np.intp], Vectors]:
         """The same as ``of_passages``, read from the store and added to the file."""
-        # The cross join fixes the order: SQLite would read every vector and then drop most.
+        # The cross join fixes the order; SQLite would read every vector and drop most.
         found = connection.execute(
             "select v.entry_id, v.vector from json_each(?) j cross join vectors v"
             " on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
@@ -202,7 +202,7 @@ class VectorRows:
             content, at = content[written:], at + written
 
     def _room(self, passages: int, rows: int) -> _Rows:
-        """The rows with room for ``count``; readers keep the mapping that they have."""
+        """The rows with room for ``count`` more; readers keep their mapping."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self.folder, prefix="vectors-")  # noqa: SIM115
         known = self._rows

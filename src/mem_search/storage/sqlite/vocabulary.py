@@ -1,7 +1,7 @@
 """Words and names of the store that complete a prefix: titles, projects, tags, files.
 
-A query jumps from one distinct value to the next in an index, so a project with a million records
-costs as much as one with a single record. Case does not matter.
+A query skips from one distinct value to the next in an index, so a value costs the same however
+many records have it. Case does not matter.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
 
 
 MOST_NEIGHBOURS: Final = 8
-"""Words that a misspelling can stand for: with more, unrelated words would come in."""
+"""Most words that a misspelling stands for; further ones are unrelated."""
 
 MOST_BEGINNINGS: Final = 64
-"""Words that a prefix stands for one by one, the frequent ones first."""
+"""Most words that a prefix stands for one by one, the frequent ones first."""
 
 
 def expand(connection: sqlite3.Connection, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:

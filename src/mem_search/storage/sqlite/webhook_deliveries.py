@@ -1,4 +1,4 @@
-"""Messages on their way: each until it is accepted, refused or given up, then for a week.
+"""Webhook messages: stored until accepted, refused or given up, then for a week.
 
 Times are milliseconds since 1970. ``body`` is exactly what is signed and sent, every time.
 """
@@ -81,7 +81,7 @@ class SqliteDeliveries(Repository):
 
 
 def add(connection: Connection, message: Message) -> None:
-    """Queue ``message``, due at once; nothing happens for an id that is queued already."""
+    """Queue ``message``, due at once, unless its id is queued already."""
     connection.execute(
         "insert or ignore into webhook_deliveries(id, event, url, body, next_at, created_at)"
         " values(?, ?, ?, ?, ?, ?)",

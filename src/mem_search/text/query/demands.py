@@ -19,7 +19,7 @@ Near = Mapping[str, tuple[str, ...]]
 
 
 def is_explicit(node: Node) -> bool:
-    """Whether the node is a demand, and not only words that rank, beside other nodes."""
+    """Whether the node is a demand beside other nodes, not only words that rank."""
     match node:
         case Leaf():
             return node.token.sort == "field"

@@ -26,7 +26,7 @@ class KnownKinds(Protocol):
 
 
 TYPES: Final = frozenset({"bugfix", "feature", "refactor", "change", "discovery", "decision"})
-"""The types of observation that ``is:`` accepts; ``type:`` accepts any."""
+"""The types of observation that ``is:`` accepts; ``type:`` accepts any type."""
 
 STATES: Final = ("archived", "active", "superseded", "current")
 

@@ -71,7 +71,7 @@ def read(
     ``scopes`` is lower-case name → demand, for ``scope:name``.
     """
     tz = cast(tzinfo, now.tzinfo)
-    # Lone surrogates can neither be stored nor looked up.
+    # Lone surrogates can be neither stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
     if not _OPERATOR_LIKE.search(clean):
         found = words.read(text)

@@ -1,6 +1,6 @@
 """The schema, as append-only steps ``m001_…``, one a file, each in its own transaction.
 
-A step that has landed is never edited: the next change is the next step.
+A released step is never edited: the next change is the next step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MIGRATIONS = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Apply the steps that this file has not had. Raises StorageError as ``check_ours`` does."""
+    """Apply the missing steps. Raises StorageError as ``check_ours`` does."""
     check_ours(connection)
     connection.execute(
         "create table if not exists mem_search_migrations(name text primary key, applied_at real)"
@@ -79,7 +79,7 @@ def _apply(
 ) -> None:
     connection.execute("begin immediate")
     try:
-        # Asked again under the lock: two processes may open a new store at the same moment.
+        # Checked again under the lock: two processes may open a new store at the same moment.
         record = "insert or ignore into mem_search_migrations values(?, ?)"
         if connection.execute(record, (name, time.time())).rowcount:
             step(connection)

@@ -8,12 +8,12 @@ from mem_search.storage.sqlite.migrations._script import run
 
 
 def m005_saved_searches(connection: sqlite3.Connection) -> None:
-    """Messages to webhooks, saved searches with what they told, the inbox, and scopes.
+    """Messages to webhooks, saved searches with what they reported, the inbox, and scopes.
 
-    ``saved_told`` has every (record, content) that a saved search has notified of: nothing is
-    told twice, and what changes is told again. ``stored_at`` gets an index because a saved
-    search looks only at what came since. A scope is a part of the questions that name it, so
-    its changes count for the revision as well.
+    ``saved_told`` has every (record, content) that a saved search has reported: nothing is reported
+    twice, and a changed record is reported again. ``stored_at`` gets an index because a saved
+    search looks only at what came since. A scope is a part of the questions that name it, so its
+    changes count for the revision as well.
     """
     run(
         connection,

@@ -8,9 +8,8 @@ from mem_search.storage.sqlite.migrations._script import run
 
 
 def m006_tokens(connection: sqlite3.Connection) -> None:
-    """Tokens that were given out. Used in the worker's own store only; a user's has none.
-
-    ``digest`` is the SHA-256 of the secret: whoever reads the file cannot ask with it.
+    """Created tokens, in the worker's own store only. ``digest`` is the SHA-256 of the secret, so
+    that the file alone grants no access.
     """
     run(
         connection,
