@@ -20,7 +20,9 @@ from standin import SAMPLE, StandIn
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
 from mem_search.embedders.bundled import BundledEmbedder
+from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
+from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
@@ -84,11 +86,14 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     executor = ThreadPoolExecutor(1)
     indexer = Indexer(store.indexing, index, embedder, number, executor, lambda: None)
     work = asyncio.create_task(indexer.run())
+    preparing = Preparing()
     try:
         # After the import: two that write at once only wait for each other.
-        await LocationReader(
-            store.ingest, IngestWriter(store.ingest, store.records, lambda: None)
-        ).read(Location("jsonl", str(file)), _progress)
+        writer = IngestWriter(store.ingest, store.records, lambda: None, preparing)
+        mark = CrashMark(chosen.home / "reading.json")
+        await LocationReader(store.ingest, writer, mark).read(
+            Location("jsonl", str(file)), _progress
+        )
         await index.ready()
         indexer.wake()
         while depth := sum((await store.indexing.outbox_counts()).values()):
@@ -98,6 +103,7 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
         work.cancel()
         with suppress(asyncio.CancelledError):
             await work
+        await preparing.close()
         await index.close()
         await store.close()
         executor.shutdown()

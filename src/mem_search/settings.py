@@ -2,7 +2,7 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
-``token``, ``webhook.secret`` and ``worker.json``. Imports are light, because the
+``token``, ``webhook.secret``, ``reading.json`` and ``worker.json``. Imports are light, because the
 command line reads settings before it connects to the worker.
 """
 
@@ -18,6 +18,13 @@ from mem_search.errors import InputError, StorageError
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
+_LEAST = {
+    "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
+    "prepare_seconds": 1, "prepare_memory": 256,
+}  # fmt: skip
+"""The smallest value of each whole number; with less memory no process starts."""
+
+
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
 }  # fmt: skip
@@ -37,6 +44,7 @@ class Settings:
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
+    ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
     """
 
     home: Path
@@ -56,6 +64,8 @@ class Settings:
     limit_research_remote: int = 10
     limit_jobs: int = 10
     webhook_allow: tuple[str, ...] = ()
+    prepare_seconds: int = 120
+    prepare_memory: int = 2048
 
     @property
     def database(self) -> Path:
@@ -141,11 +151,11 @@ def _coerce(name: str, value: Any) -> Any:
                 if not 0 <= port <= 65535:
                     raise ValueError
                 return port
-            case "limit_searches" | "limit_research" | "limit_research_remote" | "limit_jobs":
-                limit = int(str(value))
-                if not 0 <= limit <= MOST_LIMIT:
+            case _ if name in _LEAST:
+                number = int(str(value))
+                if not _LEAST[name] <= number <= MOST_LIMIT:
                     raise ValueError
-                return limit
+                return number
             case "follow":
                 seconds = float(str(value))
                 if not 0 <= seconds < float("inf"):
@@ -184,4 +194,4 @@ def _allowed(name: str) -> str:
         case "allowed_hosts" | "webhook_allow":
             return "names separated by commas"
         case _:
-            return f"a whole number from 0 to {MOST_LIMIT}"
+            return f"a whole number from {_LEAST[name]} to {MOST_LIMIT}"

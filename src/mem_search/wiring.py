@@ -18,12 +18,14 @@ from typing import Any
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
+from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
+from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
-from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob
+from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.records.registry import installed_kinds
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -32,7 +34,7 @@ from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.service import SearchLog, SearchPriority, SearchService
+from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
@@ -135,21 +137,25 @@ async def open_runtime(
         index = _open_index(settings, embedder, reset.set, off=few)
         stack.push_async_callback(index.close)
 
-        chats, priority = installed_kinds().ranking.chat, SearchPriority()
+        chats = installed_kinds().ranking.chat
         searched = store.open_search(settings.home, space, embedder.dimensions, chats)
-        search = _search_runtime(settings, store, searched, model, index, priority, stages)
+        search = _search_runtime(settings, store, searched, model, index, stages)
         stack.push_async_callback(search.service.log.flush)
         research = _research_runtime(settings, store, model, search)
         stack.push_async_callback(research.deliveries.close)
+        preparing = Preparing(settings.prepare_seconds, settings.prepare_memory)
+        stack.push_async_callback(preparing.close)
         indexer = Indexer(
             store.indexing, index, embedder, space, model.passage_thread, searched.changed
         )
-        ingest = _ingest_runtime(settings, store, indexer, search, priority)
+        mark = CrashMark(settings.home / "reading.json")
+        ingest = _ingest_runtime(settings, store, indexer, search, preparing, mark)
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
         index.start()
         if background:
+            await set_aside(mark, ingest.jobs, store.ingest)
             await ingest.jobs.start()
             tasks.start("index", indexer.run())
             tasks.start("forgetting", ingest.forgetting.run())
@@ -180,7 +186,6 @@ def _search_runtime(
     searched: SearchStore,
     model: EmbeddingModel,
     index: Index,
-    priority: SearchPriority,
     stages: Sequence[Stage],
 ) -> SearchRuntime:
     kinds = installed_kinds()
@@ -195,7 +200,6 @@ def _search_runtime(
         pipeline,
         Suggestions(searched),
         SearchLog(store.search_log, on=settings.search_log),
-        priority,
     )
     return SearchRuntime(
         store=searched,
@@ -209,14 +213,15 @@ def _ingest_runtime(
     store: Store,
     indexer: Indexer,
     search: SearchRuntime,
-    priority: SearchPriority,
+    preparing: Preparing,
+    mark: CrashMark,
 ) -> IngestRuntime:
     def stored() -> None:
         search.store.changed()
         indexer.wake()
 
-    writer = IngestWriter(store.ingest, stored, priority.give)
-    reader = LocationReader(store.ingest, writer)
+    writer = IngestWriter(store.ingest, stored, preparing)
+    reader = LocationReader(store.ingest, writer, mark)
     tasks = (
         SyncJob(reader),
         ImportJob(reader, settings.spool_dir),

@@ -17,6 +17,7 @@ import drafts
 from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
+from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.reader import LocationReader, find_locations, follow
 from mem_search.jobs.tasks import ImportJob, SyncJob
@@ -71,8 +72,9 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 
 @pytest.fixture
-def reader(store: SqliteStore) -> LocationReader:
-    return LocationReader(store.ingest, IngestWriter(store.ingest, stored=lambda: None))
+def reader(store: SqliteStore, tmp_path: Path) -> LocationReader:
+    writer = IngestWriter(store.ingest, stored=lambda: None)
+    return LocationReader(store.ingest, writer, CrashMark(tmp_path / "reading.json"))
 
 
 async def nothing(done: int, total: int, message: str) -> None: ...

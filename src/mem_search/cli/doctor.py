@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -32,7 +32,9 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         stale = f"{detail}, but {__version__} is installed"
         yield Finding("worker", "missing", stale, "mem-search worker restart")
     try:
-        stats: Mapping[str, Any] = Client.of(settings, may_start=False).json("GET", "/api/stats")
+        client = Client.of(settings, may_start=False)
+        stats: Mapping[str, Any] = client.json("GET", "/api/stats")
+        aside = client.json("GET", "/api/jobs", [("state", "set_aside"), ("limit", "100")])
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
@@ -43,6 +45,16 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from kinds(stats)
     yield from unread(stats)
     yield from unreadable(stats)
+    yield from set_aside(aside["jobs"])
+
+
+def set_aside(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Jobs over which the worker ended twice."""
+    for job in jobs:
+        detail = job["message"].partition("; to try again")[0]
+        retry = f"mem-search jobs {job['id']} --retry"
+        skip = f"; to leave that out: {retry} --without-item" if job["result"].get("item") else ""
+        yield Finding(f"job {job['id']}", "missing", detail, f"{retry}{skip}")
 
 
 def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:

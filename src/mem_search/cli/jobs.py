@@ -35,14 +35,27 @@ def add_to(app: typer.Typer) -> None:
 def jobs(
     job: Annotated[str, typer.Argument(help="The id of one job.")] = "",
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop it at its next step.")] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run it again when it failed or was set aside.")
+    ] = False,
+    without_item: Annotated[
+        bool, typer.Option("--without-item", help="Retry, and leave out what it was set aside for.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List long-running work: what runs, what has ended and how."""
-    if cancel and not job:
-        raise typer.BadParameter("name the job: mem-search jobs ID --cancel")
+    retry = retry or without_item
+    if (cancel or retry) and not job:
+        raise typer.BadParameter(
+            f"name the job: mem-search jobs ID {'--cancel' if cancel else '--retry'}"
+        )
+    if cancel and retry:
+        raise typer.BadParameter("a job is cancelled or retried, not both")
     client = open_client()
     if cancel:
         answer = client.json("POST", f"/api/jobs/{job}/cancel", body={})
+    elif retry:
+        answer = client.json("POST", f"/api/jobs/{job}/retry", body={"without_item": without_item})
     elif job:
         answer = client.json("GET", f"/api/jobs/{job}")
     else:
@@ -80,7 +93,7 @@ def wait(
         progress("")
     if state["state"] == "cancelled":
         raise Conflict(f"job {job} was cancelled; what it had stored remains")
-    if state["state"] == "failed":
+    if state["state"] in ("failed", "set_aside"):
         raise failure(f"{state['name']} failed: {state['message']}")
     return state
 

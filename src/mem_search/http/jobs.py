@@ -19,6 +19,7 @@ from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.jobs import Job, Jobs, SourceLocation, SubmittedJob, Unfollowed
 from mem_search.ingest import spool
 from mem_search.model import Location
+from mem_search.model.jobs import JobStatus
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
@@ -70,9 +71,18 @@ class UploadParameters(UploadedName):
 
 
 class JobListParameters(Parameters):
-    """How many jobs to list."""
+    """Which jobs to list."""
 
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
+    state: JobStatus | None = Field(default=None, description="Only those in this state")
+
+
+class RetryBody(Body):
+    """How to run a job again."""
+
+    without_item: bool = Field(
+        default=False, description="Leave out the item over which the worker ended"
+    )
 
 
 async def sync(call: Call) -> web.StreamResponse:
@@ -137,7 +147,8 @@ async def _upload(
 
 async def newest(call: Call) -> web.StreamResponse:
     """The newest jobs, newest first."""
-    found = await call.runtime.ingest.jobs.newest(call.parameters(JobListParameters).limit)
+    params = call.parameters(JobListParameters)
+    found = await call.runtime.ingest.jobs.newest(params.limit, params.state)
     return json_reply(Jobs(jobs=[Job.of(job) for job in found]))
 
 
@@ -149,6 +160,14 @@ async def one(call: Call) -> web.StreamResponse:
 async def cancel(call: Call) -> web.StreamResponse:
     """Cancel a job at its next step; what it stored stays."""
     return json_reply(Job.of(await call.runtime.ingest.jobs.cancel(call.request.match_info["id"])))
+
+
+async def retry(call: Call) -> web.StreamResponse:
+    """Run a job again that failed, was cancelled or was set aside."""
+    body = call.json_body(RetryBody)
+    await check_jobs(call.request, call.runtime)
+    jobs, job = call.runtime.ingest.jobs, call.request.match_info["id"]
+    return json_reply(Job.of(await jobs.retry(job, without_item=body.without_item)))
 
 
 def submit(name: str) -> Handler:

@@ -1,4 +1,4 @@
-"""Make a draft ready to store. Pure, and run outside the writer thread.
+"""Make a draft ready to store. Pure; ``preparing`` says in which process or thread it runs.
 
 Redaction comes first, over every string of the draft, so that no secret reaches the database,
 the full-text index, the model or a log.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
@@ -19,6 +21,8 @@ from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.sketch import sketch
+
+log = logging.getLogger(__name__)
 
 SAMPLE = 4000
 """Characters that are checked: the head of a text shows what it is."""
@@ -50,6 +54,20 @@ def is_code(text: str) -> bool:
     if not lines:
         return False
     return sum(bool(_CODE_LINE.match(line[:160])) for line in lines) >= LEAST_SHARE * len(lines)
+
+
+def outcome(draft: Draft) -> PreparedDraft | str:
+    """The prepared draft, or why it cannot be stored: one bad draft does not stop the others."""
+    try:
+        return prepare(draft)
+    except InputError as error:
+        return f"{error.field}: {error.message}" if error.field else error.message
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A bug in a kind, perhaps a third party's; the log has the traceback.
+        log.exception("a draft of the kind %s cannot be prepared", draft.kind)
+        return f"internal error in the kind {draft.kind}: {type(error).__name__}: {error}"
 
 
 def prepare(draft: Draft) -> PreparedDraft:

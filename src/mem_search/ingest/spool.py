@@ -2,7 +2,8 @@
 
 Each upload has a separate folder, so a source sees the original file name, and the files that
 SQLite adds beside a database are removed with it. A later worker may resume the job, so a file
-stays until it is read. At the start ``sweep`` removes files that are older than a day.
+stays until it is read. At the start ``sweep`` removes files that are older than a day, except
+those that a job is still to read.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
 from mem_search.errors import StorageError
@@ -24,13 +25,14 @@ _LONGEST_NAME = 200
 """Bytes; file systems allow 255, and SQLite adds an ending."""
 
 
-def sweep(folder: Path, now: float | None = None) -> int:
-    """Remove uploads older than a day; returns how many."""
+def sweep(folder: Path, kept: Collection[str] = (), now: float | None = None) -> int:
+    """Remove uploads older than a day, except ``kept`` ones (see ``keep``); returns how many."""
+    names = {Path(spooled).parts[0] for spooled in kept}
     before = (time.time() if now is None else now) - KEEP_SECONDS
     removed = 0
     for upload in folder.glob("*"):
         try:
-            if upload.stat().st_mtime < before:
+            if upload.name not in names and upload.stat().st_mtime < before:
                 _remove(upload)
                 removed += 1
         except OSError as error:  # the next sweep tries again

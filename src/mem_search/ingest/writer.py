@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from mem_search.errors import InputError
-from mem_search.ingest.prepare import prepare
+from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
 from mem_search.storage.ports import IngestStore
+from mem_search.text.redaction import redact
+
+LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 
 
 class IngestWriter:
     """Writes records to the store.
 
-    ``stored`` is called after each batch that changed the store. ``give_way`` is called in a
-    thread before each draft is prepared, and may block for a moment.
+    ``stored`` is called after each batch that changed the store.
     """
 
     def __init__(
         self,
         ingest: IngestStore,
         stored: Callable[[], None],
-        give_way: Callable[[], None] = lambda: None,
+        preparing: Preparing | None = None,
     ) -> None:
         self._ingest = ingest
         self._stored = stored
-        self._give_way = give_way
+        self._preparing = preparing or Preparing()
 
     async def take(
         self,
@@ -37,15 +38,20 @@ class IngestWriter:
         *,
         followed: bool = False,
         others: frozenset[str] = frozenset(),
+        left_out: Collection[str] = (),
+        at: Callable[[str], None] = lambda _: None,
     ) -> IngestCounts:
         """Store one batch. When this returns, the batch is durable and searchable by keyword.
 
-        ``others`` are the projects of other locations, for a batch that is ``shared``.
+        ``others`` are the projects of other locations, for a batch that is ``shared``. Items that
+        are ``left_out`` are not prepared. ``at`` is told each item before it is prepared, and then
+        "", when the batch is stored.
         """
         if batch.shared:
             known = await self._ingest.first_read(batch.drafts)
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))
-        prepared = await asyncio.to_thread(_prepare_all, batch, self._give_way)
+        prepared = await self._prepared(batch, left_out, at)
+        at("")
         writing = asyncio.ensure_future(
             self._ingest.store_batch(location, prepared, followed=followed)
         )
@@ -58,6 +64,29 @@ class IngestWriter:
         if taken.new or taken.changed or taken.deleted:
             self._stored()
         return taken
+
+    async def _prepared(
+        self, batch: Batch, left_out: Collection[str], at: Callable[[str], None]
+    ) -> PreparedBatch:
+        named = [*zip(batch.drafts, batch.places or _ids(batch.drafts), strict=True)]
+        failures: list[LedgerEntry] = []
+        if left_out:
+            kept = [(draft, name) for draft, name in named if redact(name)[0] not in left_out]
+            gone = {name for _, name in named} - {name for _, name in kept}
+            failures = [LedgerEntry(name, "failed", LEFT_OUT) for name in sorted(gone)]
+            named = kept
+        outcomes = await self._preparing.prepare(
+            [draft for draft, _ in named], lambda place: at(named[place][1])
+        )
+        drafts: list[PreparedDraft] = []
+        items: list[str] = []
+        for (_, name), outcome in zip(named, outcomes, strict=True):
+            if isinstance(outcome, str):
+                failures.append(LedgerEntry(name, "failed", outcome))
+            else:
+                drafts.append(outcome)
+                items.append(name)
+        return PreparedBatch(batch, tuple(drafts), tuple(items), tuple(failures))
 
     def _tell(self, writing: asyncio.Future[IngestCounts]) -> None:
         if not writing.cancelled() and writing.exception() is None:
@@ -74,18 +103,5 @@ def _kept(
     return replace(draft, metadata={**draft.metadata, "branch": branch}) if branch else draft
 
 
-def _prepare_all(batch: Batch, give_way: Callable[[], None]) -> PreparedBatch:
-    drafts: list[PreparedDraft] = []
-    items: list[str] = []
-    failures: list[LedgerEntry] = []
-    names = batch.places or [draft.source_id for draft in batch.drafts]
-    for draft, name in zip(batch.drafts, names, strict=True):
-        give_way()
-        try:
-            drafts.append(prepare(draft))
-        except InputError as error:
-            reason = f"{error.field}: {error.message}" if error.field else error.message
-            failures.append(LedgerEntry(name, "failed", reason))
-        else:
-            items.append(name)
-    return PreparedBatch(batch, tuple(drafts), tuple(items), tuple(failures))
+def _ids(drafts: Sequence[Draft]) -> list[str]:
+    return [draft.source_id for draft in drafts]

@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 KEEP_MS = 7 * 24 * 3600 * 1000
 """Ended jobs are kept for a week."""
 
+MOST_ASIDE = 1000
+"""More jobs are not looked through for their uploads."""
+
 Report = Callable[[int, int, str], Awaitable[None]]
 """(done, total, message): the progress of the job."""
 
@@ -86,9 +89,9 @@ class JobQueue:
             raise NotFound(f"no job {job!r}; `mem-search jobs` and GET /api/jobs list them")
         return self._as_it_is(state)
 
-    async def newest(self, limit: int) -> list[JobState]:
-        """The newest jobs, newest first."""
-        return [self._as_it_is(state) for state in await self._store.newest(limit)]
+    async def newest(self, limit: int, state: JobStatus | None = None) -> list[JobState]:
+        """The newest jobs, of all states or of one, newest first."""
+        return [self._as_it_is(each) for each in await self._store.newest(limit, state)]
 
     def _as_it_is(self, state: JobState) -> JobState:
         """The state; a job whose end could not be written counts as failed."""
@@ -111,6 +114,49 @@ class JobQueue:
         else:
             await self._end(job, "cancelled", "cancelled before it ran")
         return await self.get(job)
+
+    async def retry(self, job: str, *, without_item: bool = False) -> JobState:
+        """Run a job again that did not end well. ``without_item`` leaves out what it died over.
+
+        Raises NotFound, Conflict for a job that has not ended or is done, and when there is no
+        such item.
+        """
+        state = await self.get(job)
+        if state.state not in ENDED or state.state == "done":
+            raise Conflict(f"job {job} is {state.state}; there is nothing to retry", field="id")
+        params = dict(state.params)
+        if without_item:
+            if not state.result.get("item"):
+                raise Conflict(
+                    f"job {job} names no item that could be left out; retry it as it is", field="id"
+                )
+            left_out = [state.result[name] for name in ("source", "path", "item")]
+            params["left_out"] = [*params.get("left_out", ()), left_out]
+        self._left.pop(job, None)
+        await self._store.queue_again(job, params)
+        self._queue.put_nowait(job)
+        return await self.get(job)
+
+    async def set_aside(self, item: Mapping[str, str], said: str) -> str | None:
+        """Set the job aside that the last worker was running; returns its id. Before ``start``."""
+        for state in await self._store.unfinished():
+            if state.state == "running":
+                message = (
+                    f"the worker ended twice while it read {said};"
+                    f" to try again: mem-search jobs {state.id} --retry"
+                )
+                await self._store.finish(state.id, "set_aside", message, item)
+                log.error("job %s (%s) is set aside: %s", state.id, state.name, message)
+                return state.id
+        return None
+
+    async def uploads(self) -> set[str]:
+        """The uploads that jobs have still to read, or may when they are retried."""
+        waiting = [
+            *await self._store.unfinished(),
+            *await self._store.newest(MOST_ASIDE, "set_aside"),
+        ]
+        return {str(state.params["spooled"]) for state in waiting if "spooled" in state.params}
 
     async def _work(self) -> None:
         while True:

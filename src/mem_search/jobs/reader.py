@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mem_search import sources
 from mem_search.contracts import Machine
 from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
+from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
@@ -29,9 +31,10 @@ log = logging.getLogger(__name__)
 class LocationReader:
     """Reads locations into one store, each location in one reading at a time."""
 
-    def __init__(self, store: IngestStore, writer: IngestWriter) -> None:
+    def __init__(self, store: IngestStore, writer: IngestWriter, mark: CrashMark) -> None:
         self._store = store
         self._writer = writer
+        self._mark = mark
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def read(
@@ -43,14 +46,16 @@ class LocationReader:
         follow: bool = True,
         upload: Path | None = None,
         named: bool = False,
+        left_out: Collection[str] = (),
     ) -> IngestCounts:
         """Store what is new since the stored cursor (``again``: everything).
 
         ``follow``: follow the location from now on, if its source says that it grows. ``named``: a
         person typed the path, so a location that could never be read is not remembered. ``upload``
         is the file to read when the location is one that was uploaded: its path is then only a
-        name, and no message shows where the file is. Raises SourceError when the location cannot
-        be read; what was stored before stays.
+        name, and no message shows where the file is. Items that are ``left_out`` become failed
+        entries of the ledger. Raises SourceError when the location cannot be read; what was stored
+        before stays.
         """
         source = sources.by_name(location.source)
         to_read = location
@@ -61,17 +66,30 @@ class LocationReader:
             total = IngestCounts()
             is_unchanged = True
             followed = follow and source.follows
+            by_job = report is not None
             try:
-                batches = await asyncio.to_thread(source.read, to_read, cursor)
-                while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
-                    is_unchanged = False
-                    others = await self._other_projects(location) if batch.shared else frozenset()
-                    total += await self._writer.take(
-                        location, batch, followed=followed, others=others
-                    )
-                    if report is not None:
-                        message = progress_message(location, total)
-                        await report(batch.done, batch.total, message)
+                if not by_job:
+                    left_out = self._set_aside(location)
+                with self._mark.reading(location, by_job=by_job) as mark:
+                    if by_job:  # following writes nothing while nothing changes
+                        mark("", 0)
+                    batches = await asyncio.to_thread(source.read, to_read, cursor)
+                    while (batch := await asyncio.to_thread(_next, batches, location)) is not None:
+                        is_unchanged = False
+                        others = (
+                            await self._other_projects(location) if batch.shared else frozenset()
+                        )
+                        total += await self._writer.take(
+                            location,
+                            batch,
+                            followed=followed,
+                            others=others,
+                            left_out=left_out,
+                            at=partial(mark, done=batch.done),
+                        )
+                        if report is not None:
+                            message = progress_message(location, total)
+                            await report(batch.done, batch.total, message)
                 if is_unchanged:
                     await self._store.note_unchanged(location, followed=followed)
             except MemSearchError as error:
@@ -83,6 +101,19 @@ class LocationReader:
                 )
                 raise
         return total
+
+    def _set_aside(self, location: Location) -> list[str]:
+        """What following leaves out. Raises SourceError when it is not known what it was."""
+        aside = [
+            place
+            for place in self._mark.set_aside(by_job=False)
+            if (place.source, place.path) == (location.source, location.path)
+        ]
+        if any(not place.item for place in aside):
+            raise SourceError(
+                "the worker ended twice while it read this location, so it is not followed now"
+            )
+        return [place.item for place in aside]
 
     async def _other_projects(self, location: Location) -> frozenset[str]:
         """The projects of the other followed locations of the same source that still exist."""

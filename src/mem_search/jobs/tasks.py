@@ -11,11 +11,13 @@ from typing import Any
 
 from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest import spool
+from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
-from mem_search.jobs.queue import Report
+from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
-from mem_search.model import Location
+from mem_search.model import LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts
+from mem_search.storage.ports import IngestStore
 
 
 class SyncJob:
@@ -41,7 +43,11 @@ class SyncJob:
             entry: dict[str, Any] = {"source": location.source, "path": location.path}
             try:
                 taken = await self._reader.read(
-                    location, report, again=bool(params.get("again")), named=bool(path)
+                    location,
+                    report,
+                    again=bool(params.get("again")),
+                    named=bool(path),
+                    left_out=left_out(params, location),
                 )
             except MemSearchError as error:
                 entry["error"] = error.message
@@ -71,15 +77,47 @@ class ImportJob:
         if spooled := params.get("spooled"):
             location = Location(str(params["source"]), str(params["path"]))
             file = self._spool / str(spooled)
-            taken = await self._reader.read(location, report, again=True, follow=False, upload=file)
+            taken = await self._reader.read(
+                location,
+                report,
+                again=True,
+                follow=False,
+                upload=file,
+                left_out=left_out(params, location),
+            )
             await self._reader.forget_cursor(location)
             await asyncio.to_thread(spool.discard, self._spool, str(spooled))
             return _read(location, taken)
         (location,) = find_locations(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
         )
-        taken = await self._reader.read(location, report, again=True, follow=False)
+        taken = await self._reader.read(
+            location, report, again=True, follow=False, left_out=left_out(params, location)
+        )
         return _read(location, taken)
+
+
+def left_out(params: Mapping[str, Any], location: Location) -> list[str]:
+    """The items of the location that a retried job leaves out."""
+    return [
+        item
+        for source, path, item in params.get("left_out", ())
+        if (source, path) == (location.source, location.path)
+    ]
+
+
+async def set_aside(mark: CrashMark, queue: JobQueue, store: IngestStore) -> None:
+    """Before jobs start: set aside the one that took two workers down, and name the item."""
+    for place in mark.set_aside(by_job=True):
+        item = {"source": place.source, "path": place.path, "item": place.item}
+        if job := await queue.set_aside(item, str(place)):
+            reason = (
+                "the worker ended twice while it read this; to try again:"
+                f" mem-search jobs {job} --retry, to leave it out: add --without-item"
+            )
+            entry = LedgerEntry(place.item or f"after {place.done}", "failed", reason)
+            await store.note_items(Location(place.source, place.path), [entry])
+        mark.forget(place)
 
 
 def _read(location: Location, taken: IngestCounts) -> Mapping[str, Any]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "set_aside"]
+"""``set_aside``: two workers in a row died over the same item; it waits until it is retried."""
 
-
-ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
+ENDED: tuple[JobStatus, ...] = ("done", "failed", "cancelled", "set_aside")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,11 @@
 """The search service: every surface, research chain and saved search calls it.
 
-The pipeline is a function of the store and the request. The service adds spelling suggestions,
-the search log and the priority of searches over imports. Rate limits are counted for each route,
-before a request gets here (``http.access.rate_limits``).
+The pipeline is a function of the store and the request. The service adds spelling suggestions and
+the search log. Rate limits are counted for each route, before a request gets here
+(``http.access.rate_limits``).
 
 The log is written after the answer: no search waits for it, and none fails with it. Entries wait
 in memory and are stored a batch at a time, redacted; a worker that dies loses the last of them.
-
-Preparing records is Python code, and Python runs one thread at a time, so during an import a search
-would wait at every step. Background work of many small pieces therefore pauses between two pieces.
-A pause is short, so the work also continues under searches without end.
 """
 
 from __future__ import annotations
@@ -17,11 +13,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Final
 
 from mem_search.errors import StorageError
@@ -124,55 +118,20 @@ def _storable(text: str) -> str:
 FEW: Final = 3
 """Up to so many results an unknown word of the question may be the reason."""
 
-MOST_WAITED: Final = 0.005
-"""Seconds; a piece of background work takes one to three milliseconds."""
-
-
-class SearchPriority:
-    """Use ``with priority:`` around a search, and ``give`` between two pieces of other work.
-    Searches enter and leave in the thread of the event loop.
-    """
-
-    def __init__(self) -> None:
-        self._under_way = 0
-        self._free = threading.Event()
-        self._free.set()
-
-    def __enter__(self) -> None:
-        self._under_way += 1
-        self._free.clear()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._under_way -= 1
-        if not self._under_way:
-            self._free.set()
-
-    def give(self) -> None:
-        """Blocking: return when no search is running, or after ``MOST_WAITED`` seconds."""
-        self._free.wait(MOST_WAITED)
-
-
 UNLOGGED = ""
 """The surface of searches that nobody typed, such as a replay: they are not logged."""
 
 
 class SearchService:
-    """One pipeline with log, suggestions and priority."""
+    """One pipeline with its log and suggestions."""
 
     def __init__(
         self,
         pipeline: SearchPipeline,
         suggestions: Suggestions,
         log: SearchLog,
-        priority: SearchPriority | None = None,
     ) -> None:
         self._pipeline = pipeline
-        self._priority = priority or SearchPriority()
         self.suggestions = suggestions
         self.log = log
 
@@ -182,8 +141,7 @@ class SearchService:
         Raises MissingField when there is neither a query nor a filter, InputError for an
         unknown scope, Unavailable when no leg of the search answers.
         """
-        with self._priority:
-            page = await self._pipeline.search(request)
+        page = await self._pipeline.search(request)
         if surface != UNLOGGED:
             self.log.note(page, surface)
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,10 @@ UNKNOWN: Final = 100
 START: Final = 101
 END: Final = 102
 
+_BLOCK = 100_000
+"""Characters read at once: the tokenizer needs about 100 bytes for each, until it is done."""
+
+_SPACE = re.compile(r"\s")
 _LONGEST_WORD = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -47,10 +51,22 @@ def spans(text: str) -> list[tuple[int, int]]:
     accent. Pieces of one character (a Hangul syllable, ``½``) share its span; other spans do not
     overlap.
     """
-    offsets = _tokenizer().encode(_encodable(text), add_special_tokens=False).offsets
+    offsets: list[tuple[int, int]] = []
+    for first, block in _blocks(_encodable(text)):
+        found = _tokenizer().encode(block, add_special_tokens=False).offsets
+        offsets += found if not first else [(first + start, first + end) for start, end in found]
     if text.isascii():
         return offsets
     return [(start, _past_marks(text, end)) for start, end in offsets]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """The parts of a long text with their starts. A part ends before a space, so no word is cut."""
+    start = 0
+    while len(text) - start > _BLOCK and (space := _SPACE.search(text, start + _BLOCK)):
+        yield start, text[start : space.start()]
+        start = space.start()
+    yield start, text[start:] if start else text
 
 
 def count(text: str) -> int:

@@ -107,7 +107,8 @@ class Lifecycle:
         try:
             async with open_runtime(self.settings) as runtime:
                 self.store_id = await runtime.store.statistics.store_id()
-                await asyncio.to_thread(sweep, self.settings.spool_dir)
+                uploads = await runtime.ingest.jobs.uploads()
+                await asyncio.to_thread(sweep, self.settings.spool_dir, uploads)
                 await asyncio.to_thread(sweep_removed, self.settings.home)
                 await self._open_to(runtime)
         except MemSearchError as error:

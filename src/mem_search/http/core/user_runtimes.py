@@ -84,7 +84,8 @@ class _UserRuntime:
                 await asyncio.wait([after])
             await asyncio.to_thread(_make, settings.home)
             async with open_runtime(settings, shared=model) as runtime:
-                await asyncio.to_thread(sweep, settings.spool_dir)
+                uploads = await runtime.ingest.jobs.uploads()
+                await asyncio.to_thread(sweep, settings.spool_dir, uploads)
                 self._opened.set_result(runtime)
                 await self._leave.wait()
         except MemSearchError as error:

@@ -43,14 +43,20 @@ class JobStore(Protocol):
 
     async def get(self, job: str) -> JobState | None: ...
 
-    async def newest(self, limit: int) -> list[JobState]: ...
+    async def newest(self, limit: int, state: JobStatus | None = None) -> list[JobState]:
+        """The newest jobs, of all states or of one."""
+        ...
+
+    async def queue_again(self, job: str, params: Mapping[str, Any]) -> None:
+        """The ended job is in the state "queued" again, with other parameters."""
+        ...
 
     async def unfinished(self) -> list[JobState]:
         """Jobs that have not ended, also those that a former worker was running; oldest first."""
         ...
 
     async def expire(self, before: int) -> int:
-        """Delete jobs that ended before; returns how many."""
+        """Delete jobs that ended before, except those set aside; returns how many."""
         ...
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model import Draft, Filters, Location, Order, Record
+from mem_search.model import Draft, Filters, LedgerEntry, Location, Order, Record
 from mem_search.model.ingest import (
     FollowedLocation,
     IngestCounts,
@@ -98,6 +98,10 @@ class IngestStore(Protocol):
 
     async def note_unchanged(self, location: Location, *, followed: bool) -> None:
         """Store that the location has nothing new, and follow it if ``followed``."""
+        ...
+
+    async def note_items(self, location: Location, entries: Sequence[LedgerEntry]) -> None:
+        """Write to the ledger what became of items."""
         ...
 
     async def note_error(self, location: Location, error: str, *, followed: bool) -> None:

@@ -84,6 +84,12 @@ class SqliteIngest(Repository):
         )  # fmt: skip
 
     @writes
+    def note_items(
+        self, connection: Connection, location: Location, entries: Sequence[LedgerEntry]
+    ) -> None:
+        _note(connection, location, entries)
+
+    @writes
     def note_error(
         self, connection: Connection, location: Location, error: str, *, followed: bool
     ) -> None:

@@ -55,15 +55,27 @@ class SqliteJobs(Repository):
             (state, message, json.dumps(result), now_ms(), job),
         )
 
+    @writes
+    def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
+        connection.execute(
+            "update jobs set state = 'queued', params = ?, message = '', result = '{}',"
+            " ended_at = null where id = ?",
+            (json.dumps(params), job),
+        )
+
     @reads
     def get(self, connection: Connection, job: str) -> JobState | None:
         row = connection.execute(f"select {_COLUMNS} from jobs where id = ?", (job,)).fetchone()
         return _state(row) if row else None
 
     @reads
-    def newest(self, connection: Connection, limit: int) -> list[JobState]:
+    def newest(
+        self, connection: Connection, limit: int, state: JobStatus | None = None
+    ) -> list[JobState]:
         rows = connection.execute(
-            f"select {_COLUMNS} from jobs order by created_at desc, id limit ?", (limit,)
+            f"select {_COLUMNS} from jobs where (?1 is null or state = ?1)"
+            " order by created_at desc, id limit ?2",
+            (state, limit),
         )
         return [_state(row) for row in rows]
 
@@ -78,7 +90,7 @@ class SqliteJobs(Repository):
     @writes
     def expire(self, connection: Connection, before: int) -> int:
         return connection.execute(
-            "delete from jobs where ended_at is not null and ended_at < ?", (before,)
+            "delete from jobs where ended_at < ? and state != 'set_aside'", (before,)
         ).rowcount
 
 

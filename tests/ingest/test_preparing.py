@@ -1,0 +1,138 @@
+"""Whatever preparing a record does, it stops neither the worker nor the other records."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+import hostile_kind
+from drafts import draft
+from mem_search.ingest import preparing as module
+from mem_search.ingest.prepare import prepare
+from mem_search.ingest.preparing import SMALL, Preparing
+from mem_search.model import Draft
+from mem_search.model.ingest import PreparedDraft
+from mem_search.records.registry import installed_kinds
+
+LARGE = tuple(draft(f"{n}", f"word{n} " * 2000) for n in range(5))
+
+
+@pytest.fixture(autouse=True)
+def their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    hostile_kind.install(tmp_path / "theirs")
+    monkeypatch.syspath_prepend(tmp_path / "theirs")
+    installed_kinds.cache_clear()
+    yield
+    sys.modules.pop("hostile_module", None)
+    installed_kinds.cache_clear()
+
+
+@pytest.fixture
+async def preparing() -> AsyncIterator[Preparing]:
+    preparing = Preparing(seconds=1, megabytes=512)
+    yield preparing
+    await preparing.close()
+
+
+def hostile(text: str) -> Draft:
+    return Draft("hostile", "test", text, text)
+
+
+async def reasons(preparing: Preparing, *drafts: Draft) -> list[str]:
+    """Why each draft was refused; empty for a prepared one."""
+    found = await preparing.prepare(drafts)
+    return [each if isinstance(each, str) else "" for each in found]
+
+
+async def test_the_process_makes_of_a_draft_what_the_worker_does(preparing: Preparing) -> None:
+    told: list[int] = []
+    assert await preparing.prepare(LARGE, told.append) == [prepare(each) for each in LARGE]
+    assert preparing.pid not in (None, os.getpid())
+    assert told == [*range(len(LARGE))]
+
+
+async def test_a_small_batch_of_built_in_kinds_needs_no_process(preparing: Preparing) -> None:
+    small = (draft("a", "some words"), draft("b", ""), draft("c", "x" * (SMALL // 2)))
+    prepared = await preparing.prepare(small)
+    assert preparing.pid is None
+    assert [type(each) for each in prepared] == [PreparedDraft, str, PreparedDraft]
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        # On a busy machine the second of processor time is not reached within the four.
+        ("spin", r"it (took more than 1|was not prepared within 4) seconds.*\(prepare_seconds\)"),
+        ("sleep", r"it was not prepared within 4 seconds \(prepare_seconds\)"),
+        ("grow", r"it needs more than 512 MB of memory \(prepare_memory\)"),
+        ("crash", "the process that prepares records was ended by SIGSEGV over it"),
+        ("break", "internal error in the kind hostile: ZeroDivisionError: a bug"),
+    ],
+)
+async def test_a_draft_that_reaches_a_limit_is_refused_and_the_others_are_prepared(
+    preparing: Preparing, what: str, reason: str
+) -> None:
+    drafts = (hostile("fine 1"), hostile(what), hostile("fine 2"), *LARGE)
+    refused = await reasons(preparing, *drafts)
+    assert re.fullmatch(reason, refused.pop(1))
+    assert refused == [""] * 7
+
+
+async def test_a_process_that_somebody_else_ended_blames_no_draft(
+    preparing: Preparing, tmp_path: Path
+) -> None:
+    drafts = (hostile("fine"), hostile(f"once {tmp_path / 'marker'}"), hostile("fine too"))
+    assert await reasons(preparing, *drafts) == ["", "", ""]
+    assert preparing.pid is not None
+    os.kill(preparing.pid, signal.SIGKILL)
+    assert await reasons(preparing, *drafts) == ["", "", ""]
+
+
+async def test_the_loop_goes_on_while_a_draft_spins(preparing: Preparing) -> None:
+    refusing = asyncio.create_task(reasons(preparing, hostile("spin")))
+    longest = 0.0
+    while not refusing.done():
+        before = time.perf_counter()
+        await asyncio.sleep(0.01)
+        longest = max(longest, time.perf_counter() - before)
+    assert "seconds" in refusing.result()[0]
+    assert longest < 0.5
+
+
+async def test_what_cannot_be_sent_is_refused_by_itself(preparing: Preparing) -> None:
+    odd = Draft("note", "test", "odd", "text", metadata={"f": lambda: None})
+    (refused, *others) = await reasons(preparing, odd, *LARGE)
+    assert refused.startswith("metadata: it holds what cannot be stored")
+    assert others == [""] * len(LARGE)
+
+
+async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
+    preparing: Preparing,
+) -> None:
+    started = asyncio.Event()
+    sleeping = asyncio.create_task(preparing.prepare([hostile("sleep")], lambda _: started.set()))
+    await asyncio.wait_for(started.wait(), 60)
+    before = preparing.pid
+    sleeping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sleeping
+    assert preparing.pid is None
+    assert await reasons(preparing, hostile("fine")) == [""]
+    assert preparing.pid != before
+
+
+async def test_an_idle_process_ends(preparing: Preparing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
+    await preparing.prepare(LARGE)
+    async with asyncio.timeout(30):
+        while preparing.pid is not None:  # noqa: ASYNC110  it asks from outside
+            await asyncio.sleep(0.01)
+    assert await reasons(preparing, *LARGE) == [""] * len(LARGE)

@@ -1,0 +1,154 @@
+"""A real worker and records that do it harm: it answers, names them, and stores the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hostile_kind
+from homes import SOURCE, Home, make
+
+pytestmark = pytest.mark.worker
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Iterator[Home]:
+    """A home with the kind of a third party."""
+    hostile_kind.install(tmp_path / "theirs")
+    home = make(
+        tmp_path,
+        MEM_SEARCH_EMBEDDER="hashing",
+        MEM_SEARCH_CHROMA_URL="off",
+        MEM_SEARCH_PREPARE_SECONDS="4",
+        PYTHONPATH=os.pathsep.join((SOURCE, str(tmp_path / "theirs"))),
+    )
+    yield home
+    home.end()
+
+
+def records(tmp_path: Path, harm: str) -> Path:
+    """Fifty notes with the harmful record in the middle."""
+    lines = [{"kind": "note", "source_id": f"n{n}", "text": f"gardening {n}"} for n in range(50)]
+    lines.insert(25, {"kind": "hostile", "source_id": "harm", "text": harm})
+    file = tmp_path / "records.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def ask(home: Home, method: str, path: str, body: object = None) -> Any:
+    connection = HTTPConnection("127.0.0.1", int(str(home.worker()["port"])), timeout=10)
+    token = (home.path / "token").read_text().strip()
+    connection.request(
+        method, path, json.dumps(body), {"Authorization": f"Bearer {token}",
+                                         "Content-Type": "application/json"},
+    )  # fmt: skip
+    with connection.getresponse() as reply:
+        answer = json.loads(reply.read())
+        assert reply.status < 300, answer
+    connection.close()
+    return answer
+
+
+def until(found: Callable[[], Any], seconds: float = 60) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (answer := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return answer
+
+
+def test_a_record_that_hangs_is_named_and_the_worker_answers_all_the_time(
+    theirs: Home, tmp_path: Path
+) -> None:
+    theirs.ok("worker", "start")
+    body = {"source": "jsonl", "path": str(records(tmp_path, "spin"))}
+    job = ask(theirs, "POST", "/api/import", body)["job"]
+    waited = []
+    while (state := ask(theirs, "GET", f"/api/jobs/{job}"))["state"] in ("queued", "running"):
+        before = time.monotonic()
+        ask(theirs, "GET", "/health")
+        waited.append(time.monotonic() - before)
+        time.sleep(0.02)
+    assert state["state"] == "done"
+    assert (state["result"]["locations"][0]["new"], state["result"]["locations"][0]["failed"]) == (
+        50, 1,
+    )  # fmt: skip
+    assert len(waited) > 5
+    assert max(waited) < 3  # a record that held the interpreter would take four
+    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    assert entry["outcome"] == "failed"
+    assert "(prepare_seconds)" in entry["reason"]
+    assert ask(theirs, "GET", "/api/search?query=gardening&format=json")["total"] == 50
+
+
+def is_at(home: Home, item: str) -> bool:
+    """Whether the worker is preparing the item now."""
+    try:
+        written = (home.path / "reading.json").read_bytes().partition(b"\n")[0]
+    except FileNotFoundError:
+        return False
+    return any(place[2] == item for place in json.loads(written or b"{}").get("now", ()))
+
+
+def test_a_job_that_took_the_worker_down_twice_is_set_aside_until_it_is_retried(
+    theirs: Home, tmp_path: Path
+) -> None:
+    theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
+    theirs.ok("worker", "start")
+    body = {"source": "jsonl", "path": str(records(tmp_path, "sleep"))}
+    job = ask(theirs, "POST", "/api/import", body)["job"]
+    for _ in range(2):
+        until(lambda: is_at(theirs, "line 26"))
+        os.kill(theirs.pid(), signal.SIGKILL)
+        theirs.wait_until_free()
+        theirs.ok("worker", "start")
+
+    state = until(lambda: ask(theirs, "GET", "/api/jobs?state=set_aside")["jobs"])[0]
+    assert state["id"] == job
+    assert "ended twice while it read jsonl" in state["message"]
+    assert "line 26" in state["message"]
+    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    assert entry["outcome"] == "failed"
+    assert f"mem-search jobs {job} --retry" in entry["reason"]
+    said = theirs.run("doctor")
+    assert said.returncode == 1
+    assert f"mem-search jobs {job} --retry --without-item" in said.stdout
+
+    theirs.ok("worker", "restart")  # it stays aside
+    assert ask(theirs, "GET", f"/api/jobs/{job}")["state"] == "set_aside"
+    theirs.ok("jobs", job, "--retry", "--without-item")
+    state = until(lambda: ended(theirs, job))
+    assert state["state"] == "done"
+    assert ask(theirs, "GET", "/api/search?query=gardening&format=json")["total"] == 50
+    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    assert "left out" in entry["reason"]
+    assert "job " not in theirs.run("doctor").stdout
+    assert theirs.run("jobs", job, "--retry").returncode == 5
+
+
+def ended(home: Home, job: str) -> Any:
+    state = ask(home, "GET", f"/api/jobs/{job}")
+    return state if state["state"] not in ("queued", "running") else None
+
+
+def test_a_worker_that_is_killed_leaves_no_process(theirs: Home, tmp_path: Path) -> None:
+    theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
+    theirs.ok("worker", "start")
+    body = {"source": "jsonl", "path": str(records(tmp_path, "spin"))}
+    ask(theirs, "POST", "/api/import", body)
+    until(lambda: is_at(theirs, "line 26"))
+    worker = theirs.pid()
+    children = Path(f"/proc/{worker}/task/{worker}/children")
+    if not children.exists():
+        pytest.skip("the kernel tells no children")
+    (child,) = children.read_text().split()
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{child}").exists())
