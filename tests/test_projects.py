@@ -120,7 +120,7 @@ def test_an_empty_git_directory_is_not_a_repository(tmp_path: Path) -> None:
     assert identify(tmp_path / "notes").name == "notes"
 
 
-def test_a_directory_outside_git_is_named_after_itself_even_when_gone(tmp_path: Path) -> None:
+def test_a_directory_outside_git_gives_its_name_even_when_it_is_deleted(tmp_path: Path) -> None:
     gone = tmp_path / "once" / "here"
     assert identify(gone) == Project("here", str(gone))
 

@@ -41,7 +41,7 @@ def test_no_stretch_of_time_has_more_than_the_quota(
 
 
 @given(PAUSES, st.integers(1, 8), st.integers(1, 60))
-def test_nobody_is_refused_who_asked_less(pauses: list[int], quota: int, seconds: int) -> None:
+def test_requests_within_the_quota_are_granted(pauses: list[int], quota: int, seconds: int) -> None:
     policy, window, now = Policy("p", quota, seconds), Window(), 0
     granted: list[int] = []
     for pause in pauses:
@@ -56,7 +56,7 @@ def test_nobody_is_refused_who_asked_less(pauses: list[int], quota: int, seconds
 
 
 @given(PAUSES, st.integers(1, 8), st.integers(1, 60))
-def test_whoever_waits_as_told_is_let_through_and_not_told_to_wait_too_long(
+def test_a_request_after_the_stated_wait_is_granted_and_the_wait_is_exact(
     pauses: list[int], quota: int, seconds: int
 ) -> None:
     policy, window, now = Policy("p", quota, seconds), Window(), 0
@@ -93,7 +93,7 @@ def test_several_at_once_are_let_through_together_or_not_at_all(
 
 
 @given(st.integers(1, 20), st.integers(1, 20))
-def test_a_quota_that_is_lowered_counts_what_was_asked_before(high: int, low: int) -> None:
+def test_a_lowered_quota_counts_earlier_requests(high: int, low: int) -> None:
     window = Window()
     for moment in range(high):
         assert window.take(Policy("p", high, 60), 1000 * moment).granted
@@ -134,7 +134,7 @@ def test_windows_are_not_kept_without_end() -> None:
     assert again.granted  # the one used longest ago was dropped
 
 
-def test_who_asked_too_much_is_told_which_limit_and_how_long() -> None:
+def test_the_error_names_the_limit_and_the_wait() -> None:
     window, policy = Window(), Policy("search", 1)
     window.take(policy, 0)
     error = limit_error(window.take(policy, 600_000))
@@ -142,6 +142,6 @@ def test_who_asked_too_much_is_told_which_limit_and_how_long() -> None:
     assert "3000 s" in error.message
 
 
-def test_who_asks_for_more_at_once_than_there_can_be_is_told_to_ask_one_by_one() -> None:
+def test_more_requests_at_once_than_the_quota_are_refused_with_advice() -> None:
     error = limit_error(Window().take(Policy("research", 3), 0, 4))
     assert "this is 4 requests, and the limit is 3 an hour (research)" in error.message

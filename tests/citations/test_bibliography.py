@@ -193,7 +193,7 @@ def test_html_has_the_words_of_the_text_and_no_active_content(
         assert " ".join(re.sub("[\ufdd0-\ufdef]", "", cited.get("title", "")).split()) in text
 
 
-def test_nothing_of_the_processor_is_loaded_before_a_reference_is_asked_for() -> None:
+def test_the_processor_is_loaded_with_the_first_reference() -> None:
     code = (
         "import sys, mem_search.http.core.app, mem_search.cli.app\n"
         "print(sorted({'citeproc', 'lxml'} & set(sys.modules)))"

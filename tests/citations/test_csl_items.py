@@ -80,7 +80,7 @@ def test_a_page_was_not_published_when_it_was_kept() -> None:
     assert day_of(item(BARE[3])["issued"]) == (2025, 11, 17)
 
 
-def test_an_address_that_only_a_machine_knows_is_none() -> None:
+def test_an_address_without_a_web_scheme_is_left_out() -> None:
     local = item(record("file", 1, "notes.txt", url="file:///home/me/notes.txt"))
     assert "URL" not in local
     assert local["archive_location"] == "file:1"

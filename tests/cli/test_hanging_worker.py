@@ -40,7 +40,7 @@ def waited(mem: Home) -> float:
     return time.monotonic() - began
 
 
-def test_every_command_tells_of_a_stopped_worker_within_5_seconds(mem: Home) -> None:
+def test_every_command_reports_a_stopped_worker_within_5_seconds(mem: Home) -> None:
     spent = waited(mem)
     mem.ok("worker", "start")
     with stopped(mem) as pid:
@@ -107,7 +107,7 @@ def test_an_answer_that_takes_long_is_waited_for_while_the_worker_is_alive(mem: 
 
 
 @pytest.mark.parametrize("argv", [("unified", "auth"), ("stats",), ("export",)])
-def test_a_worker_that_hangs_in_the_middle_of_an_answer_is_told(
+def test_a_worker_that_hangs_in_the_middle_of_a_reply_is_reported(
     mem: Home, argv: tuple[str, ...]
 ) -> None:
     over, hangs = threading.Event(), threading.Event()

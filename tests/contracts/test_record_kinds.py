@@ -107,7 +107,7 @@ class TestKind:
         ]
         assert kind.label
 
-    def test_keeps_metadata_that_nobody_knows(self, kind: RecordKind) -> None:
+    def test_keeps_unknown_metadata(self, kind: RecordKind) -> None:
         draft = Draft(kind.name, "test", "1", "text", metadata={"their_key": {"a": [1]}})
         composed = kind.compose(draft)
         assert composed.metadata == {"their_key": {"a": [1]}}

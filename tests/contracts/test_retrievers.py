@@ -73,7 +73,7 @@ async def test_a_filter_keeps_the_order_and_the_scores(leg: Retriever, filters: 
     assert set(filtered.matched.records) == set(everything.matched.records) & kept
 
 
-async def test_a_score_asked_for_later_is_the_score_of_the_ranking(
+async def test_a_later_score_equals_the_score_of_the_ranking(
     leg: Retriever, runtime: Runtime
 ) -> None:
     ranking = await leg.rank(question(), 100)

@@ -37,7 +37,7 @@ def test_names_are_unique_and_lead_to_their_source() -> None:
         by_name("telepathy")
 
 
-def test_the_source_of_a_file_is_told_by_its_name_or_its_type() -> None:
+def test_the_name_or_type_of_a_file_selects_its_source() -> None:
     def name(*said: str) -> str:
         return for_file(*said)[0].name
 
@@ -87,7 +87,9 @@ class TestSource:
         path = SAMPLES[source.name](tmp_path)
         assert drafts_of(read(source, path)) == drafts_of(read(source, path))
 
-    def test_tells_with_every_batch_where_to_go_on(self, source: Source, tmp_path: Path) -> None:
+    def test_every_batch_has_a_cursor_to_continue_from(
+        self, source: Source, tmp_path: Path
+    ) -> None:
         path = SAMPLES[source.name](tmp_path)
         batches = read(source, path)
         for position, batch in enumerate(batches, 1):

@@ -712,7 +712,7 @@ class TestStatistics:
         assert not await due()
 
 
-async def test_reads_and_writes_may_be_asked_for_at_once(store: Store) -> None:
+async def test_reads_and_writes_may_run_at_once(store: Store) -> None:
     await asyncio.gather(
         *(fill(store, draft(f"{n}")) for n in range(8)),
         *(store.statistics.totals() for _ in range(8)),

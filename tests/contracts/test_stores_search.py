@@ -127,7 +127,7 @@ async def test_a_title_counts_more_and_a_filter_changes_no_score(filled: Filled)
     assert [candidate.record for candidate in shallow] == [filled.numbers["login"]]
 
 
-async def test_passages_are_chosen_among_those_given(filled: Filled) -> None:
+async def test_only_the_given_passages_are_searched_for_words(filled: Filled) -> None:
     passages = await filled.store.read(lambda snapshot: snapshot.passages_within(Filters()))
     login, *_ = await filled.store.read(
         lambda snapshot: snapshot.passages_within(Filters(kinds=("memory",)))

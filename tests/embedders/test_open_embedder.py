@@ -30,7 +30,7 @@ def test_an_unknown_setting_names_the_field_and_the_known_ones(
     assert all(name in str(caught.value) for name in MEMBERS)
 
 
-def test_the_key_comes_from_the_environment_given(tmp_path: Path) -> None:
+def test_the_key_comes_from_the_given_environment(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="OPENAI_API_KEY"):
         open_embedder("openai:small", tmp_path, environ={})
 

@@ -81,14 +81,14 @@ def test_what_all_questions_gain_moves_the_interval_as_a_whole(
 
 @unhurried
 @given(FIGURES)
-def test_who_wants_to_be_surer_gets_a_wider_interval(column: list[float]) -> None:
+def test_a_higher_confidence_gives_a_wider_interval(column: list[float]) -> None:
     narrow, wide = of(column, level=0.8), of(column, level=0.99)
     assert wide.low <= narrow.low <= narrow.high <= wide.high
 
 
 @unhurried
 @given(PAIRS)
-def test_a_column_has_the_same_interval_whoever_it_is_compared_with(
+def test_the_interval_of_a_column_does_not_depend_on_the_comparison(
     pair: tuple[list[float], list[float]],
 ) -> None:
     one, other = pair
@@ -101,7 +101,7 @@ def test_more_questions_of_the_same_sort_narrow_it() -> None:
     assert many.high - many.low < (few.high - few.low) / 5
 
 
-def test_a_seed_always_gives_the_same_and_another_one_another() -> None:
+def test_equal_seeds_give_equal_samples_and_different_seeds_different_ones() -> None:
     column = [i / 50 for i in range(50)]
     assert of(column) == of(column)
     assert of(column, seed=1) != of(column)

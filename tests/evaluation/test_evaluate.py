@@ -33,7 +33,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def test_all_systems_are_asked_and_every_figure_can_be_traced_to_its_questions(
+def test_all_systems_are_run_and_every_figure_can_be_traced_to_its_queries(
     tmp_path: Path,
 ) -> None:
     folder = judged_sets.write(tmp_path / "set")
@@ -59,7 +59,7 @@ def test_all_systems_are_asked_and_every_figure_can_be_traced_to_its_questions(
     assert "hybrid - grep" in done.stdout
 
 
-def test_without_compare_only_our_own_modes_are_asked(tmp_path: Path) -> None:
+def test_without_compare_only_our_own_modes_are_run(tmp_path: Path) -> None:
     folder = judged_sets.write(tmp_path / "set")
     done = evaluate(folder, "--embedder", "hashing", "--json", tmp_path / "report.json")
     assert done.returncode == 0, done.stderr

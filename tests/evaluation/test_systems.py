@@ -44,7 +44,7 @@ async def systems(runtime: Runtime, data: dataset.Dataset) -> Mapping[str, Syste
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_every_system_finds_what_stands_there_in_the_words_of_the_question(
+async def test_every_system_finds_the_words_of_the_query(
     systems: Mapping[str, System], name: str
 ) -> None:
     found = await systems[name].search("reef the sails before the storm", "")
@@ -52,7 +52,7 @@ async def test_every_system_finds_what_stands_there_in_the_words_of_the_question
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_every_system_keeps_to_the_project_and_to_the_judged_kinds(
+async def test_every_system_searches_only_the_project_and_the_judged_kinds(
     systems: Mapping[str, System], name: str
 ) -> None:
     at_sea = await systems[name].search("bread oven", "boat")
@@ -87,7 +87,7 @@ async def test_grep_finds_a_word_inside_a_longer_one(systems: Mapping[str, Syste
     assert await systems["grep"].search("knead chai", "") == ["dough", "anchor"]
 
 
-def test_grep_leaves_stop_words_out_unless_nothing_else_is_asked() -> None:
+def test_grep_leaves_stop_words_out_unless_the_query_has_nothing_else() -> None:
     assert words("What is the Oven's temperature, the OVEN?") == ["oven", "s", "temperature"]
     assert words("who is it") == ["who", "is", "it"]
     assert words("?!") == []

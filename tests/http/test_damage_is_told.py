@@ -68,7 +68,7 @@ async def answers(settings: Settings) -> Counter[tuple[int, str]]:
     return found
 
 
-async def test_flipped_bytes_are_told_as_damage_and_never_as_our_bug(
+async def test_flipped_bytes_are_reported_as_damage_and_never_as_a_bug(
     client: Client, settings: Settings, tmp_path: Path
 ) -> None:
     await client.close()

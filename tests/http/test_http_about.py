@@ -48,7 +48,7 @@ async def test_the_port_answers_while_the_store_is_being_opened(settings: Settin
             assert reply.headers["Retry-After"] == "1"
 
 
-async def test_a_store_that_cannot_be_opened_is_told_to_everybody(settings: Settings) -> None:
+async def test_every_request_learns_that_the_store_cannot_be_opened(settings: Settings) -> None:
     settings.home.mkdir()
     settings.database.write_bytes(b"this is no database at all" * 100)
     app = build_app(settings)

@@ -76,7 +76,7 @@ async def test_every_fault_is_listed_at_once(client: Client) -> None:
     assert problem["code"] == "VAL_VALIDATION_FAILED"
 
 
-async def test_a_parameter_given_twice_in_any_spelling_is_refused(client: Client) -> None:
+async def test_a_repeated_parameter_is_refused_in_any_spelling(client: Client) -> None:
     for query in ("query=a&query=b", "query=a&q=b", "query=a&since=2024&dateStart=2025"):
         reply = await client.get(f"/api/search?{query}")
         assert reply.status == 422, query

@@ -81,7 +81,7 @@ async def test_html_is_a_fragment_in_which_nothing_may_act(cited: Client) -> Non
     )
 
 
-async def test_days_are_those_of_the_zone_asked_for(cited: Client) -> None:
+async def test_days_are_in_the_requested_zone(cited: Client) -> None:
     for zone, day in (("UTC", [2025, 11, 18]), ("Europe/Berlin", [2025, 11, 19])):
         body = {"refs": ["website:32"], "style": "csl-json", "tz": zone}
         reply = await cited.post("/api/citations", json=body)
@@ -192,7 +192,7 @@ async def test_results_are_exported_as_citations(cited: Client) -> None:
         assert len((await exported(style)).splitlines()) == 2
 
 
-async def test_a_file_keeps_to_its_size_and_says_how_to_go_on(cited: Client) -> None:
+async def test_a_file_stays_within_its_budget_and_names_the_next_offset(cited: Client) -> None:
     reply = await cited.get("/api/search/export?query=widget&as=csv&max_tokens=300")
     rows = list(csv.DictReader(io.StringIO((await reply.read()).decode(), newline="")))
     assert 0 < len(rows) < 25

@@ -6,7 +6,7 @@ import pytest
 from http_worker import Client, Get
 
 
-async def test_json_tells_every_part_of_every_leg(get: Get) -> None:
+async def test_json_explains_every_part_of_every_leg(get: Get) -> None:
     reply = await get("/api/search", query="auth login", format="json", explain="true")
     legs = [leg["name"] for leg in reply["search"]["legs"] if leg["state"] != "failed"]
     for result in reply["results"]:

@@ -164,7 +164,7 @@ async def test_a_user_uploads_a_file_of_any_source_that_reads_files(
     assert list(spool.iterdir()) == []
 
 
-async def test_the_source_of_an_upload_is_told_by_type_or_name_or_must_be_said(
+async def test_the_type_or_name_of_an_upload_selects_its_source_or_the_request_names_it(
     empty: Client, tmp_path: Path
 ) -> None:
     data = lines_of(RECORDS[:1])

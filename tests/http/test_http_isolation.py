@@ -253,7 +253,7 @@ async def test_what_one_changes_leaves_the_others_as_they_were(
     assert MARKS["bob"] in await reply.text()
 
 
-async def test_a_job_is_known_only_to_whoever_started_it(empty: Client) -> None:
+async def test_a_job_is_visible_only_to_its_user(empty: Client) -> None:
     ada, bob = await join(empty, "ada"), await join(empty, "bob")
     job = await bring_in(empty, ada, *records("yellowhammer"))
     assert (await empty.get(f"/api/jobs/{job}", headers=ada.headers)).status == 200

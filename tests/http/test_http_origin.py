@@ -169,7 +169,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
     }
 
 
-async def test_a_worker_open_to_other_machines_wants_the_token_for_reads(
+async def test_a_worker_open_to_other_machines_requires_the_token_for_reads(
     settings: Settings,
 ) -> None:
     reachable = replace(settings, host="192.0.2.7")
@@ -202,7 +202,7 @@ def test_an_empty_token_file_is_replaced(settings: Settings) -> None:
     assert read_or_create(fresh) == fresh.token_file.read_text().strip() != ""
 
 
-def test_a_token_that_cannot_be_kept_is_said(settings: Settings) -> None:
+def test_a_token_that_cannot_be_stored_is_reported(settings: Settings) -> None:
     settings.home.write_text("a file where the folder should be")
     with pytest.raises(StorageError, match="token"):
         read_or_create(replace(settings, token=""))

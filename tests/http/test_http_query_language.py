@@ -33,7 +33,7 @@ async def test_operators_and_fields_find(get: Get, query: str, sources: set[str]
     assert refs == sources
 
 
-async def test_the_reply_tells_how_the_query_was_read(get: Get) -> None:
+async def test_the_reply_says_how_the_query_was_parsed(get: Get) -> None:
     reply = await get("/api/search", query='auth -jwt type:feature "login', tz="UTC")
     assert reply["search"]["analyzed"] == {
         "text": "auth login",

@@ -106,7 +106,7 @@ async def test_a_link_that_goes_takes_the_mark_with_it(worker: Client, tmp_path:
     assert (await results(worker, query="is:superseded"))["total"] == 0
 
 
-async def test_sessions_and_boosts_are_asked_for(worker: Client) -> None:
+async def test_session_limits_and_boosts_are_options(worker: Client) -> None:
     found = await results(worker, query="deploy", per_session="1", boost="recency,importance")
     kinds = [result["kind"] for result in found["results"]]
     assert kinds.index("memory") < len(kinds) - 1

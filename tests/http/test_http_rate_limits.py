@@ -31,7 +31,9 @@ async def narrow(settings: Settings) -> AsyncIterator[Client]:
         yield client
 
 
-async def test_a_user_is_told_what_is_left_and_refused_beyond_it(narrow: Client) -> None:
+async def test_headers_show_the_remaining_requests_and_further_ones_are_refused(
+    narrow: Client,
+) -> None:
     ada, bob = await join(narrow, "ada"), await join(narrow, "bob")
     left = []
     for _ in range(3):

@@ -30,7 +30,7 @@ async def test_a_number_of_another_kind_says_where_it_is(
     assert f"/api/records/note:{numbers['n1']}" in (await reply.json())["detail"]
 
 
-async def test_a_record_opens_as_text_when_asked(client: Client, get: Get) -> None:
+async def test_a_record_opens_as_text_on_request(client: Client, get: Get) -> None:
     text = (await get("/api/observation/2", format="full"))["content"][0]["text"]
     assert "Added login endpoint" in text
     assert "cites https://example.org/jwt" in text
@@ -39,7 +39,7 @@ async def test_a_record_opens_as_text_when_asked(client: Client, get: Get) -> No
 
 
 @pytest.mark.parametrize("ids", [[5, 2, 999, 4, 2, 1], "5,2,999,4,2,1", "[5, 2, 999, 4, 2, 1]"])
-async def test_observations_come_in_the_order_asked(client: Client, ids: object) -> None:
+async def test_observations_come_in_the_requested_order(client: Client, ids: object) -> None:
     reply = await client.post("/api/observations/batch", json={"ids": ids})
     assert [record["number"] for record in await reply.json()] == [5, 2, 4]
 
@@ -79,7 +79,7 @@ async def test_what_claude_mems_clients_list_is_of_the_platform_they_name(
     assert [record["project"] for record in batch] == ["codex"]
 
 
-async def test_an_unknown_field_is_told_what_can_be_written(client: Client) -> None:
+async def test_an_error_about_an_unknown_field_names_the_known_ones(client: Client) -> None:
     reply = await client.post("/api/observations/batch", json={"ids": [2], "zzz": 1})
     known = "known are ids, orderBy, limit, project, platformSource"
     assert (await reply.json())["detail"] == f"zzz: unknown field; {known}"
@@ -158,14 +158,14 @@ async def test_records_are_forgotten_by_what_they_are(client: Client, get: Get) 
         ("2025-11-17T17:40:00Z", "2025-11-17T17:40:00.000Z"),
     ],
 )
-async def test_a_timeline_stands_around_any_kind_of_anchor(get: Get, anchor: str, ref: str) -> None:
+async def test_a_timeline_takes_any_kind_of_anchor(get: Get, anchor: str, ref: str) -> None:
     for path in ("/api/timeline", "/api/context/timeline"):
         reply = await get(path, anchor=anchor, depth_before=1, depth_after=1)
         assert reply["anchor"] == ref
         assert ("<- anchor" in reply["content"][0]["text"]) == (":" in ref and "T" not in ref)
 
 
-async def test_a_timeline_is_in_the_order_of_time_and_as_long_as_asked(get: Get) -> None:
+async def test_a_timeline_is_in_order_of_time_and_of_the_requested_length(get: Get) -> None:
     reply = await get("/api/timeline", anchor=2, depth_before=1, depth_after=2, format="json")
     assert [record["number"] for record in reply["records"]] == [1, 2, 3, 4]
     of_kind = await get("/api/timeline", anchor=2, types="prompts", format="json")

@@ -50,7 +50,7 @@ async def test_a_basic_search_keeps_nothing(client: Client) -> None:
     assert (await get(client, OPERATIONS))["total"] == 0
 
 
-async def test_a_step_is_told_and_kept_with_all_that_it_was(client: Client) -> None:
+async def test_a_step_is_returned_and_stored_with_all_its_fields(client: Client) -> None:
     reply = await ask(
         client, content_types=["observation", "note"], created_after="2024-01-01T00:00:00Z"
     )
@@ -176,7 +176,7 @@ async def test_the_same_index_gives_the_identical_result(client: Client) -> None
     assert (await get(client, OPERATIONS))["total"] == 5
 
 
-async def test_a_replay_counts_from_the_moment_it_was_first_asked(client: Client) -> None:
+async def test_a_replay_is_as_of_the_time_of_the_first_search(client: Client) -> None:
     first = await ask(client, query='auth before:"1 hour ago"')
     operation = first["operations"][0]["id"]
     kept = await get(client, f"{OPERATIONS}/{operation}")
@@ -194,7 +194,9 @@ async def test_a_replay_counts_from_the_moment_it_was_first_asked(client: Client
     assert {each["id"] for each in again["drift"]["gone"]} == {i["id"] for i in first["items"]}
 
 
-async def test_a_changed_index_is_told_as_drift(client: Client, numbers: dict[str, int]) -> None:
+async def test_a_changed_index_is_reported_as_drift(
+    client: Client, numbers: dict[str, int]
+) -> None:
     asked = {"query": "auth", "search_type": "keyword"}
     first = await ask(client, **asked)
     operation = first["operations"][0]["id"]

@@ -81,7 +81,7 @@ async def test_what_was_there_is_found_and_is_not_new(client: Client) -> None:
     assert await inbox(client) == []
 
 
-async def test_what_is_stored_later_is_told_once(client: Client, receiver: Receiver) -> None:
+async def test_a_later_record_is_reported_once(client: Client, receiver: Receiver) -> None:
     await save(client, webhook_url=receiver.url)
     await store(client, new="Something on auth.", other="Something else.")
     ran = await run(client)
@@ -101,7 +101,7 @@ async def test_what_is_stored_later_is_told_once(client: Client, receiver: Recei
     assert "Something" not in str(data)
 
 
-async def test_what_changes_is_told_again_and_says_so(client: Client) -> None:
+async def test_a_changed_record_is_reported_again_as_changed(client: Client) -> None:
     await save(client)
     await store(client, new="Something on auth.")
     await run(client)
@@ -113,7 +113,7 @@ async def test_what_changes_is_told_again_and_says_so(client: Client) -> None:
     assert (await run(client))["new"] == []
 
 
-async def test_a_match_by_meaning_is_told_when_it_has_its_vector(client: Client) -> None:
+async def test_a_match_by_meaning_is_reported_when_it_has_a_vector(client: Client) -> None:
     await save(client, search={"query": "auth", "search_type": "hybrid"})
     await store(client, new="Something on auth.")
     assert titles((await run(client))["new"]) == {"New"}
@@ -127,7 +127,9 @@ async def test_of_many_at_once_none_is_forgotten(client: Client) -> None:
     assert (await run(client))["new_count"] == 0
 
 
-async def test_nothing_is_told_twice_over_a_restart(settings: Settings, receiver: Receiver) -> None:
+async def test_nothing_is_reported_twice_over_a_restart(
+    settings: Settings, receiver: Receiver
+) -> None:
     allowing = replace(settings, webhook_allow=(receiver.authority,))
     async with TestClient(TestServer(build_app(allowing))) as first:
         await lifecycle_of(first).ready()
@@ -145,7 +147,7 @@ async def test_nothing_is_told_twice_over_a_restart(settings: Settings, receiver
         assert (await run(second))["new"] == []
 
 
-async def test_by_the_clock_it_runs_without_being_told(client: Client) -> None:
+async def test_a_schedule_runs_by_the_clock(client: Client) -> None:
     await save(client, every="1h")
     await store(client, new="Something on auth.")
     runtime = lifecycle_of(client).runtime
@@ -181,7 +183,7 @@ async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client:
     assert (await call(client, "GET", f"{SAVED}/auth"))["error"] is None
 
 
-async def test_without_an_inbox_only_the_webhook_is_told(
+async def test_without_an_inbox_only_the_webhook_is_called(
     client: Client, receiver: Receiver
 ) -> None:
     await save(client, inbox=False, webhook_url=receiver.url)
@@ -191,9 +193,7 @@ async def test_without_an_inbox_only_the_webhook_is_told(
     assert await inbox(client) == []
 
 
-async def test_a_webhook_that_fails_is_told_in_the_inbox(
-    client: Client, receiver: Receiver
-) -> None:
+async def test_the_inbox_shows_a_webhook_that_failed(client: Client, receiver: Receiver) -> None:
     receiver.statuses = [410]
     await save(client, webhook_url=receiver.url)
     await store(client, new="Something on auth.")
@@ -287,7 +287,7 @@ async def test_what_cannot_be_saved_is_named(client: Client, body: Any, pointer:
     assert (await (await client.get(SAVED)).json())["saved_searches"] == []
 
 
-async def test_a_name_is_given_once_and_changes_need_the_token(client: Client) -> None:
+async def test_a_name_is_unique_and_changes_need_the_token(client: Client) -> None:
     await save(client)
     assert (await save(client, "AUTH", status=409))["errors"][0]["pointer"] == "/name"
     body = {"name": "x", "search": {"query": "auth"}}
@@ -381,7 +381,7 @@ async def test_a_scope_has_a_name_that_can_follow_a_colon(client: Client, name: 
     assert "a name has letters" in refused["detail"]
 
 
-async def test_a_replay_tells_a_scope_that_has_changed(client: Client) -> None:
+async def test_a_replay_reports_a_changed_scope(client: Client) -> None:
     await call(client, "PUT", f"{SCOPES}/work", body={"filter": "kind:note"})
     body = {"query": "auth", "mode": "deep_research", "scope": "work"}
     first = await call(client, "POST", "/api/v1/search", body=body)

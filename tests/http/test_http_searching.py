@@ -101,7 +101,7 @@ async def test_repeated_and_comma_separated_values_are_alternatives(client: Clie
     assert (await one.json())["results"] == (await other.json())["results"] != []
 
 
-async def test_the_mode_may_be_given_as_the_search_type(client: Client, get: Get) -> None:
+async def test_search_type_sets_the_mode(client: Client, get: Get) -> None:
     for word, legs in (
         ("keyword", ["keyword"]),
         ("semantic", ["vector"]),
@@ -115,7 +115,7 @@ async def test_the_mode_may_be_given_as_the_search_type(client: Client, get: Get
     assert (await reply.json())["errors"][0]["parameter"] == "search_type"
 
 
-async def test_an_end_day_includes_its_last_moment_in_the_zone_asked_for(get: Get) -> None:
+async def test_an_end_date_includes_its_last_millisecond_in_the_requested_zone(get: Get) -> None:
     berlin = {"types": "observations", "tz": "Europe/Berlin", "project": "web", "format": "json"}
     assert (await get("/api/search", until="2025-11-18", **berlin))["total"] == 1
     assert (await get("/api/search", until="2025-11-19", **berlin))["total"] == 2

@@ -83,7 +83,7 @@ async def test_research_has_limits_of_its_own_lower_from_elsewhere(strict: Clien
     assert await ask(strict, ada) == (200, '"search";q=3;w=3600', "")
 
 
-async def test_suspicious_words_are_told_and_noted_but_answered(
+async def test_suspicious_words_are_flagged_and_logged_but_answered(
     strict: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     headers = {**AUTHORIZED, **ELSEWHERE}

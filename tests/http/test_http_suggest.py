@@ -49,7 +49,7 @@ async def test_what_cannot_be_used_is_named(client: Client, path: str, parameter
     assert parameter in await reply.text()
 
 
-async def test_a_misspelt_question_is_asked_back(get: Get) -> None:
+async def test_a_misspelt_query_gets_a_suggestion(get: Get) -> None:
     reply = await get("/api/search", query="pasword")
     assert reply["search"]["suggestions"][0] in ("password", "passwords")
     assert "Did you mean: password" in reply["content"][0]["text"]
@@ -65,7 +65,7 @@ async def test_related_searches_come_from_results_and_earlier_questions(get: Get
     assert {"text": "auth endpoint", "what": "asked before"} in found
 
 
-async def test_what_was_asked_is_told_until_it_is_forgotten(client: Client, get: Get) -> None:
+async def test_logged_queries_are_listed_until_the_log_is_emptied(client: Client, get: Get) -> None:
     for _ in range(2):
         await get("/api/search", query="auth")
     await get("/api/search", query="zzqqxx")
@@ -137,7 +137,7 @@ LISTINGS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("path", "params"), LISTINGS)
 @pytest.mark.parametrize("limit", [50, 120, 400])
-async def test_a_listing_says_its_tokens_and_keeps_to_those_allowed(
+async def test_a_listing_states_its_tokens_and_stays_within_the_budget(
     get: Get, path: str, params: dict[str, Any], limit: int
 ) -> None:
     whole = await get(path, **params)

@@ -128,7 +128,7 @@ async def test_every_filter_holds(post: Post, body: dict[str, Any], titles: set[
     ("search_type", "mode"),
     [("keyword", "keyword"), ("semantic", "vector"), ("hybrid", "hybrid")],
 )
-async def test_the_search_type_decides_which_legs_are_asked(
+async def test_the_search_type_decides_which_legs_run(
     post: Post, search_type: str, mode: str
 ) -> None:
     said = await post(query="lantern", search_type=search_type)
@@ -158,7 +158,7 @@ async def test_snippets_can_be_short_or_left_out(post: Post) -> None:
     assert (item["snippet"], item["snippet_span"]) == (None, None)
 
 
-async def test_deep_research_reads_everything_unless_told_otherwise(post: Post) -> None:
+async def test_deep_research_is_hybrid_with_full_content_by_default(post: Post) -> None:
     asked = {"query": "lantern", "mode": "deep_research", "content_types": ["note"]}
     said = await post(**asked)
     assert said["search"]["requested"] == "hybrid"
@@ -224,7 +224,7 @@ async def test_an_id_that_nothing_has_is_not_found(filled: Client, ref: str) -> 
     assert (reply.status, problem["code"], problem["field"]) == (404, "not_found", "id")
 
 
-async def test_who_asked_is_noted_with_what_was_asked(post: Post, filled: Client) -> None:
+async def test_the_log_has_the_surface_of_each_query(post: Post, filled: Client) -> None:
     await post(query="lantern one")
     await post(MCP_SEARCH, query="lantern two")
     database = lifecycle_of(filled).runtime.store.database

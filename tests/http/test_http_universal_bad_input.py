@@ -133,7 +133,7 @@ async def test_null_is_the_same_as_leaving_out_where_nothing_is_the_default(
     assert plain["total_count"] == 5
 
 
-async def test_a_body_that_is_no_object_is_told_so_without_names_of_ours(empty: Client) -> None:
+async def test_a_body_that_is_no_object_gets_an_error_without_internal_names(empty: Client) -> None:
     for path in (SEARCH, MCP_SEARCH, MCP_FETCH):
         problem = await (await empty.post(path, json=[1])).json()
         assert problem["errors"] == [{"pointer": "", "detail": "has to be a JSON object"}]

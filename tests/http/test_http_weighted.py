@@ -318,7 +318,7 @@ async def test_the_query_language_holds_here_too(post: Post) -> None:
     assert data["analyzed_query"]["filters_applied"] is True
 
 
-async def test_an_unclosed_quote_is_read_as_text_and_told(post: Post) -> None:
+async def test_an_unclosed_quote_is_read_as_text_with_a_warning(post: Post) -> None:
     data = await post(query='"tabs over')
     assert "Tabs" in titles(data)
     assert data["analyzed_query"]["warnings"]

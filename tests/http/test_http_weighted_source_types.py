@@ -28,7 +28,7 @@ def test_all_words_but_one_have_records() -> None:
     assert rules_for(["checkpoint_recall"]) == ()
 
 
-def test_a_note_of_an_agent_was_captured_and_one_of_a_person_was_given() -> None:
+def test_notes_of_agents_and_of_people_have_different_source_types() -> None:
     assert word_for("note", "claude-mem") == "conversation"
     assert word_for("note", "jsonl") == "direct_input"
     assert word_for("observation", "git") == "api_import"

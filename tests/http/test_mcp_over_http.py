@@ -187,7 +187,7 @@ async def test_a_message_without_its_version_header_is_not_taken_for_an_old_one(
     assert (reply.status, (await reply.json())["error"]["code"]) == (400, -32020)
 
 
-async def test_a_version_that_nobody_speaks_is_answered_with_those_we_do(client: Client) -> None:
+async def test_an_unknown_version_is_answered_with_the_supported_ones(client: Client) -> None:
     body, headers = modern("tools/list")
     body["params"]["_meta"] = {**META, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
     headers["MCP-Protocol-Version"] = "2031-01-01"
@@ -215,7 +215,7 @@ async def test_a_version_that_nobody_speaks_is_answered_with_those_we_do(client:
         (b'{"jsonrpc":"2.0","id":1}', -32600),
     ],
 )
-async def test_a_malformed_message_is_told_so(client: Client, body: bytes, code: int) -> None:
+async def test_a_malformed_message_gets_an_error(client: Client, body: bytes, code: int) -> None:
     reply = await client.post("/mcp", data=body, headers={"Content-Type": "application/json"})
     said = await reply.json()
     assert (reply.status, said["error"]["code"]) == (400, code)
@@ -231,7 +231,7 @@ async def test_a_malformed_message_is_told_so(client: Client, body: bytes, code:
         ({"name": "search", "arguments": ["auth"]}, -32602),
     ],
 )
-async def test_a_malformed_call_is_told_so(
+async def test_a_malformed_call_gets_an_error(
     client: Client, params: dict[str, Any], code: int
 ) -> None:
     reply = await client.post("/mcp", json=message("tools/call", **params))
@@ -307,7 +307,7 @@ async def test_many_ask_at_the_same_time(client: Client) -> None:
         ({"Accept": "text/html"}, 406),
     ],
 )
-async def test_strangers_are_refused_as_everywhere(
+async def test_foreign_hosts_and_origins_are_refused(
     client: Client, headers: dict[str, str], status: int
 ) -> None:
     body = json.dumps(message("ping")).encode()
@@ -322,7 +322,7 @@ async def test_a_call_waits_while_the_store_is_being_opened(settings: Settings) 
         assert (await reply.json())["result"]["structuredContent"] == {"results": []}
 
 
-async def test_a_store_that_cannot_be_opened_is_told(settings: Settings) -> None:
+async def test_a_store_that_cannot_be_opened_is_reported(settings: Settings) -> None:
     settings.home.mkdir()
     settings.database.write_bytes(b"no database, and long enough to be looked at " * 50)
     async with TestClient(TestServer(build_app(settings))) as client:
@@ -342,7 +342,7 @@ async def test_without_the_sdk_everything_else_still_answers(settings: Settings)
         assert (await client.get("/api/search?query=auth")).status == 200
 
 
-async def test_nothing_of_a_question_is_logged(
+async def test_the_log_has_no_part_of_a_query(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = logging.getLogger().handlers[:]

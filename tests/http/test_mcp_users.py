@@ -84,7 +84,7 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-async def test_nobody_gets_a_word_of_another(empty: Client, people: list[Person]) -> None:
+async def test_no_user_gets_text_of_another_user(empty: Client, people: list[Person]) -> None:
     for person in people:
         others = set(MARKS.values()) - {MARKS[person.name]}
         seen = 0
@@ -161,7 +161,7 @@ async def test_questions_are_counted_and_opening_is_free(limited: Client) -> Non
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_a_client_is_told_why_a_question_is_refused(limited: Client, era: str) -> None:
+async def test_an_mcp_client_learns_why_a_query_is_refused(limited: Client, era: str) -> None:
     ada = (await join(limited, "ada")).headers
     async with httpx2.AsyncClient(headers=ada, timeout=60) as sender:
         transport = streamable_http_client(str(limited.make_url("/mcp")), http_client=sender)

@@ -93,7 +93,7 @@ def test_what_is_promised_is_kept(
     )
 
 
-def test_every_operation_is_asked() -> None:
+def test_every_operation_gets_a_request() -> None:
     asked = {operation.ok().label for operation in API.get_all_operations()}
     assert asked == {f"{route.method} {route.path}" for route in ROUTES if route.is_rest}
 

@@ -118,7 +118,7 @@ async def test_one_with_work_to_do_stays_open(users: UserRuntimes, clock: Clock)
     assert users.open == []
 
 
-async def test_what_a_former_worker_left_goes_on(
+async def test_work_of_an_earlier_worker_continues(
     users: UserRuntimes, runtime: Runtime, clock: Clock
 ) -> None:
     file = runtime.settings.home / "left.jsonl"

@@ -225,7 +225,7 @@ async def test_a_rebuild_in_the_middle_of_a_step_loses_nothing(bench: Bench) -> 
     assert len(bench.index.held) == 10
 
 
-async def test_a_failure_is_told_and_the_work_goes_on_when_it_is_over(
+async def test_a_failure_is_reported_and_the_work_continues_afterwards(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mem_search.ingest.indexer.RETRY_SECONDS", 0.02)

@@ -80,7 +80,7 @@ async def test_of_drafts_that_belong_together_only_those_that_were_taken_count(
     assert await told() == {"line 2": ("failed", 0)}
 
 
-async def test_what_comes_back_is_no_longer_called_gone(store: SqliteStore) -> None:
+async def test_a_deletion_is_withdrawn_when_the_item_comes_back(store: SqliteStore) -> None:
     taking = IngestWriter(store.ingest, lambda: None)
     await taking.take(HERE, Batch(drafts=(drafts.draft("a"), drafts.draft("b"))))
     why = LedgerEntry("a", "deleted", "has no text any more")
@@ -134,7 +134,7 @@ async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(store: SqliteS
     ) == (1,)
 
 
-async def test_what_is_stored_while_its_job_is_cancelled_is_still_told(store: SqliteStore) -> None:
+async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> None:
     told = asyncio.Event()
     taking = IngestWriter(store.ingest, told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))

@@ -127,7 +127,7 @@ async def test_a_job_that_fails_says_why_and_the_next_one_runs(
     assert (await ended(queue, await queue.submit("recorded", {}))).state == "done"
 
 
-async def test_names_that_nobody_knows_are_refused(queue: JobQueue) -> None:
+async def test_unknown_names_are_refused(queue: JobQueue) -> None:
     with pytest.raises(InputError, match="no job is called 'dance'; known"):
         await queue.submit("dance", {})
     with pytest.raises(NotFound):
@@ -174,7 +174,7 @@ async def test_ended_jobs_are_kept_for_a_week(store: SqliteStore, job: Recorded)
     await queue.close()
 
 
-async def test_a_job_whose_end_cannot_be_written_is_told_to_have_failed(
+async def test_a_job_whose_end_cannot_be_stored_counts_as_failed(
     store: SqliteStore, queue: JobQueue, job: Recorded
 ) -> None:
     full = "create trigger full before update of state on jobs begin select the_disk_is_full(); end"

@@ -88,7 +88,7 @@ async def errors(store: SqliteStore) -> dict[str, str]:
     return {f.location.path: f.error for f in await store.ingest.locations()}
 
 
-async def test_each_batch_is_stored_with_its_cursor_and_reading_goes_on_there(
+async def test_each_batch_is_stored_with_the_cursor_from_which_reading_continues(
     store: SqliteStore, reader: LocationReader, shelf: Shelf
 ) -> None:
     seen: list[tuple[int, int, str]] = []

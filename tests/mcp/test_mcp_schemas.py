@@ -77,7 +77,7 @@ def test_search_and_fetch_take_one_text_as_deep_research_expects() -> None:
         assert taken["properties"][argument]["type"] == "string"
 
 
-def test_local_knowledge_has_the_input_schema_of_the_seed() -> None:
+def test_local_knowledge_has_the_input_schema_of_the_contract() -> None:
     taken = schema("search_local_knowledge")
     assert taken["required"] == ["query"]
     said = {

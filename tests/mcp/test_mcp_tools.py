@@ -36,7 +36,7 @@ async def refused(context: ToolContext, name: str, **arguments: Any) -> str:
     return outcome.text
 
 
-async def test_search_answers_ids_titles_and_urls_and_nothing_else(context: ToolContext) -> None:
+async def test_search_returns_only_ids_titles_and_urls(context: ToolContext) -> None:
     found = await ask(context, "search", query="token")
     assert set(found) == {"results"}
     assert len(found["results"]) == 6
@@ -56,7 +56,7 @@ async def test_search_reads_the_query_language(context: ToolContext) -> None:
     assert [each["id"] for each in found["results"]] == ["local:observation:2"]
 
 
-async def test_fetch_answers_the_whole_record_with_texts_beside_it(context: ToolContext) -> None:
+async def test_fetch_returns_the_whole_record_with_its_metadata(context: ToolContext) -> None:
     found = await ask(context, "fetch", id="local:observation:2")
     assert set(found) == {"id", "title", "text", "url", "metadata"}
     record = (await context.runtime.store.database.read(_record, 2)).text
@@ -106,7 +106,7 @@ async def test_get_records_takes_ids_written_as_one_text(context: ToolContext) -
     assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
 
 
-async def test_get_records_keeps_to_its_tokens(context: ToolContext) -> None:
+async def test_get_records_stays_within_its_budget(context: ToolContext) -> None:
     ids = ["note:4", "observation:2", "email:6"]
     found = await ask(context, "get_records", ids=ids, max_tokens=500)
     assert token_count.count(json.dumps(found["records"], ensure_ascii=False)) <= 500
@@ -145,7 +145,7 @@ async def test_timeline_takes_a_date_or_a_question_as_its_anchor(context: ToolCo
     assert [each["id"] for each in about["records"]] == ["local:note:4"]
 
 
-async def test_timeline_filters_what_stands_around_the_anchor(context: ToolContext) -> None:
+async def test_timeline_filters_the_records_around_the_anchor(context: ToolContext) -> None:
     found = await ask(context, "timeline", anchor="email:6", kinds=["sessions", "notes"])
     assert [each["id"] for each in found["records"]] == [
         "local:session_summary:1",
@@ -154,14 +154,14 @@ async def test_timeline_filters_what_stands_around_the_anchor(context: ToolConte
     ]
 
 
-async def test_timeline_keeps_to_its_tokens(context: ToolContext) -> None:
+async def test_timeline_stays_within_its_budget(context: ToolContext) -> None:
     found = await ask(context, "timeline", anchor="note:4", max_tokens=200)
     assert "local:note:4" in [each["id"] for each in found["records"]]
     assert token_count.count(json.dumps(found["records"])) <= 200
     assert "left out" in found["note"]
 
 
-async def test_local_knowledge_answers_as_the_seed_says(context: ToolContext) -> None:
+async def test_local_knowledge_replies_as_the_contract_says(context: ToolContext) -> None:
     found = await ask(context, "search_local_knowledge", query="tokens", content_types=["website"])
     assert found["total_count"] == 1
     assert found["counts_by_type"] == {"website": 1}
@@ -202,7 +202,7 @@ async def test_local_knowledge_answers_as_the_seed_says(context: ToolContext) ->
         ({"folder": None, "session_id": None, "content_types": None}, {1, 2, 3, 4, 5, 6}),
     ],
 )
-async def test_local_knowledge_keeps_to_its_filters(
+async def test_local_knowledge_returns_only_what_its_filters_allow(
     context: ToolContext, filters: dict[str, Any], numbers: set[int]
 ) -> None:
     found = await ask(context, "search_local_knowledge", query="token", **filters)
@@ -211,7 +211,7 @@ async def test_local_knowledge_keeps_to_its_filters(
     assert len(shown) == min(len(numbers), filters.get("limit", 20))
 
 
-async def test_local_knowledge_gives_snippets_when_asked(context: ToolContext) -> None:
+async def test_local_knowledge_returns_snippets_on_request(context: ToolContext) -> None:
     asked = {"query": "lock", "content_types": ["observation"]}
     whole = await ask(context, "search_local_knowledge", **asked, max_tokens=50_000)
     short = await ask(context, "search_local_knowledge", **asked, full_content=False)
@@ -221,7 +221,7 @@ async def test_local_knowledge_gives_snippets_when_asked(context: ToolContext) -
     assert short["results"][0]["content"] in whole["results"][0]["content"]
 
 
-async def test_local_knowledge_keeps_to_its_tokens(context: ToolContext) -> None:
+async def test_local_knowledge_stays_within_its_budget(context: ToolContext) -> None:
     found = await ask(context, "search_local_knowledge", query="token", max_tokens=1500)
     assert len(found["results"]) == found["total_count"] == 6
     assert all(each["content"] for each in found["results"])
@@ -229,7 +229,7 @@ async def test_local_knowledge_keeps_to_its_tokens(context: ToolContext) -> None
     assert found["note"].startswith("1 text(s) cut, 0 result(s) left out")
 
 
-async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(
+async def test_a_step_of_research_is_stored_and_may_have_a_follow_up(
     context: ToolContext,
 ) -> None:
     first = await ask(context, "search_local_knowledge", query="token", mode="deep_research")
@@ -254,7 +254,7 @@ async def test_a_step_of_research_is_kept_and_may_be_followed_by_another(
     assert said.startswith("parent_operation_id: ")
 
 
-async def test_who_searches_is_in_the_log(context: ToolContext) -> None:
+async def test_the_log_has_the_surface(context: ToolContext) -> None:
     await ask(context, "search", query="token")
     await context.runtime.search.service.log.flush()
     rows = await context.runtime.store.database.read(
@@ -324,7 +324,7 @@ async def test_every_bad_argument_is_named_at_once(context: ToolContext) -> None
     ]
 
 
-async def test_a_bug_is_logged_and_nothing_of_it_is_told(
+async def test_a_bug_is_logged_and_the_reply_shows_no_detail(
     context: ToolContext, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = ToolContext(None, context.base, context.display)  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_an_observation_is_found_by_type_concept_files_and_branch() -> None:
     ]
 
 
-def test_a_full_listing_tells_what_the_text_does_not() -> None:
+def test_a_full_listing_shows_metadata_that_the_text_does_not() -> None:
     assert detail(OBSERVATION) == [
         ("Type", "bugfix"),
         ("Files read", "auth/token.py"),
@@ -95,7 +95,7 @@ def test_a_full_listing_tells_what_the_text_does_not() -> None:
     ]
 
 
-def test_files_of_one_role_that_stand_in_the_text_are_not_told_again() -> None:
+def test_files_that_the_text_names_are_not_repeated() -> None:
     item = draft("observation", metadata={"type": "change", "files_modified": ["a.py"]})
     assert composed(item).text == "Some text.\n\nFiles: a.py"
     assert detail(item) == [("Type", "change")]
@@ -110,7 +110,7 @@ def test_the_icon_of_an_observation_says_its_type(type_: str | None, icon: str) 
     assert installed_kinds().get("observation").icon(item) == icon
 
 
-def test_a_session_is_told_in_labelled_paragraphs() -> None:
+def test_a_session_summary_has_labelled_paragraphs() -> None:
     item = draft(
         "session_summary",
         "",
@@ -135,7 +135,7 @@ def test_a_prompt_is_listed_by_its_words_in_quotes() -> None:
     assert len(long) <= 82
 
 
-def test_a_title_is_the_first_line_when_none_was_given() -> None:
+def test_a_record_without_a_title_is_listed_by_its_first_line() -> None:
     item = record(draft("note", "\n  First   line\nsecond"))
     assert installed_kinds().get("note").title(item) == "First line"
     assert installed_kinds().get("note").title(replace(item, text="", title="")) == "Note 7"

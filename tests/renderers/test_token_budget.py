@@ -143,7 +143,7 @@ def test_suggested_spellings_are_on_one_line() -> None:
 
 @given(st.text(max_size=2000), st.integers(50, 200))
 @settings(deadline=None)
-def test_a_cut_text_keeps_to_its_limit(text: str, limit: int) -> None:
+def test_a_cut_text_stays_within_its_limit(text: str, limit: int) -> None:
     cut = fitted_text(text, limit, "open it whole: mem-search get note:1")
     assert token_count.count(cut) <= limit
     assert fits(text, limit) == (cut == text)

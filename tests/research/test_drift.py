@@ -22,7 +22,7 @@ def test_the_same_answer_has_no_drift(results: list[StoredResult], total: int) -
 
 
 @given(before=RESULTS, after=RESULTS)
-def test_every_difference_is_told_and_nothing_else(
+def test_every_difference_is_reported_and_nothing_else(
     before: list[StoredResult], after: list[StoredResult]
 ) -> None:
     found = drift(before, after, 0, 0)

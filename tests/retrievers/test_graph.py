@@ -25,7 +25,7 @@ async def filled(database: Database) -> SearchStore:
     return search_store(database)
 
 
-async def test_seeds_bring_what_is_tied_to_them_best_first(database: Database) -> None:
+async def test_seeds_lead_to_their_neighbours_best_first(database: Database) -> None:
     store = await filled(database)
     found = await store.read(expand, {1: 1.0}, depth=2)
     assert [candidate.record for candidate in found.ranking.candidates] == [2, 5, 1, 3]
@@ -47,7 +47,7 @@ async def test_a_filter_holds_before_the_limit(database: Database) -> None:
     assert [candidate.record for candidate in notes.ranking.candidates] == [2, 3, 1]
 
 
-async def test_no_seed_and_a_seed_without_ties_bring_nothing(database: Database) -> None:
+async def test_no_seed_or_a_seed_without_edges_leads_to_nothing(database: Database) -> None:
     store = await filled(database)
     for seeds in ({}, {6: 1.0}, {999: 1.0}):
         found = await store.read(expand, seeds)
@@ -55,7 +55,7 @@ async def test_no_seed_and_a_seed_without_ties_bring_nothing(database: Database)
         assert len((await store.read(cloud, found, 5)).nodes) == (6 in seeds)
 
 
-async def test_two_seeds_meet_in_what_both_lead_to(database: Database) -> None:
+async def test_a_record_that_two_seeds_lead_to_ranks_first(database: Database) -> None:
     store = await filled(database)
     found = await store.read(expand, {1: 1.0, 3: 1.0}, depth=1)
     assert found.ranking.candidates[0].record == 2

@@ -20,7 +20,7 @@ def test_nearer_and_stronger_is_more() -> None:
     assert found[3] > found[5]
 
 
-def test_what_two_ways_lead_to_stands_above_what_one_leads_to() -> None:
+def test_a_record_with_two_paths_ranks_above_one_with_one() -> None:
     found = arrivals({(1, 2): 1.0, (1, 3): 1.0, (2, 4): 1.0, (3, 4): 1.0, (3, 5): 1.0}, {1: 1.0})
     assert found[4] > found[5]
 

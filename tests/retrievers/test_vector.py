@@ -58,7 +58,7 @@ async def test_the_index_answers_as_the_scan_would(full: Runtime) -> None:
     assert "note" in {candidate.kind for candidate in exact.candidates}
 
 
-async def test_what_has_to_be_exact_is_not_asked_of_the_index(full: Runtime) -> None:
+async def test_an_exact_search_does_not_use_the_index(full: Runtime) -> None:
     exact = await rank(full, 50, exact=True)
     scanned = await rank(full, 50, Filters(kinds=("observation", "note")))
     assert (exact.state, exact.detail) == ("ok", "exact")

@@ -39,7 +39,7 @@ def added(boost: Boost, values: Sequence[float]) -> list[float]:
     return found[boost]
 
 
-def test_nothing_is_added_unless_it_is_asked_for() -> None:
+def test_boosts_add_nothing_without_a_request() -> None:
     assert parts((), [5], [1.0]) == {}
 
 

@@ -56,7 +56,7 @@ def test_what_only_meaning_found_needs_a_cosine_above_the_floor() -> None:
     assert scoring.matches(union, scores, legs, floor).tolist() == [True, False, True, False]
 
 
-def test_words_that_neither_store_nor_model_knows_need_a_nearer_meaning() -> None:
+def test_unknown_words_need_a_higher_cosine() -> None:
     nothing, something = [ranking("keyword")], [ranking("keyword", 9)]
     for nonsense in ("zzqqxx", "qwxzv bnmpl", "asdfghjkl"):
         assert scoring.cosine_floor(nonsense, nothing) == scoring.UNREADABLE_COSINE_FLOOR

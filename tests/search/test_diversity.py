@@ -29,7 +29,7 @@ def test_within_the_bound_nothing_moves() -> None:
 
 
 @given(st.text("abc.", max_size=30), st.integers(1, 5))
-def test_the_order_within_a_session_stays_and_nobody_is_lost(sessions: str, bound: int) -> None:
+def test_the_order_within_a_session_stays_and_no_hit_is_lost(sessions: str, bound: int) -> None:
     hits = [Hit(number, 0.0) for number in range(len(sessions))]
     found = [hit.number for hit in spread(hits, numbered(sessions), bound)]
     assert sorted(found) == list(range(len(sessions)))

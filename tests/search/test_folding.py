@@ -54,7 +54,7 @@ def test_a_record_without_a_sketch_stays() -> None:
 
 
 @given(st.lists(st.sampled_from(TEXTS), max_size=30))
-def test_nobody_is_lost_the_order_stays_and_folding_again_changes_nothing(
+def test_folding_loses_no_hit_keeps_the_order_and_is_idempotent(
     texts: list[str],
 ) -> None:
     hits = folded(texts)

@@ -45,7 +45,7 @@ def test_the_first_place_of_every_leg_is_worth_one() -> None:
     assert fused[3] == pytest.approx(1.0)
 
 
-def test_a_leg_that_did_not_answer_costs_nobody_its_share() -> None:
+def test_a_leg_that_did_not_answer_is_left_out_of_the_weights() -> None:
     weights = {"keyword": 0.4, "vector": 0.4, "graph": 0.2}
     assert fuse({"keyword": [1], "vector": [1]}, weights)[1] == pytest.approx(1.0)
     assert fuse({"keyword": [1], "vector": [1], "graph": []}, weights)[1] == pytest.approx(0.8)

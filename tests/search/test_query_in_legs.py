@@ -209,7 +209,7 @@ async def test_a_misspelling_says_what_it_was_taken_for(runtime: Runtime) -> Non
     assert page.report.analyzed.near == (("authentcation~", ("authentication",)),)
 
 
-async def test_a_quoted_phrase_that_stands_nowhere_becomes_its_words_and_says_so(
+async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
     runtime: Runtime,
 ) -> None:
     await fill(runtime, draft("a", "a book about the possible", project="web"))

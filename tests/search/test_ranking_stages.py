@@ -33,7 +33,7 @@ async def versions(runtime: Runtime) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_what_supersedes_stands_above_what_it_supersedes_and_both_say_so(
+async def test_a_successor_comes_above_the_superseded_record_and_both_are_marked(
     runtime: Runtime, mode: Mode
 ) -> None:
     await versions(runtime)
@@ -154,7 +154,7 @@ async def test_pages_behind_the_fused_hits_are_full_though_many_are_folded(
     assert sorted(named) == list(range(1, 1001))
 
 
-async def test_a_session_makes_room_when_that_is_asked_for(runtime: Runtime) -> None:
+async def test_per_session_limits_the_results_of_a_session(runtime: Runtime) -> None:
     await fill(
         runtime,
         *(draft(f"a{n}", f"login login {WORDS[n]}", session="a") for n in range(6)),
@@ -171,7 +171,7 @@ async def test_a_session_makes_room_when_that_is_asked_for(runtime: Runtime) -> 
     assert list(itertools.chain.from_iterable(map(sources, split))) == sources(spread)
 
 
-async def test_boosts_count_only_when_they_are_asked_for_and_say_how_much(
+async def test_boosts_count_only_on_request_and_are_explained(
     runtime: Runtime,
 ) -> None:
     day = 86_400_000

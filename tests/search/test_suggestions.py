@@ -62,16 +62,14 @@ async def test_a_misspelling_in_quotes_is_found_out_too(runtime: Runtime) -> Non
 
 
 @pytest.mark.parametrize("text", ["kest* AND mod*", "kestrl~ AND mod*"])
-async def test_what_stands_for_words_of_the_store_is_no_misspelling(
-    runtime: Runtime, text: str
-) -> None:
+async def test_prefixes_and_fuzzy_words_are_not_corrected(runtime: Runtime, text: str) -> None:
     await fill(runtime, draft("a", "the kestrel module"), draft("b", "best test mood"))
     page = await runtime.search.service.search(SearchRequest(text), "")
     assert page.total == 1
     assert page.report.suggestions == ()
 
 
-async def test_a_path_goes_on_as_paths_of_the_store_do(runtime: Runtime) -> None:
+async def test_a_path_is_completed_from_paths_of_the_store(runtime: Runtime) -> None:
     touched = {"files_modified": ["src/auth/login.py", "src/app.py"]}
     await fill(runtime, draft("a", "author", kind="observation", metadata=touched))
 
@@ -123,7 +121,7 @@ async def test_any_text_can_be_completed_and_spelled(runtime: Runtime, text: str
     assert len(await asked(runtime, f"{text} harbor")) <= 3
 
 
-async def test_related_searches_are_what_the_results_share_and_what_was_asked(
+async def test_related_searches_come_from_shared_values_and_the_log(
     runtime: Runtime,
 ) -> None:
     await fill(runtime, *DRAFTS)
@@ -137,7 +135,7 @@ async def test_related_searches_are_what_the_results_share_and_what_was_asked(
     assert len(await runtime.search.service.suggestions.related(page, 1)) == 1
 
 
-async def test_a_search_is_noted_with_its_secrets_masked(runtime: Runtime) -> None:
+async def test_a_search_is_logged_with_its_secrets_masked(runtime: Runtime) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     await runtime.search.service.search(SearchRequest(f"why is {secret}\n refused"), "cli")
     await runtime.search.service.log.flush()

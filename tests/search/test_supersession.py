@@ -28,7 +28,7 @@ def test_the_newest_of_a_chain_comes_first() -> None:
     assert order(lift(hits(1, 9, 3), {1: (2, 3)})) == [3, 1, 9]
 
 
-def test_a_successor_that_stands_above_already_stays_there() -> None:
+def test_a_successor_that_is_above_already_stays_there() -> None:
     assert lift(hits(3, 2, 1), {1: (2, 3), 2: (3,)}) == hits(3, 2, 1)
 
 
@@ -41,9 +41,7 @@ def test_a_circle_is_harmless() -> None:
 
 
 @given(st.permutations(list(range(12))), st.lists(st.integers(0, 11), unique=True))
-def test_whoever_supersedes_stands_above_and_nobody_is_lost(
-    ranking: list[int], newer: list[int]
-) -> None:
+def test_successors_come_first_and_no_hit_is_lost(ranking: list[int], newer: list[int]) -> None:
     """``newer`` is a chain: each supersedes the one before it."""
     successors = {
         old: tuple(newer[place + 1 :]) for place, old in enumerate(newer) if newer[place + 1 :]

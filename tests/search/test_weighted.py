@@ -69,7 +69,7 @@ def search(runtime: Runtime, *legs: Retriever, expand: Expand = graph.expand) ->
     return SearchPipeline(runtime.search.store, legs, installed_kinds(), expand=expand)
 
 
-async def test_a_leg_that_is_away_is_told_and_its_weight_shared(runtime: Runtime) -> None:
+async def test_a_leg_that_failed_is_reported_and_its_weight_shared(runtime: Runtime) -> None:
     words = runtime.search.pipeline._legs[0]
     page = await search(runtime, words, Away("vector")).search(REQUEST)
     assert [(leg.name, leg.state) for leg in page.report.legs] == [

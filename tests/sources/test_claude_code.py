@@ -264,7 +264,7 @@ def test_a_subtitle_is_where_the_turn_came_to(tmp_path: Path) -> None:
     assert work.metadata["subtitle"] == "It should be replaced before the spring tide."
 
 
-def test_a_long_turn_goes_on_in_further_observations(tmp_path: Path) -> None:
+def test_a_long_turn_becomes_several_observations(tmp_path: Path) -> None:
     script = Script().asks("Survey the whole coast")
     for mile in range(30):
         script.says(f"Mile {mile}: " + "rocks and sand " * 60)
@@ -313,7 +313,7 @@ def test_the_agents_own_compaction_is_the_summary(tmp_path: Path) -> None:
     assert "Deepen the harbour." not in after.text
 
 
-def test_a_session_that_nobody_asked_for_is_told_by_its_last_words(tmp_path: Path) -> None:
+def test_a_session_without_a_request_is_summarised_by_its_last_words(tmp_path: Path) -> None:
     script = Script().says("The nightly check of the buoys begins.").does("Bash", command="check")
     (summary,) = drafts_of(script, tmp_path, "session_summary")
     assert summary.metadata["completed"] == "The nightly check of the buoys begins."

@@ -136,7 +136,7 @@ def test_reading_a_file_while_it_grows_gives_what_reading_it_whole_gives(
         assert follower.said == expected.said
 
 
-def test_a_read_that_was_abandoned_at_the_end_of_a_file_still_tells_what_is_open(
+def test_an_abandoned_read_still_yields_the_open_drafts_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "BATCH_SIZE", 1)
@@ -155,7 +155,7 @@ def test_nothing_is_said_while_nothing_changes(tmp_path: Path) -> None:
     assert look(tmp_path, follower.cursor) == []
 
 
-def test_a_grown_session_is_told_again_under_the_same_ids(tmp_path: Path) -> None:
+def test_a_grown_session_is_stored_again_under_the_same_ids(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     steps = [("ask", "Chart the reefs"), ("say", "There are seven reefs near the harbour.")]
     path.write_bytes(transcript(steps))
@@ -180,7 +180,7 @@ def test_a_line_without_its_end_waits_for_the_rest(tmp_path: Path) -> None:
     assert follower.said == {"s1.jsonl": LedgerEntry("s1.jsonl", "taken", "", 3)}
 
 
-def test_the_ledger_tells_the_sum_of_all_looks(tmp_path: Path) -> None:
+def test_the_ledger_has_the_sum_of_all_readings(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     steps = [("ask", "Chart the reefs"), ("read", "reefs.csv"), ("ask", "/clear"), ("break", "")]
     commands = transcript([("ask", "<command-name>/clear</command-name>")] * 2)
@@ -232,7 +232,7 @@ def test_what_was_read_of_a_transcript_that_was_cut_short_stays(tmp_path: Path, 
     assert follower.said == Follower(tmp_path).look().said
 
 
-def test_a_transcript_that_goes_on_where_it_was_cut_short_is_followed(tmp_path: Path) -> None:
+def test_a_truncated_transcript_that_grows_again_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(transcript(CONVERSATION))
     follower = Follower(tmp_path).look()
@@ -256,7 +256,7 @@ def test_an_emptied_transcript_takes_no_record_with_it(tmp_path: Path) -> None:
     assert "truncated from 6 lines to 0; its records stay" in follower.said["s1.jsonl"].reason
 
 
-def test_a_replaced_transcript_is_told_of_anew(tmp_path: Path) -> None:
+def test_a_replaced_transcript_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(transcript([("break", ""), ("ask", "Chart the reefs"), ("break", "")]))
     follower = Follower(tmp_path).look()

@@ -127,7 +127,7 @@ class Follower:
         return {(e.item, e.outcome): (e.records, e.reason) for e in entries}
 
 
-def test_an_observation_keeps_all_that_claude_mem_knows(claude: Store) -> None:
+def test_an_observation_keeps_all_fields_of_claude_mem(claude: Store) -> None:
     claude.observe(
         "Closed the file",
         type="bugfix",

@@ -276,7 +276,7 @@ def test_a_shallow_clone_is_refused_with_the_next_step(repo: Repository, tmp_pat
         batches(tmp_path / "copy")
 
 
-def test_a_machine_without_git_is_told_to_install_it(
+def test_without_git_the_error_says_to_install_it(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")

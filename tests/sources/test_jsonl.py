@@ -187,7 +187,7 @@ def test_ids_may_be_numbers() -> None:
     assert (record.source_id, record.session, record.links[0].to) == ("7", "3", "7")
 
 
-def test_an_unknown_key_or_kind_is_told_the_known_ones() -> None:
+def test_the_error_for_an_unknown_key_or_kind_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"^colour: unknown key; known are kind, source, "):
         parse_line(b'{"kind": "note", "text": "x", "colour": "red"}')
     with pytest.raises(ValueError, match=r"^kind: input should be 'observation', 'session_s"):
@@ -241,7 +241,7 @@ def test_a_line_without_an_id_gets_one_from_its_content_and_which_one_it_is(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_reading_goes_on_after_the_batch_that_was_stored(
+def test_reading_continues_after_the_last_stored_batch(
     tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "BATCH_SIZE", 3)
@@ -349,7 +349,7 @@ def test_a_commit_of_an_older_export_is_the_same_commit() -> None:
     assert other.draft(other.source_id).source_id == old["source_id"]
 
 
-def test_what_stands_before_the_damage_is_read_and_the_ledger_says_where_it_ends(
+def test_lines_before_the_damage_are_read_and_the_ledger_says_where_it_begins(
     tmp_path: Path,
 ) -> None:
     whole = b"".join(b'{"kind": "note", "text": "%x"}\n' % n**9 for n in range(3000))

@@ -31,7 +31,7 @@ def fill(directory: DataDirectory, content: str = "data") -> None:
     (directory.data / "chroma.sqlite3").write_text(content)
 
 
-def test_a_second_owner_is_refused_and_told_who_the_first_is(directory: DataDirectory) -> None:
+def test_a_second_owner_is_refused_with_the_name_of_the_first(directory: DataDirectory) -> None:
     with pytest.raises(IndexUnavailable, match=f"process {os.getpid()}"):
         DataDirectory(directory.root).lock()
 

@@ -124,7 +124,7 @@ async def test_a_damaged_collection_is_replaced_by_an_empty_one(
     await index.close()
 
 
-async def test_a_collection_that_vanished_is_made_again_and_told(
+async def test_a_lost_collection_is_created_again_and_reported(
     index: ChromaIndex, process: ChromaProcess
 ) -> None:
     await index.upsert(entries(3), vectors(3))

@@ -167,7 +167,7 @@ async def test_after_a_loss_of_power_only_what_reached_the_disk_is_demanded(
     assert await count(path) == 0
 
 
-async def test_a_vector_index_without_its_store_is_told(tmp_path: Path) -> None:
+async def test_a_vector_index_without_its_store_is_reported(tmp_path: Path) -> None:
     (tmp_path / "chroma" / "data").mkdir(parents=True)
     (tmp_path / "chroma" / "data" / "chroma.sqlite3").write_bytes(b"rows")
     with pytest.raises(StoreDamaged, match="vector index"):
@@ -175,7 +175,7 @@ async def test_a_vector_index_without_its_store_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage\n", bytes(512)])
-async def test_a_damaged_mark_hinders_nobody_whose_store_is_whole(
+async def test_a_damaged_mark_does_not_matter_to_a_whole_store(
     tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "mem-search.db"

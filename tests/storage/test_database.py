@@ -25,7 +25,7 @@ def _count(connection: sqlite3.Connection) -> int:
     return int(count)
 
 
-async def test_writes_come_one_after_the_other_in_the_order_they_were_asked(
+async def test_writes_run_one_after_the_other_in_their_order(
     database: Database,
 ) -> None:
     seen: list[tuple[int, int]] = []
@@ -258,7 +258,7 @@ def test_a_read_only_folder_is_named_with_the_next_step(tmp_path: Path) -> None:
     assert "writable" in said
 
 
-async def test_a_full_store_takes_nothing_of_the_batch_and_works_again_later(
+async def test_a_full_disk_refuses_the_whole_batch_and_the_store_recovers(
     database: Database,
 ) -> None:
     await database.write(store, drafts.draft("before"))

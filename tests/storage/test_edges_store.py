@@ -100,7 +100,7 @@ def test_a_changed_record_points_where_it_now_says(connection: sqlite3.Connectio
     assert edges(connection) == [("a", "mentions", "b")]
 
 
-def test_an_edge_waits_again_when_its_target_is_gone(connection: sqlite3.Connection) -> None:
+def test_an_edge_waits_again_when_its_target_is_deleted(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", links=(Link("b"),)), draft("b"))
     record_writer.remove_by_source_id(connection, "test", ["b"])
     assert edges(connection) == [("a", "related", None)]
@@ -126,7 +126,7 @@ def test_a_text_supersedes_only_within_its_project(connection: sqlite3.Connectio
     assert superseded(connection) == [("b", "c")]
 
 
-def test_links_are_given_back_as_they_came_whatever_the_text_mentions(
+def test_links_are_returned_unchanged_whatever_the_text_mentions(
     connection: sqlite3.Connection,
 ) -> None:
     given = (Link("https://Example.org/", "cites"), Link("x"))

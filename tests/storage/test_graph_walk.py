@@ -127,7 +127,7 @@ def test_relations_can_be_chosen(connection: sqlite3.Connection) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
-def test_a_walk_goes_as_deep_as_asked(connection: sqlite3.Connection, depth: int) -> None:
+def test_a_walk_has_the_requested_depth(connection: sqlite3.Connection, depth: int) -> None:
     chain(connection, 8)
     walk = graph.walk(connection, [1], depth)
     assert walk.depths == {number: number - 1 for number in range(1, depth + 2)}
@@ -202,7 +202,7 @@ def test_a_walk_keeps_the_most_strongly_tied_records(connection: sqlite3.Connect
     assert set(walk.depths) == {1, 2, 11}
 
 
-def test_relationships_are_told_from_each_side(connection: sqlite3.Connection) -> None:
+def test_relationships_are_listed_for_both_records(connection: sqlite3.Connection) -> None:
     store(connection, draft("a"), draft("b", "see note:1", kind="email", links=(Link("a"),)))
     found = graph.relationships(connection, [1, 2])
     assert [(str(r.to), r.relation, r.strength) for r in found[1]] == [

@@ -22,7 +22,7 @@ def owners(rows: list[tuple[int, int, int]]) -> PassageMap:
 
 
 @given(ROWS, st.randoms(use_true_random=False), st.sampled_from([1, 5, 10, 30]))
-def test_a_record_stands_by_its_best_passage(
+def test_a_record_has_the_score_of_its_best_passage(
     rows: list[tuple[int, int, int]], shuffled: object, depth: int
 ) -> None:
     passages = list(range(1, len(rows) + 1))

@@ -229,7 +229,7 @@ PIECES = (
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=15).map("".join), max_size=50))
-def test_any_text_whatever_can_be_asked(texts: list[str]) -> None:
+def test_any_text_is_a_valid_query(texts: list[str]) -> None:
     connection = opened()
     store(connection, draft("a", "zap 登录 kit"), draft("b", "kit", project="web"))
     for text in texts:

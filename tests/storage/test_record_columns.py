@@ -138,7 +138,7 @@ async def test_columns_that_a_search_began_with_stay_as_they_are(database: Datab
     assert await database.read(columns.current) is after
 
 
-async def test_whoever_keeps_something_of_the_columns_hears_of_changes(database: Database) -> None:
+async def test_a_change_of_the_columns_calls_on_change(database: Database) -> None:
     heard: list[None] = []
     columns = RecordColumnsCache(lambda: heard.append(None))
     await database.read(columns.current)

@@ -59,7 +59,7 @@ def test_the_same_id_of_two_sources_is_two_records(connection: Connection) -> No
     assert one.number != other.number
 
 
-def test_a_removed_number_is_never_given_again(connection: Connection) -> None:
+def test_a_number_is_never_reused(connection: Connection) -> None:
     (first,) = store(connection, drafts.draft("a"))
     assert record_writer.remove(connection, [first.number, first.number, 999], forget=False) == 1
     (second,) = store(connection, drafts.draft("a"))
@@ -158,7 +158,7 @@ def test_positions_count_by_conversation_and_kind(connection: Connection) -> Non
     assert records.fetch(connection, [stored.number])[stored.number].position == 2
 
 
-def test_a_record_that_moves_to_another_conversation_stands_at_its_end(
+def test_a_record_that_moves_to_another_conversation_becomes_its_last(
     connection: Connection,
 ) -> None:
     store(connection, *(drafts.draft(f"s{n}", session="s") for n in range(3)))

@@ -39,7 +39,7 @@ def is_found(connection: sqlite3.Connection, question: str) -> bool:
 
 @given(TEXTS)
 @settings(deadline=None)
-def test_a_single_character_is_found_wherever_it_stands(pieces: list[str]) -> None:
+def test_a_single_character_is_found_anywhere_in_a_text(pieces: list[str]) -> None:
     text = " ".join(pieces)
     connection = index(text)
     for sign in set("".join(pieces)):

@@ -46,7 +46,7 @@ def test_there_are_at_least_sixty_shapes() -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_secret_is_removed_and_what_stands_around_it_remains(name: str) -> None:
+def test_a_secret_is_removed_and_the_text_around_it_remains(name: str) -> None:
     for seed in range(1, 4):
         shape = shapes(seed)[name]
         clean, count = redact(f"before {shape.text} after")

@@ -120,7 +120,7 @@ def test_a_limit_of_the_whole_count_cuts_nothing(text: str) -> None:
 
 
 @given(st.text(alphabet="abcé 　\n\t12_.,—漢かабв🙂\u0301\u00a0", max_size=80))
-def test_counting_keeps_to_the_rule_for_each_run(text: str) -> None:
+def test_the_count_follows_the_rule_for_each_run(text: str) -> None:
     assert token_count.count(text) == sum(
         token_count._cost(kind, end - start) for kind, start, end in token_count._runs(text)
     )

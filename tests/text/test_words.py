@@ -100,7 +100,7 @@ def test_any_text_has_index_terms(text: str) -> None:
     index().execute("insert into f values('', '', ?)", (parts(text),))
 
 
-def test_mostly_foreign_tells_scripts_apart() -> None:
+def test_mostly_foreign_distinguishes_scripts() -> None:
     assert words.mostly_foreign("登录问题 API")
     assert words.mostly_foreign("Привет, мир")
     assert not words.mostly_foreign("où est l'été à Zürich")

@@ -115,7 +115,7 @@ async def test_a_failure_is_tried_again_with_the_same_id_and_body(store: SqliteS
     assert len({m.body for m in receiver.messages}) == 1
 
 
-async def test_after_so_many_attempts_it_is_given_up(store: SqliteStore) -> None:
+async def test_a_message_is_given_up_after_the_last_attempt(store: SqliteStore) -> None:
     async with receiving(500) as receiver, delivering(store, receiver.authority) as out:
         message = await told(store, receiver.url)
         for attempts in range(1, MOST_ATTEMPTS + 1):
@@ -193,7 +193,7 @@ async def test_messages_to_one_receiver_go_one_by_one_in_their_order(store: Sqli
             assert (await until(store, sent[-1], 1)).state == "delivered"
 
 
-async def test_so_many_receivers_are_told_at_once(
+async def test_a_limited_number_of_receivers_is_served_at_once(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliveries, "AT_ONCE", 2)

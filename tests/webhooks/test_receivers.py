@@ -64,7 +64,7 @@ NOT_PUBLIC = (
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_an_address_on_the_internet_may_be_asked(address: str) -> None:
+def test_an_address_on_the_internet_is_allowed(address: str) -> None:
     assert is_public(ip_address(address))
     check_url(f"https://{f'[{address}]' if ':' in address else address}/hook")
 
@@ -126,7 +126,7 @@ def test_no_address_is_both_near_and_public(address: IPv4Address | IPv6Address) 
         ("http://intranet/", "machine or network"),
     ],
 )
-def test_a_url_that_cannot_be_asked_is_refused_as_it_is_written(url: str, said: str) -> None:
+def test_an_unusable_url_is_refused_when_it_is_saved(url: str, said: str) -> None:
     with pytest.raises(RefusedReceiver, match=said) as refused:
         check_url(url)
     assert refused.value.status == 422

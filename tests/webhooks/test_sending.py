@@ -71,7 +71,7 @@ async def test_redirects_are_not_followed() -> None:
     assert target.messages == []
 
 
-async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async with receiving(200) as proxy, receiving(200) as receiver:
         monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.authority}")
         monkeypatch.setenv("http_proxy", f"http://{proxy.authority}")
@@ -127,7 +127,7 @@ async def test_endless_headers_are_no_reply() -> None:
     assert not attempt.delivered
 
 
-async def test_nobody_listening_can_be_tried_again() -> None:
+async def test_a_refused_connection_is_retried() -> None:
     async with receiving(200) as receiver:
         gone = receiver
     async with sending(gone.authority) as sender:
@@ -151,7 +151,7 @@ async def test_a_receiver_that_is_not_allowed_is_never_connected_to() -> None:
     assert receiver.messages == []
 
 
-async def test_a_name_is_asked_at_the_address_that_was_checked() -> None:
+async def test_a_request_goes_to_the_address_that_was_checked() -> None:
     asked: list[str] = []
 
     async def here(host: str, port: int) -> list[str]:
@@ -180,7 +180,7 @@ async def test_a_secret_that_cannot_be_read_leaves_the_message_waiting() -> None
     assert (attempt.delivered, attempt.final, attempt.error) == (False, False, "the secret is gone")
 
 
-def test_a_url_that_can_never_be_asked_is_refused_by_the_name_of_its_field() -> None:
+def test_the_error_for_a_forbidden_url_names_its_field() -> None:
     with pytest.raises(RefusedReceiver) as refused:
         Sender(lambda: SECRET).check("http://127.0.0.1/")
     assert refused.value.field == "webhook_url"

@@ -115,7 +115,7 @@ async def test_names_that_could_be_anything_else_are_refused(
     assert caught.value.field == field
 
 
-async def test_a_name_is_given_once(tokens: Tokens) -> None:
+async def test_a_name_is_unique(tokens: Tokens) -> None:
     _, secret = await tokens.create("laptop", user="ada")
     with pytest.raises(Conflict):
         await tokens.create("laptop", user="bob")
@@ -127,7 +127,7 @@ async def test_a_name_is_given_once(tokens: Tokens) -> None:
     assert caller.user == "bob"
 
 
-async def test_a_revoked_token_is_nobodys_also_after_a_restart(
+async def test_a_revoked_token_is_refused_also_after_a_restart(
     tokens: Tokens, store: SqliteStore
 ) -> None:
     _, gone = await tokens.create("gone", user="ada")
