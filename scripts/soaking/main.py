@@ -105,12 +105,14 @@ class Soak:
                 time.sleep(0.02)
 
     def delete(self, word: str) -> None:
+        if self.truth.of(word) is not State.STORED:
+            return
         self.truth.unsure([word])
         try:
             page = self.search(word)
             refs = [each["ref"] for each in page["results"] if word in each["title"]]
             if not refs:
-                self.truth.lost.append(word)
+                self.truth.lost.append(f"{word}, when it was to be deleted")
                 return
             self.worker.call("DELETE", f"/api/records/{refs[0]}")
         except Refused as error:
@@ -287,8 +289,9 @@ def main() -> int:
     try:
         left = _left(options.minutes, options.operations)
         soak.run(left, options.restarts, 0.0 if options.operations else 0.1)
-        log = worker.home / "logs" / "worker.log"
-        tracebacks = log.read_text(errors="replace").count("Traceback (most")
+        logs = sorted((worker.home / "logs").glob("worker.log*"))
+        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
+        tracebacks = [line[-400:] for line in lines if "Traceback (most" in line]
     finally:
         worker.close()
     report = soak.report() | {"tracebacks": tracebacks}

@@ -10,6 +10,7 @@ import typer
 from mem_search import __version__
 from mem_search.cli import (
     access,
+    backup,
     doctor,
     forget,
     ingest,
@@ -63,7 +64,7 @@ def mcp() -> None:
     raise typer.Exit(relay())
 
 
-for group in (search, records, forget, ingest, stats, jobs):
+for group in (search, records, forget, ingest, backup, stats, jobs):
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)

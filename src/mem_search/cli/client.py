@@ -86,6 +86,15 @@ class Client:
             while piece := reply.read(65536):
                 yield piece
 
+    @contextmanager
+    def download(self, path: str, pairs: Pairs = ()) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """``GET`` a large file: its size in bytes, 0 for unknown, and its pieces as they arrive."""
+        with self._send("GET", path, pairs, accept="*/*") as reply:
+            size = reply.length or 0
+            yield size, iter(lambda: reply.read(65536), b"")
+            if reply.length:
+                raise Unavailable("the worker ended in between; see: mem-search worker logs")
+
     def upload(self, path: str, file: IO[bytes] | Iterable[bytes], pairs: Pairs = ()) -> Any:
         """``POST`` a file without holding it in memory."""
         with self._send("POST", path, pairs, body=file, content=ANY_FILE) as reply:

@@ -159,7 +159,7 @@ def export(
     since: Annotated[str, typer.Option("--since", metavar="WHEN", help="Not before.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="WHEN", help="Not after.")] = "",
 ) -> None:
-    """Write records to standard output as JSON lines, which import reads again."""
+    """Write records as JSON lines, which import reads again; `backup` writes everything."""
     single = (("project", project), ("dateStart", since), ("dateEnd", until))
     pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
     write_lines_of_json(open_client().stream("/api/export", local(pairs)))

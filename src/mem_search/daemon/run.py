@@ -25,6 +25,7 @@ from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
 from mem_search.daemon.modes import UMASK, make_private
 from mem_search.daemon.probe import conflict
+from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
 from mem_search.errors import Conflict, Forbidden, InputError
 from mem_search.settings import Settings
@@ -47,6 +48,7 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     os.umask(UMASK)
     try:
         with worker_lock(settings.home):
+            finish_restore(settings.home)
             # In place of the file of a worker that was killed; so this one can be ended already.
             write_state(settings.worker_file, _state(settings))
             try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mem_search.http import (
     about,
+    backup,
     citations,
     context,
     exports,
@@ -171,6 +172,7 @@ INTAKE = (
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),
+    GET("/api/v1/backup", backup.backup, "Download everything that is stored, of all users, as one file", "import", backup.BackupParameters, write=True, only="home", content_type=backup.ZIP),
     GET("/api/jobs", jobs.newest, "List jobs, newest first", "import", jobs.JobListParameters, write=True, response=job_schemas.Jobs),
     GET("/api/jobs/{id}", jobs.one, "Show a job", "import", write=True, response=job_schemas.Job),
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),

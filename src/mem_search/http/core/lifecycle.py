@@ -21,6 +21,7 @@ from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
 from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
+from mem_search.storage import archive
 from mem_search.wiring import Runtime, open_runtime
 
 log = logging.getLogger(__name__)
@@ -110,6 +111,7 @@ class Lifecycle:
                 uploads = await runtime.ingest.jobs.uploads()
                 await asyncio.to_thread(sweep, self.settings.spool_dir, uploads)
                 await asyncio.to_thread(sweep_removed, self.settings.home)
+                await asyncio.to_thread(archive.sweep, self.settings.home)
                 await self._open_to(runtime)
         except MemSearchError as error:
             self._fail(error)

@@ -96,6 +96,14 @@ class Store(Protocol):
         """
         ...
 
+    async def copy(self, target: Path, *, vectors: bool) -> int:
+        """Write a consistent copy to the new file ``target`` while the store is used.
+
+        Returns how many records it has. Without ``vectors`` the copy embeds all passages again.
+        Raises StorageError.
+        """
+        ...
+
     async def close(self) -> None:
         """Wait for running calls, then close. A second call does nothing."""
         ...

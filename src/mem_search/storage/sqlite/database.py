@@ -15,13 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.storage.sqlite.fulltext import secure_words
+from mem_search.storage.sqlite import snapshot
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
 
@@ -142,6 +143,26 @@ class Database:
         except sqlite3.OperationalError:
             return None
         return int(version)
+
+    async def copy(self, target: Path, *, vectors: bool) -> int:
+        """Write a consistent copy to the new file ``target``; returns how many records it has.
+
+        A cancellation ends the copying before it is passed on. Raises StorageError.
+        """
+        reading = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+
+        def call() -> int:
+            with closing(reading), _translated(self.path, self._local):
+                return snapshot.copy(reading, target, vectors=vectors)
+
+        copying = asyncio.get_running_loop().run_in_executor(None, call)
+        try:
+            return await asyncio.shield(copying)
+        except asyncio.CancelledError:
+            reading.interrupt()
+            await asyncio.wait([copying])
+            copying.exception()  # it was interrupted
+            raise
 
     async def close(self) -> None:
         """Wait for what runs, fold the write-ahead log into the file, close."""

@@ -61,6 +61,9 @@ class SqliteStore:
         self._vectors.append(vectors)
         return SqliteSearchStore(self.database, CorpusCache(self.database), vectors, chats)
 
+    async def copy(self, target: Path, *, vectors: bool) -> int:
+        return await self.database.copy(target, vectors=vectors)
+
     async def close(self) -> None:
         await self.database.close()
         for vectors in self._vectors:  # reading threads use them until the database is closed

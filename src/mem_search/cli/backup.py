@@ -1,0 +1,102 @@
+"""``backup`` and ``restore``: a whole home in one file, and back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated, Final
+
+import typer
+
+from mem_search.cli.client import open_client
+from mem_search.cli.output import note, write
+from mem_search.errors import Conflict, InputError, StorageError
+from mem_search.settings import Settings
+
+_PIECE: Final = 1 << 16
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(backup)
+    app.command()(restore)
+
+
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file, such as mem.zip.")],
+    no_vectors: Annotated[
+        bool, typer.Option("--no-vectors", help="Smaller; a restored store embeds again.")
+    ] = False,
+) -> None:
+    """Write everything that is stored, of all users, to one file; the worker goes on meanwhile."""
+    # Heavy: no other command needs it.
+    from mem_search.storage import archive
+
+    target = Path(file).expanduser().absolute()
+    if target.exists():
+        raise Conflict(f"{target} exists; choose another name", field="FILE")
+    pairs = [("vectors", "false")] if no_vectors else []
+    with _part_of(target) as (part, sink):
+        with open_client().download("/api/v1/backup", pairs) as received:
+            size, pieces = received
+            for piece in pieces:
+                sink.write(piece)
+                _progress(sink.tell(), size)
+        sink.flush()
+        os.fsync(sink.fileno())
+        manifest = archive.read(part)
+    stores = sum(member.name.endswith(archive.DATABASE) for member in manifest.members)
+    write(
+        f"{target}: {manifest.records} record(s) of {stores} store(s), "
+        f"{target.stat().st_size / 2**20:.1f} MB\n"
+    )
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What mem-search backup wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Set the stores aside that are here now.")
+    ] = False,
+) -> None:
+    """Restore a backup into the home. The worker must not run; the next command starts it."""
+    # Heavy: no other command needs it.
+    from mem_search.daemon import restore as restoring
+
+    source = Path(file).expanduser().absolute()
+    if not source.is_file():
+        raise InputError(f"{source} is no file", field="FILE")
+    settings = Settings.read()
+    manifest, aside = restoring.restore(settings, source, replace=replace)
+    vectors = "" if manifest.vectors else "; their vectors are computed again"
+    write(
+        f"restored {manifest.records} record(s) of {manifest.created_at} into {settings.home}"
+        f"{vectors}\n"
+    )
+    if aside is not None:
+        write(f"what was there before is in {aside}; delete it when all is well\n")
+
+
+@contextmanager
+def _part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """A file that becomes ``target`` when the block ends, and vanishes when it fails."""
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as sink:
+            yield part, sink
+        part.rename(target)
+    except OSError as error:
+        raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _progress(done: int, size: int) -> None:
+    """A line for each tenth, on a terminal."""
+    before = done - _PIECE
+    if sys.stderr.isatty() and size and done * 10 // size > max(0, before) * 10 // size:
+        note(f"{done / 2**20:.1f} of {size / 2**20:.1f} MB")

@@ -1,0 +1,129 @@
+"""``mem-search restore``: put a backup into a home that no worker uses, whole or not at all.
+
+Everything is unpacked and examined beside the stores first. From the moment the file ``ready``
+exists the change is only renames, and each can be repeated: if this process ends in between, the
+next restore or start of the worker goes on where it ended, so nobody ever opens half a home.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Final
+
+from mem_search.daemon.lock import worker_lock
+from mem_search.errors import Conflict, StorageError
+from mem_search.settings import Settings
+from mem_search.storage import archive
+from mem_search.storage.sqlite.snapshot import examine
+
+_STAGE: Final = ".restoring"
+_READY, _CLEARED = "ready", "cleared"
+_OLD: Final = ("mem-search.db*", "chroma", "users", "webhook.secret", "spool")
+"""What belongs to the stores. Token, settings, model and logs belong to the machine and stay."""
+
+
+def restore(
+    settings: Settings, file: Path, *, replace: bool
+) -> tuple[archive.Manifest, Path | None]:
+    """Restore ``file``; returns its manifest, and where the files are that were here before.
+
+    Raises InputError for what is no whole backup, Conflict while a worker runs or where there
+    are stores and not ``replace``, StorageError when it cannot be written or is damaged inside.
+    """
+    manifest = archive.read(file)
+    home = settings.home
+    try:
+        with worker_lock(settings.home):
+            finish(home)
+            if (held := _old(home)) and not replace:
+                names = ", ".join(sorted(each.name for each in held))
+                raise Conflict(
+                    f"{home} holds a store already ({names}); to set it aside and restore: add"
+                    " --replace",
+                    field="FILE",
+                )
+            stage = home / _STAGE
+            try:
+                _unpack(file, manifest, stage)
+            except BaseException:
+                shutil.rmtree(stage, ignore_errors=True)
+                raise
+            return manifest, finish(home)
+    except Conflict as error:
+        if error.field != "home":
+            raise
+        raise Conflict(f"{error.message}; run: mem-search worker stop", field="home") from error
+    except OSError as error:
+        raise StorageError(f"cannot restore into {home}: {error}") from error
+
+
+def _unpack(file: Path, manifest: archive.Manifest, stage: Path) -> None:
+    """Unpack and examine everything, and note last that it is ready."""
+    new = stage / "new"
+    new.mkdir(mode=0o700, parents=True)
+    archive.check_room(new, sum(member.size for member in manifest.members) + (16 << 20))
+    if archive.extract(file, new) != manifest:
+        raise Conflict(f"{file} changed while it was read; try again", field="FILE")
+    for database in (*new.glob(archive.DATABASE), *new.glob(f"users/*/{archive.DATABASE}")):
+        examine(database)
+    aside = time.strftime("before-restore-%Y%m%dT%H%M%SZ", time.gmtime())
+    (stage / "aside").write_text(aside, "utf-8")
+    _sync(stage / "aside")
+    (stage / "aside").rename(stage / _READY)
+    _sync(stage)
+
+
+def finish(home: Path) -> Path | None:
+    """Go on with a restore that was interrupted; does nothing without one. Hold the worker's lock.
+
+    Returns where the files are that were here before; None when there were none.
+    Raises StorageError.
+    """
+    try:
+        return _finish(home, home / _STAGE)
+    except OSError as error:
+        raise StorageError(
+            f"a restore into {home} was interrupted and cannot go on ({error});"
+            " repair that, then: mem-search worker start"
+        ) from error
+
+
+def _finish(home: Path, stage: Path) -> Path | None:
+    aside = None
+    if (stage / _READY).is_file():
+        for old in _old(home):
+            aside = _aside(home, stage / _READY)
+            aside.mkdir(mode=0o700, exist_ok=True)
+            old.rename(aside / old.name)
+        (stage / _READY).rename(stage / _CLEARED)
+        _sync(home)
+    if (stage / _CLEARED).is_file():
+        aside = _aside(home, stage / _CLEARED)
+        for new in (stage / "new").iterdir():
+            if new.name == "config.toml" and (home / new.name).exists():
+                continue  # the settings of this machine
+            new.rename(home / new.name)
+        _sync(home)
+    shutil.rmtree(stage, ignore_errors=True)
+    return aside if aside is not None and aside.is_dir() else None
+
+
+def _aside(home: Path, note: Path) -> Path:
+    return home / Path(note.read_text("utf-8")).name
+
+
+def _old(home: Path) -> list[Path]:
+    return [found for pattern in _OLD for found in home.glob(pattern)
+            if not (found.is_dir() and not any(found.iterdir()))]  # fmt: skip
+
+
+def _sync(place: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,54 @@
+"""A copy of a store while it is used, and the examination of a copy."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from mem_search.errors import StorageError
+from mem_search.storage.sqlite.mark import damaged
+from mem_search.storage.sqlite.migrations import check_ours
+
+_WITHOUT_SPOOL: Final = (
+    "update jobs set state = 'cancelled', message = 'its upload is in no backup; send it again'"
+    " where state not in ('done', 'failed', 'cancelled') and params like '%\"spooled\"%'"
+)
+
+
+def copy(source: sqlite3.Connection, target: Path, *, vectors: bool) -> int:
+    """Write the store to the new file ``target``, as of one moment; returns its records.
+
+    ``vacuum into`` reads one snapshot, waits for no writer and holds none up. It writes only
+    what is stored: free pages, where deleted text can linger, stay behind. Without ``vectors``
+    the copy is told to embed everything again.
+    """
+    source.execute("vacuum into ?", (str(target),))
+    with closing(sqlite3.connect(target, isolation_level=None)) as copied:
+        copied.execute(_WITHOUT_SPOOL)
+        if not vectors:
+            copied.execute("delete from vectors")
+            copied.execute("delete from outbox")
+            copied.execute("insert into outbox(passage_id, step) select id, 'embed' from passages")
+            copied.execute("vacuum")
+        (records,) = copied.execute("select count(*) from records").fetchone()
+    target.chmod(0o600)
+    return int(records)
+
+
+def examine(database: Path) -> int:
+    """The records of a store that nobody uses, after SQLite found no error in it.
+
+    Raises StoreDamaged; StorageError for one of another program or of a newer version.
+    """
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
+            if problem != "ok":
+                raise damaged(database, problem)
+            check_ours(connection)
+            (records,) = connection.execute("select count(*) from records").fetchone()
+    except sqlite3.Error as error:
+        raise StorageError(f"the store in the backup cannot be used: {error}") from error
+    return int(records)

@@ -1,0 +1,245 @@
+"""A whole home in one file, and back: nothing is lost, and nothing is left half done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from homes import Home, make
+
+NOTES = "".join(
+    json.dumps({"kind": "note", "source_id": f"n{n}", "title": f"Note {n}", "text": text}) + "\n"
+    for n, text in enumerate(["auth tokens expire", "tabs over spaces", "violin lessons"])
+)
+
+
+@pytest.fixture
+def filled(mem: Home) -> Home:
+    """Notes, one of them forgotten, a saved search, a scope, a token, and a user with a store."""
+    mem.ok("import", "jsonl", "-", given=NOTES)
+    mem.ok("delete", "note:3", "--yes")
+    mem.ok("saved", "add", "watch", "auth", "--inbox")
+    mem.ok("scope", "add", "mine", "kind:note")
+    secret = mem.ok("token", "create", "ada-laptop", "--user", "ada").strip()
+    theirs = Home(mem.path, mem.environ | {"MEM_SEARCH_TOKEN": secret})
+    theirs.ok("import", "jsonl", "-", given='{"kind": "note", "text": "a secret garden"}\n')
+    (mem.path / "config.toml").write_text('log_level = "INFO"\nchroma_token = "very secret"\n')
+    return theirs
+
+
+def owner(home: Home) -> Home:
+    return Home(home.path, {k: v for k, v in home.environ.items() if k != "MEM_SEARCH_TOKEN"})
+
+
+def said(home: Home) -> list[str]:
+    """What the commands print about everything that is stored."""
+    mine = owner(home)
+    # A vector finds what the words do not name.
+    page = json.loads(mine.ok("search", "auth", "--mode", "vector", "--json"))
+    return [
+        mine.ok("unified", "--kind", "note"),
+        mine.ok("get", "note:1"),
+        mine.ok("saved", "list"),
+        mine.ok("scope", "list"),
+        mine.ok("token", "list").partition("never")[0].partition("last used")[0],
+        mine.ok("export"),
+        home.ok("unified", "garden"),
+        str([(each["ref"], each["scores"]["vector"]) for each in page["results"]]),
+    ]
+
+
+def other_home(tmp_path: Path) -> Home:
+    (tmp_path / "other").mkdir()
+    return make(
+        tmp_path / "other", MEM_SEARCH_EMBEDDER="hashing", MEM_SEARCH_CHROMA_URL="off",
+        MEM_SEARCH_FOLLOW="0",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--no-vectors",)])
+def test_a_backup_brings_everything_into_another_home(
+    filled: Home, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    file, mine = tmp_path / "all.zip", owner(filled)
+    before = said(filled)
+    assert "3 record(s) of 2 store(s)" in mine.ok("backup", str(file), *options)  # it runs on
+    assert file.stat().st_mode & 0o777 == 0o600
+    other = other_home(tmp_path)
+    assert "restored 3 record(s)" in other.ok("restore", str(file))
+    token = filled.environ["MEM_SEARCH_TOKEN"]
+    theirs = Home(other.path, other.environ | {"MEM_SEARCH_TOKEN": token})
+    try:
+        with closing(sqlite3.connect(other.path / "mem-search.db")) as store:
+            (vectors,) = store.execute("select count(*) from vectors").fetchone()
+            (waiting,) = store.execute("select count(*) from outbox where step='embed'").fetchone()
+        assert (vectors, waiting) == ((0, 2) if options else (2, 0))
+        if options:
+            other.ok("worker", "start")
+            while json.loads(other.ok("stats", "--json"))["embedding_coverage"] < 1:
+                pass
+        assert said(theirs) == before
+        other.ok("import", "jsonl", "-", given=NOTES)  # what was forgotten stays forgotten
+        assert "violin" not in other.ok("export")
+        assert "secret" not in (other.path / "config.toml").read_text()
+        assert other.run("doctor").returncode == 0
+    finally:
+        other.end()
+
+
+def test_nothing_is_left_of_a_backup_but_its_file(filled: Home, tmp_path: Path) -> None:
+    mine, place = owner(filled), tmp_path / "backups"
+    place.mkdir()
+    mine.ok("backup", str(place / "one.zip"))
+    assert mine.run("backup", str(place / "one.zip")).returncode == 5
+    assert mine.run("backup", str(place / "missing" / "two.zip")).returncode == 3
+    theirs = filled.run("backup", str(place / "theirs.zip"))
+    assert theirs.returncode == 6, theirs.stderr
+    assert [each.name for each in place.iterdir()] == ["one.zip"]
+    assert not list(filled.path.glob(".backup-*"))
+
+
+def test_a_restore_refuses_what_it_would_destroy(filled: Home, tmp_path: Path) -> None:
+    file, mine = tmp_path / "all.zip", owner(filled)
+    mine.ok("backup", str(file))
+    running = mine.run("restore", str(file), "--replace")
+    assert (running.returncode, "worker stop" in running.stderr) == (5, True)
+    mine.ok("worker", "stop")
+    there = mine.run("restore", str(file))
+    assert (there.returncode, "--replace" in there.stderr) == (5, True)
+    (filled.path / "mem-search.db").write_bytes(b"")
+    assert mine.run("worker", "start").returncode == 3
+    done = mine.ok("restore", "--replace", str(file))
+    (aside,) = filled.path.glob("before-restore-*")
+    assert str(aside) in done
+    assert (aside / "mem-search.db").read_bytes() == b""
+    assert "auth tokens expire" in mine.ok("get", "note:1")
+
+
+def rewritten(file: Path, change: Callable[[dict[str, bytes]], None]) -> None:
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def other_content(file: Path) -> None:
+    def change(members: dict[str, bytes]) -> None:
+        members["mem-search.db"] += b"more"
+
+    rewritten(file, change)
+
+
+def smuggled(file: Path) -> None:
+    def change(members: dict[str, bytes]) -> None:
+        members["../../evil"] = b"x"
+
+    rewritten(file, change)
+
+
+def escaping(file: Path) -> None:
+    """A manifest that names and sums a member that leads out of the home."""
+
+    def change(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members["manifest.json"])
+        members["users/../../evil"] = b"x"
+        manifest["members"].append(
+            {"name": "users/../../evil", "size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
+        )
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    rewritten(file, change)
+
+
+def newer(file: Path) -> None:
+    def change(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members["manifest.json"]) | {"format": 99}
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    rewritten(file, change)
+
+
+@pytest.mark.parametrize("damage", [flip, cut, other_content, smuggled, escaping, newer])
+def test_a_damaged_or_hostile_backup_changes_nothing(
+    filled: Home, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    file, mine = tmp_path / "all.zip", owner(filled)
+    mine.ok("backup", str(file))
+    mine.ok("worker", "stop")
+    damage(file)
+    before = {each: each.stat().st_mtime_ns for each in filled.path.rglob("*") if each.is_file()}
+    done = mine.run("restore", "--replace", str(file))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "is not a whole backup" in done.stderr
+    after = {each: each.stat().st_mtime_ns for each in filled.path.rglob("*") if each.is_file()}
+    assert after == before
+    assert not (tmp_path / "evil").exists()
+
+
+INTERRUPTED = """
+import os, sys
+from pathlib import Path
+from mem_search.daemon.restore import restore
+from mem_search.settings import Settings
+
+left, rename = int(sys.argv[2]), Path.rename
+def counted(self, target):
+    global left
+    if left == 0:
+        os._exit(9)  # as kill -9 would
+    left -= 1
+    return rename(self, target)
+Path.rename = counted
+restore(Settings.read(), Path(sys.argv[1]), replace=True)
+"""
+
+
+def test_a_restore_that_is_killed_anywhere_leaves_a_whole_home(
+    filled: Home, tmp_path: Path
+) -> None:
+    file, mine = tmp_path / "all.zip", owner(filled)
+    mine.ok("backup", str(file))
+    mine.ok("import", "jsonl", "-", given='{"kind": "note", "text": "after the backup"}\n')
+    mine.ok("worker", "stop")
+    whole = tmp_path / "whole"
+    shutil.copytree(filled.path, whole)
+    outcomes, moment = set(), 0
+    while True:
+        shutil.rmtree(filled.path)
+        shutil.copytree(whole, filled.path)
+        done = subprocess.run(
+            [sys.executable, "-c", INTERRUPTED, str(file), str(moment)],
+            env=mine.environ, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode in (0, 9), done.stderr
+        found = "after the backup" in mine.ok("export"), filled.ok("unified", "garden") != ""
+        mine.ok("worker", "stop")
+        outcomes.add(found)
+        assert not (filled.path / ".restoring").exists()
+        if done.returncode == 0:
+            break
+        moment += 1
+    assert moment > 4
+    assert outcomes == {(True, True), (False, True)}  # all as before, or all restored
