@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
-from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite import snapshot
+from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
 
