@@ -20,7 +20,8 @@ DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
 _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
-    "prepare_seconds": 1, "prepare_memory": 256,
+    "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
+    "header_timeout": 1, "idle_timeout": 1,
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
 
@@ -45,6 +46,8 @@ class Settings:
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
+    ``connections…``: open connections, in all and of one address.
+    ``header_timeout``, ``idle_timeout``: seconds for a request's head, and without any progress.
     """
 
     home: Path
@@ -66,6 +69,10 @@ class Settings:
     webhook_allow: tuple[str, ...] = ()
     prepare_seconds: int = 120
     prepare_memory: int = 2048
+    connections: int = 512
+    connections_per_address: int = 256
+    header_timeout: int = 15
+    idle_timeout: int = 75
 
     @property
     def database(self) -> Path:

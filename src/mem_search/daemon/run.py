@@ -101,16 +101,21 @@ async def _serve(settings: Settings, echo: bool) -> None:
         from aiohttp import web
 
         from mem_search.http.core.app import LONGEST_LINE, build_app
+        from mem_search.http.core.connections import Connections, Limits, in_progress
         from mem_search.http.core.lifecycle import LIFECYCLE
 
         app = build_app(settings)
+        app.middlewares.insert(0, in_progress)
+        connections: Connections | None = None
         # No access log: its lines would contain the queries.
         runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=GRACE, max_line_size=LONGEST_LINE
         )
         try:
             await runner.setup()
-            await web.SockSite(runner, listener).start()
+            assert runner.server is not None
+            connections = Connections(listener, runner.server, Limits.of(settings))
+            connections.start()
             lifecycle = app[LIFECYCLE]
             state = _state(settings, listener, lifecycle.instance, lifecycle.key)
             write_state(settings.worker_file, state)
@@ -118,6 +123,8 @@ async def _serve(settings: Settings, echo: bool) -> None:
             await _until(stop, app[LIFECYCLE].ready())
         finally:
             app[LIFECYCLE].key = ""  # from here on another program may listen on this port
+            if connections is not None:
+                connections.close()
             await runner.cleanup()
             log.info("stopped")
 

@@ -1,0 +1,154 @@
+"""Caps of connections: who is idle makes room, who is not stays, and the rest are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from mem_search.http.core.connections import Connections, Limits, in_progress
+from mem_search.settings import Settings
+
+BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
+QUICK = b"GET /quick HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Served:
+    """Three connections, of which two of one address; ``/busy`` waits for ``go_on``."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.busy = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.port = self.listener.getsockname()[1]
+
+    async def start(self) -> None:
+        async def busy(_: web.Request) -> web.Response:
+            self.busy += 1
+            await self.go_on.wait()
+            return web.Response(text="at last")
+
+        async def quick(_: web.Request) -> web.Response:
+            return web.Response(text="quick")
+
+        app = web.Application(middlewares=[in_progress])
+        app.router.add_get("/busy", busy)
+        app.router.add_get("/quick", quick)
+        self.runner = web.AppRunner(app, shutdown_timeout=1)
+        await self.runner.setup()
+        assert self.runner.server is not None
+        self.connections = Connections(self.listener, self.runner.server, Limits(3, 2, 60, 60))
+        self.connections.start()
+
+    async def close(self) -> None:
+        self.go_on.set()
+        self.connections.close()
+        await self.runner.cleanup()
+
+    async def connect(
+        self, first: bytes = b"", address: str = "127.0.0.1"
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", self.port, local_addr=(address, 0)
+        )
+        writer.write(first)
+        return reader, writer
+
+    async def until_busy(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while self.busy < count:  # noqa: ASYNC110  it asks from outside
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    served = Served()
+    await served.start()
+    yield served
+    await served.close()
+
+
+async def status(reader: asyncio.StreamReader) -> bytes:
+    async with asyncio.timeout(30):
+        return (await reader.readline()).split()[1]
+
+
+async def test_while_all_are_busy_a_new_one_is_refused_with_the_time_to_come_again(
+    served: Served,
+) -> None:
+    held = [await served.connect(BUSY) for _ in range(2)]
+    await served.until_busy(2)
+    refused, writer = await served.connect(QUICK)
+    said = await asyncio.wait_for(refused.read(), 30)
+    writer.close()
+    assert said.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert b"\r\nRetry-After: 1\r\n" in said
+    assert b"application/problem+json" in said
+    served.go_on.set()
+    for reader, writer in held:
+        assert await status(reader) == b"200"
+        writer.close()
+
+
+async def test_one_address_leaves_room_for_others(served: Served) -> None:
+    held = [await served.connect(BUSY) for _ in range(2)]
+    await served.until_busy(2)
+    reader, writer = await served.connect(QUICK, address="127.0.0.2")
+    assert await status(reader) == b"200"
+    for _, each in [*held, (reader, writer)]:
+        each.close()
+
+
+async def test_the_longest_idle_one_makes_room_and_is_told_why(served: Served) -> None:
+    oldest, first = await served.connect()
+    busy, second = await served.connect(BUSY)
+    await served.until_busy(1)
+    newest, third = await served.connect(QUICK)
+    assert await status(newest) == b"200"
+    assert (await asyncio.wait_for(oldest.read(), 30)).startswith(b"HTTP/1.1 503 ")
+    served.go_on.set()
+    assert await status(busy) == b"200"
+    for writer in (first, second, third):
+        writer.close()
+
+
+async def test_without_descriptors_it_pauses_and_logs_once(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = 0
+
+    class Exhausted:
+        def fileno(self) -> int:
+            return served.listener.fileno()
+
+        def accept(self) -> tuple[socket.socket, object]:
+            nonlocal asked
+            asked += 1
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        def close(self) -> None:
+            served.listener.close()
+
+    caplog.set_level(logging.WARNING)
+    listener = served.connections._listener
+    served.connections._listener = Exhausted()  # type: ignore[assignment]
+    reader, writer = await served.connect(QUICK)
+    await asyncio.sleep(0.5)
+    assert 0 < asked <= 20  # of each round one by the spare descriptor
+    assert len(caplog.records) <= 1
+    served.connections._listener = listener
+    assert await status(reader) == b"200"
+    writer.close()
+
+
+def test_the_cap_leaves_descriptors_for_the_store(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (256, 256))
+    assert Limits.of(Settings(home=tmp_path)).most == 64  # type: ignore[arg-type]
