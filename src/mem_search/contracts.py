@@ -155,6 +155,9 @@ class VectorIndex(Protocol):
     Every method raises IndexUnavailable while the index is down.
     """
 
+    damage: int
+    """How many passages the index should hold and does not, or not as they were given to it."""
+
     async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  the caller's patience
         """Return once it answers."""
         ...
@@ -175,6 +178,18 @@ class VectorIndex(Protocol):
 
     async def entries(self) -> set[int]:
         """Every entry that the index holds."""
+        ...
+
+    async def count(self) -> int:
+        """How many entries the index holds."""
+        ...
+
+    async def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
+        """entry → its vector, of those that the index holds; the length of a vector may differ."""
+        ...
+
+    async def written_by_others(self) -> bool:
+        """Whether somebody else wrote to the index since the last call; False if unknown."""
         ...
 
     async def clear(self) -> None:

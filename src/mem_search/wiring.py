@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,9 @@ from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex
+
+CHECK_SECONDS = 30.0
+"""Between two checks of the index: damage is noticed within a minute, the check included."""
 
 FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
@@ -161,6 +164,7 @@ async def open_runtime(
             tasks.start("forgetting", ingest.forgetting.run())
             tasks.start("vectors", searched.fill_caches())
             tasks.start("audit", _audit_after(reset, indexer))
+            tasks.start("check", _check_regularly(indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
@@ -344,6 +348,14 @@ async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
             continue
         if found.missing or found.extra:
             log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
+
+
+async def _check_regularly(indexer: Indexer) -> None:
+    """Notice within a minute what somebody else did to the index."""
+    while True:
+        await asyncio.sleep(CHECK_SECONDS)
+        with suppress(IndexUnavailable, StorageError):  # both are told where they happen
+            await indexer.check()
 
 
 async def _warm_up(model: EmbeddingModel) -> None:

@@ -12,6 +12,7 @@ import pytest
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, RemoteChroma
+from mem_search.storage.chroma.connection import Connect
 
 DIMENSIONS = 16
 
@@ -23,22 +24,29 @@ def vectors(count: int, seed: int = 0) -> Vectors:
 
 
 def entries(count: int) -> list[VectorEntry]:
-    return [VectorEntry(2 * n, n, "note", "", 1_700_000_000_000) for n in range(count)]
+    return [VectorEntry(2 * n, n, "note", 1_700_000_000_000) for n in range(count)]
 
 
-@pytest.fixture(params=["owned", "remote"])
+async def accept(connect: Connect) -> None:
+    """Take any server."""
+
+
+@pytest.fixture(params=["isolated", "owned", "remote"])
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
-    process = ChromaProcess(tmp_path / "chroma", tmp_path / "log")
-    if request.param == "owned":
+    isolated = request.param == "isolated"
+    process = ChromaProcess(tmp_path / "chroma", tmp_path / "log", isolated=isolated)
+    if request.param != "remote":
         index = ChromaIndex(process, "space", DIMENSIONS)
         index.start()
         await index.ready(30)
         yield index
         await index.close()
     else:
-        address: asyncio.Queue[str] = asyncio.Queue()
-        process.start(address.put)
-        index = ChromaIndex(RemoteChroma(await address.get()), "space", DIMENSIONS)
+        process.start(accept)
+        await process.wait_ready(30)
+        assert process.address is not None
+        host, port = process.address
+        index = ChromaIndex(RemoteChroma(f"http://{host}:{port}"), "space", DIMENSIONS)
         index.start()
         await index.ready(30)
         yield index

@@ -15,7 +15,7 @@ import drafts
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, ModelUnavailable
-from mem_search.ingest.indexer import Indexer
+from mem_search.ingest.indexer import Audit, Indexer
 from mem_search.model import Batch, Draft, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
 from mem_search.storage.sqlite import record_writer
@@ -42,6 +42,9 @@ class MemoryIndex:
     """A vector index in a dictionary."""
 
     def __init__(self) -> None:
+        self.damage = 0
+        self.written = False
+        self.failing_reads = 0
         self.held: dict[int, bytes] = {}
         self.away = False
         self.upserting = asyncio.Event()
@@ -67,6 +70,23 @@ class MemoryIndex:
 
     async def entries(self) -> set[int]:
         return set(self.held)
+
+    async def count(self) -> int:
+        return len(self.held)
+
+    async def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
+        if self.failing_reads:
+            self.failing_reads -= 1
+            raise IndexUnavailable("away")
+        return {
+            entry: list(np.frombuffer(self.held[entry], np.float32))
+            for entry in entries
+            if entry in self.held
+        }
+
+    async def written_by_others(self) -> bool:
+        written, self.written = self.written, False
+        return written
 
     async def clear(self) -> None:
         self.held.clear()
@@ -262,7 +282,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         # an audit mends both ways
         extra = np.zeros((1, 256), np.float32)
         extra[0, 0] = 1
-        await runtime.index.upsert([VectorEntry(99_999, 1, "note", "", 1)], extra)
+        await runtime.index.upsert([VectorEntry(99_999, 1, "note", 1)], extra)
         await runtime.index.delete(sorted(first)[:5])
         found = await runtime.ingest.indexer.audit()
         assert (found.missing, found.extra) == (5, 1)
@@ -293,3 +313,61 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
             while await runtime.index.entries() != third:  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)
         assert len(third) == len(first) - 1
+
+
+async def indexed(bench: Bench, count: int) -> None:
+    await bench.store(*(drafts.draft(f"{n}", f"text {n}") for n in range(count)))
+    await bench.work()
+    assert await bench.indexer.check() == Audit(0, 0, 0)
+
+
+async def test_a_check_notices_a_missing_vector_by_the_count(bench: Bench) -> None:
+    await indexed(bench, 300)
+    del bench.index.held[sorted(bench.index.held)[17]]
+    assert await bench.indexer.check() == Audit(1, 0, 0)
+    assert (bench.index.damage, await bench.outbox.outbox_counts()) == (1, {"index": 1})
+    await bench.work()
+    assert bench.index.damage == 0
+    assert set(bench.index.held) == await bench.stored()
+
+
+async def test_a_check_notices_changed_vectors_by_a_sample(bench: Bench) -> None:
+    """An index that cannot tell who wrote to it: a server of one's own."""
+    await indexed(bench, 600)
+    good = dict(bench.index.held)
+    other = np.full(256, 1, np.float32).tobytes()
+    for entry in sorted(good)[::3]:
+        bench.index.held[entry] = other
+    assert await bench.indexer.check() == Audit(0, 0, 200)
+    await bench.work()
+    assert bench.index.held == good
+
+
+async def test_one_changed_vector_is_found_in_turn(bench: Bench) -> None:
+    await indexed(bench, 600)
+    good = dict(bench.index.held)
+    bench.index.held[sorted(good)[333]] = np.full(256, 1, np.float32).tobytes()
+    found = [await bench.indexer.check() for _ in range(6)]
+    assert sum(each.changed for each in found) == 1
+    await bench.work()
+    assert bench.index.held == good
+
+
+async def test_a_check_does_not_take_work_under_way_for_damage(bench: Bench) -> None:
+    await indexed(bench, 20)
+    await bench.store(*(drafts.draft(f"more {n}", f"more {n}") for n in range(20)))
+    assert await bench.indexer.check() == Audit(0, 0, 0)
+    await bench.indexer.embed_some()
+    assert await bench.indexer.check() == Audit(0, 0, 0)
+    await bench.work()
+    assert await bench.indexer.check() == Audit(0, 0, 0)
+
+
+async def test_a_check_that_failed_halfway_is_done_again(bench: Bench) -> None:
+    await indexed(bench, 300)
+    bench.index.held[max(bench.index.held)] = np.full(256, 1, np.float32).tobytes()
+    bench.index.written = True
+    bench.index.failing_reads = 1
+    with pytest.raises(IndexUnavailable):
+        await bench.indexer.check()
+    assert await bench.indexer.check() == Audit(0, 0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
-from mem_search.storage.chroma.connection import Connection
+from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import Restarts
 
 DIMENSIONS = 8
@@ -27,13 +28,24 @@ def vectors(count: int, seed: int = 0) -> Vectors:
 
 
 def entries(count: int) -> list[VectorEntry]:
-    return [VectorEntry(number, number // 2, "note", "project", 1) for number in range(count)]
+    return [VectorEntry(number, number // 2, "note", 1) for number in range(count)]
 
 
 async def until(condition: Callable[[], object], seconds: float = 20) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  it asks about another process
             await asyncio.sleep(0.02)
+
+
+def only_child(pid: int | None) -> int:
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    return int(child)
+
+
+def intruder(index: ChromaIndex) -> LeanConnection:
+    """The index's own connection, used behind its back."""
+    assert isinstance(index._work, LeanConnection)
+    return index._work
 
 
 @pytest.fixture
@@ -103,6 +115,26 @@ async def test_a_child_that_hangs_for_good_is_replaced(
     assert process.quarantines == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+async def test_a_lost_way_into_the_namespace_leads_to_a_new_child(
+    index: ChromaIndex, process: ChromaProcess
+) -> None:
+    if process.protection != "namespace":
+        pytest.skip("this system allows no network namespace")
+    await index.upsert(entries(2), vectors(2))
+    pid = process.pid
+    os.kill(only_child(pid), signal.SIGKILL)
+    idle = intruder(index)._wire._idle
+    while idle:  # as after Chroma closed them
+        idle.pop().close()
+    with pytest.raises(IndexUnavailable):
+        await index.entries()
+    await until(lambda: process.pid not in (None, pid))
+    await index.ready(20)
+    assert await index.entries() == {0, 1}
+    assert process.quarantines == 0
+
+
 async def test_a_damaged_collection_is_replaced_by_an_empty_one(
     process: ChromaProcess, tmp_path: Path
 ) -> None:
@@ -129,12 +161,9 @@ async def test_a_lost_collection_is_created_again_and_reported(
 ) -> None:
     await index.upsert(entries(3), vectors(3))
     generation = index.generation
-    url = index._work._client._server.get_api_url().removesuffix("/api/v2")  # type: ignore[union-attr]
 
     def delete_behind_its_back() -> None:
-        other = Connection(url, {}, index.name, about={"by": "us"}, timeout=5, made=lambda: None)
-        other._client.delete_collection(index.name)
-        other.close()
+        intruder(index)._delete()
 
     await asyncio.to_thread(delete_behind_its_back)
     assert await index.query(vectors(1), 3) == []

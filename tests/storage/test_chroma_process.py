@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.connection import FORMAT, Connect
 from mem_search.storage.chroma.launch import _environment
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
-from mem_search.storage.chroma.server import heartbeat
 
 
-async def accept(url: str) -> None:
-    await asyncio.to_thread(heartbeat, url, timeout=5)
+async def accept(connect: Connect) -> None:
+    """Take any server: its first heartbeat was answered."""
 
 
-async def refuse(url: str) -> None:
+async def refuse(connect: Connect) -> None:
     raise IndexUnavailable("cannot be read")
 
 
@@ -112,7 +112,7 @@ async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> No
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from mem_search.storage.chroma.process import ChromaProcess\n"
-        "async def accept(url): pass\n"
+        "async def accept(connect): pass\n"
         "async def main():\n"
         "    chroma = ChromaProcess(Path(sys.argv[1]), Path(sys.argv[1]) / 'log')\n"
         "    chroma.start(accept)\n"
@@ -136,6 +136,7 @@ async def test_data_that_cannot_be_opened_goes_to_quarantine(
 ) -> None:
     data = tmp_path / "chroma" / "data"
     data.mkdir(parents=True)
+    (data.parent / "format").write_text(FORMAT)
     (data / "chroma.sqlite3").write_bytes(b"not a database" * 1000)
     chroma.start(accept)
     await chroma.wait_ready(20)

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from mem_search.errors import IndexUnavailable, InputError
+from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.faults import Unreachable
 from mem_search.storage.chroma.remote import RemoteChroma
 
@@ -56,15 +57,15 @@ async def until(condition: Callable[[], object], seconds: float = 10) -> None:
 
 
 async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretender) -> None:
-    opened: list[str] = []
+    opened: list[Connect] = []
 
-    async def accept(url: str) -> None:
-        opened.append(url)
+    async def accept(connect: Connect) -> None:
+        opened.append(connect)
 
     remote = RemoteChroma(pretender.url + "/", "secret")
     remote.start(accept)
     await remote.wait_ready(5)
-    assert opened == [pretender.url]
+    assert len(opened) == 1
     assert pretender.headers[0]["Authorization"] == "Bearer secret"
     remote.doubt(Unreachable("gone"))
     await until(lambda: len(opened) == 2)
@@ -87,7 +88,7 @@ async def test_a_server_that_is_away_is_tried_again() -> None:
 
 
 async def expect_down(url: str, detail: str) -> None:
-    async def accept(url: str) -> None:
+    async def accept(connect: Connect) -> None:
         raise AssertionError("nothing to open")
 
     remote = RemoteChroma(url)

@@ -41,6 +41,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from embedder(stats)
     if stats["embedder"]["dimensions"]:  # without a model there are no vectors to check
         yield index(stats)
+        yield from index_protection(stats)
         yield coverage(stats)
     yield from kinds(stats)
     yield from unread(stats)
@@ -74,6 +75,22 @@ def index(stats: Mapping[str, Any]) -> Finding:
     if state == "degraded":
         return Finding("index", "missing", shown, "mem-search index rebuild")
     return Finding("index", "ok", shown)
+
+
+_PROTECTIONS = {
+    "namespace": "a network of its own: only the worker can connect",
+    "address": "a random address and port of this machine, without a password",
+    "port": "a random port of 127.0.0.1, without a password",
+    "server": "a server of your own; its protection is yours",
+}
+
+
+def index_protection(stats: Mapping[str, Any]) -> Iterator[Finding]:
+    """What keeps other programs of this machine away from the vector index."""
+    protection, refusal = stats["index"]["protection"], stats["index"]["refusal"]
+    if protection in _PROTECTIONS:
+        why = f" (no network of its own: {refusal}; see docs/security.md)" if refusal else ""
+        yield Finding("index access", "ok", f"{_PROTECTIONS[protection]}{why}")
 
 
 def coverage(stats: Mapping[str, Any]) -> Finding:

@@ -17,6 +17,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.stats import (
     DatabaseFile,
     EmbedderStatus,
+    IndexState,
     IndexStatus,
     Ledger,
     LedgerEntry,
@@ -106,14 +107,28 @@ def _index(runtime: Runtime, waiting: int) -> IndexStatus:
     if runtime.index.state == "off":
         exact = runtime.model.embedder.dimensions > 0
         details = "exact search over the stored vectors" if exact else runtime.index.detail
-        return IndexStatus(state="off", detail=details)
+        return IndexStatus(state="off", detail=details, protection="none", refusal="")
+    state, detail = _state_of(runtime, waiting)
+    return IndexStatus(
+        state=state,
+        detail=detail,
+        protection=runtime.index.protection,
+        refusal=runtime.index.refusal,
+    )
+
+
+def _state_of(runtime: Runtime, waiting: int) -> tuple[IndexState, str]:
     if runtime.index.state == "starting":
-        return IndexStatus(state="starting", detail=runtime.index.detail)
+        return "starting", runtime.index.detail
     if error := runtime.ingest.indexer.errors["index"]:
-        return IndexStatus(state="degraded", detail=error)
+        return "degraded", error
+    if runtime.index.state == "down":
+        return "degraded", runtime.index.detail
+    if damage := runtime.index.damage:
+        return "degraded", f"{damage} passages are missing or wrong in it; they are being repaired"
     if waiting:
-        return IndexStatus(state="filling", detail=f"{waiting} passages wait")
-    return IndexStatus(state="ok", detail="")
+        return "filling", f"{waiting} passages wait"
+    return "ok", ""
 
 
 async def _ledger_counts(runtime: Runtime) -> dict[str, dict[str, int]]:

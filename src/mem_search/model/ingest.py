@@ -99,7 +99,6 @@ class VectorEntry:
     entry: int
     record: int
     doc_type: str
-    project: str
     created_at: int
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -33,6 +34,7 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
 AWAY: Final = "the index is down or incomplete: exact scan"
+DAMAGED: Final = "{} passages are missing in the index or wrong there; they are being repaired"
 
 REMEMBERED = 64
 """Questions whose vectors are kept."""
@@ -119,8 +121,12 @@ class VectorRetriever:
             vector = await self._vector(text)
             return await self._store.read(_scan, vector, filters, depth)
         if filters:
-            return await self._filtered(text, filters, depth)
-        return await self._unfiltered(text, depth)
+            ranking = await self._filtered(text, filters, depth)
+        else:
+            ranking = await self._unfiltered(text, depth)
+        if (damage := self._index.damage) and ranking.state == "ok":
+            return replace(ranking, state="degraded", detail=DAMAGED.format(damage))
+        return ranking
 
     def score(
         self, snapshot: SearchSnapshot, question: Question, ranking: Ranking, records: Numbers
@@ -209,7 +215,8 @@ class VectorRetriever:
             inside = np.isin(passages, within)
             passages, near = passages[inside], near[inside]
         known = await self._store.passage_map(int(passages.max(initial=0)))
-        return known.best(passages, near)
+        real = passages < len(known.records)  # what others put into the index can have any number
+        return known.best(passages[real], near[real])
 
     async def _with_rare(
         self, text: str, found: BestPassages, filters: Filters, depth: int

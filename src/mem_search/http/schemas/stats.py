@@ -24,12 +24,23 @@ class Projects:
     projects: list[Project]
 
 
+IndexState = Literal["ok", "off", "starting", "filling", "degraded"]
+
+
 @schema
 class IndexStatus:
-    """The state of the vector index."""
+    """The state of the vector index.
 
-    state: Literal["ok", "off", "starting", "filling", "degraded"]
+    `protection` is what keeps other programs away from it: a network `namespace` of its own, a
+    random `address` and port of this machine, a random `port` alone, whatever a `server` of your
+    own does, or `none` where there is nothing to protect. `refusal` says why it is not a
+    namespace.
+    """
+
+    state: IndexState
     detail: str
+    protection: Literal["namespace", "address", "port", "server", "none"]
+    refusal: str
 
 
 @schema

@@ -3,7 +3,8 @@
     index ── server ┬─ process ── launch ── child      a Chroma that the worker owns
       │             │     └────── directory            its folder: lock, quarantine
       │             └─ remote                          a server that somebody else runs
-      └───── connection ── faults                      the official client, its errors
+      └── connection ┬─ lean ── wire                   the client for the owned one
+                     └─ official ── faults             the client for other servers
 
 The index is derived data: SQLite holds every vector, so the index can always be rebuilt. Other
 packages call ``open_index``.
@@ -17,7 +18,7 @@ from pathlib import Path
 from mem_search.storage.chroma.index import ChromaIndex
 from mem_search.storage.chroma.off import NO_MODEL, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.remote import RemoteChroma, token_headers
+from mem_search.storage.chroma.remote import RemoteChroma
 
 __all__ = ["ChromaIndex", "ChromaProcess", "OffIndex", "RemoteChroma", "open_index"]
 
@@ -47,5 +48,4 @@ def open_index(
         if chroma_url
         else ChromaProcess(chroma_dir, logs_dir / "chroma.log")
     )
-    headers = token_headers(token) if chroma_url else {}
-    return ChromaIndex(server, fingerprint, dimensions, headers=headers, on_reset=on_reset)
+    return ChromaIndex(server, fingerprint, dimensions, on_reset=on_reset)

@@ -1,193 +1,97 @@
-"""The official client, with time limits and for one collection.
+"""What ``index`` needs of a client, and what all clients give Chroma.
 
-Blocking, and therefore only called from the threads of ``index``. Importing ``chromadb`` costs
-about a second, so it happens in ``Connection``'s constructor.
+``lean`` speaks to the worker's own Chroma, ``official`` to a server of somebody else. Both are
+blocking, and therefore only called from the threads of ``index``. A test runs both against one
+server and compares their answers.
 """
 
 from __future__ import annotations
 
-import logging
-import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from itertools import count
-from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from mem_search.contracts import VectorEntry, Vectors
-from mem_search.storage.chroma.faults import translated
-from mem_search.storage.chroma.server import LOOPBACK
 
 CONFIGURATION: Final = {
     "hnsw": {"space": "cosine", "ef_search": 200, "ef_construction": 100, "max_neighbors": 16}
 }
 """``ef_search`` 200: the default of 100 finds 84 of the 100 nearest, this one 93 (100k vectors)."""
 
-_UPSERT_ROWS = 500
-_DELETE_ROWS = 1000
-_READ_ROWS = 5000
+FORMAT: Final = "2"
+"""What entries hold: number, kind and date. Format 1, without a mark, held projects as well."""
+
+UPSERT_ROWS: Final = 500
+DELETE_ROWS: Final = 1000
+READ_ROWS: Final = 5000
+VECTOR_ROWS: Final = 250
+
+_LARGEST = 2**62
 
 
-class Connection:
-    """A client of the server at ``url`` for the collection ``name``; creates it if missing.
+class Connection(Protocol):
+    """A client for one collection, which it creates if it is missing.
 
-    Every request ends after ``timeout`` seconds of silence. ``made`` is called whenever the
-    collection had to be created, that is, when its content is lost. All methods raise
-    IndexUnavailable (see ``faults``).
+    All methods raise IndexUnavailable (see ``faults``).
     """
 
-    def __init__(
-        self,
-        url: str,
-        headers: dict[str, str],
-        name: str,
-        *,
-        about: dict[str, str],
-        timeout: float,
-        made: Callable[[], None],
-    ) -> None:
-        self._name = name
-        self._about = about
-        self._made = made
-        self._known: Any = None
-        with translated("connecting"):
-            self._client = _client(url, headers)
-            # The client sets no time limit on its two sessions, offers no way to set one, and
-            # does not close them.
-            servers = (self._client._server, self._client._admin_client._server)  # noqa: SLF001
-            self._sessions = [server._session for server in servers]  # noqa: SLF001
-            for session in self._sessions:
-                session.timeout = timeout
+    def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None: ...
 
-    def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
-        with translated("storing vectors"):
-            collection = self._collection()
-            for at in range(0, len(entries), _UPSERT_ROWS):
-                some = entries[at : at + _UPSERT_ROWS]
-                collection.upsert(
-                    ids=[str(entry.entry) for entry in some],
-                    embeddings=vectors[at : at + _UPSERT_ROWS],
-                    metadatas=[
-                        {
-                            "doc_type": entry.doc_type,
-                            "project": entry.project,
-                            "record": entry.record,
-                            "created_at": entry.created_at,
-                        }
-                        for entry in some
-                    ],
-                )
-
-    def delete(self, entries: Sequence[int]) -> None:
-        with translated("deleting vectors"):
-            collection = self._collection()
-            for at in range(0, len(entries), _DELETE_ROWS):
-                collection.delete(ids=[str(number) for number in entries[at : at + _DELETE_ROWS]])
+    def delete(self, names: Sequence[str]) -> None: ...
 
     def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
-        with translated("searching"):
-            found = self._collection().query(
-                query_embeddings=vector, n_results=k, include=["distances"]
-            )
-        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
-        return [(int(name), 1.0 - float(distance)) for name, distance in pairs]
+        """The ``k`` nearest as (entry, cosine similarity), best first."""
+        ...
 
-    def entries(self) -> set[int]:
-        found: set[int] = set()
-        with translated("listing vectors"):
-            collection = self._collection()
-            for offset in count(0, _READ_ROWS):
-                names = collection.get(include=[], limit=_READ_ROWS, offset=offset)["ids"]
-                found.update(map(int, names))
-                if len(names) < _READ_ROWS:
-                    break
-        return found
+    def names(self) -> list[str]:
+        """The ids of all entries; ``numbers`` reads them."""
+        ...
 
-    def count(self) -> int:
-        with translated("counting vectors"):
-            return int(self._collection().count())
+    def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
+        """The stored vectors of those entries that are there."""
+        ...
+
+    def count(self) -> int: ...
 
     def clear(self) -> None:
-        with translated("clearing the index"):
-            try:
-                self._client.delete_collection(self._name)
-            except (
-                Exception
-            ) as error:  # ``translated`` decides; only a missing collection is no error
-                if not _is_missing(error):
-                    raise
-            self._known = self._make()
+        """Delete the collection and create it again."""
+        ...
 
     def forget(self) -> None:
         """Look up the collection again at the next call, because somebody replaced it."""
-        self._known = None
+        ...
 
-    def close(self) -> None:
-        self._client.close()
-        for session in self._sessions:
-            session.close()
-
-    def _collection(self) -> Any:
-        if self._known is None:
-            try:
-                self._known = self._client.get_collection(self._name, embedding_function=None)
-            except Exception as error:  # as in ``clear``
-                if not _is_missing(error):
-                    raise
-                self._known = self._make()
-                self._made()
-        return self._known
-
-    def _make(self) -> Any:
-        return self._client.get_or_create_collection(
-            self._name, configuration=CONFIGURATION, metadata=self._about, embedding_function=None
-        )
+    def close(self) -> None: ...
 
 
-def _is_missing(error: Exception) -> bool:
-    from chromadb.errors import NotFoundError
+class Connect(Protocol):
+    """Makes a connection to a server that is up.
 
-    return isinstance(error, NotFoundError)
-
-
-def load() -> None:
-    """Import the client before its first use. Connecting reports what is wrong with it."""
-    with suppress(ImportError):
-        import chromadb  # noqa: F401
-
-
-def _client(url: str, headers: dict[str, str]) -> Any:
-    import chromadb
-    from chromadb.config import Settings
-
-    # It logs every request at INFO, twice a search.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    if parts.hostname in LOOPBACK:
-        _reach_directly(parts.hostname)
-    # Host and port are passed twice and no .env file is read. Otherwise settings of another Chroma
-    # in the environment or the current folder would win, or count as a conflict.
-    settings = Settings(
-        _env_file=None,
-        anonymized_telemetry=False,
-        chroma_server_host=url,
-        chroma_server_http_port=port,
-    )
-    return chromadb.HttpClient(
-        host=url, port=port, ssl=parts.scheme == "https", headers=headers, settings=settings
-    )
-
-
-def _reach_directly(host: str) -> None:
-    """Bypass a proxy from the environment for this machine.
-
-    Chroma's client creates its HTTP session itself and reads proxies only from the environment.
+    A request ends after ``timeout`` seconds of silence. ``made`` is called whenever the collection
+    had to be created, that is, when its content is lost. ``about`` describes the collection.
     """
-    if not getproxies():
-        return
-    for name in ("no_proxy", "NO_PROXY"):
-        hosts = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
-        if host not in hosts:
-            os.environ[name] = ",".join([*hosts, host])
+
+    def __call__(
+        self, name: str, *, about: dict[str, str], timeout: float, made: Callable[[], None]
+    ) -> Connection: ...
+
+
+def metadata(entry: VectorEntry) -> dict[str, str | int]:
+    """What Chroma gets beside a vector: nothing that says what the text is about."""
+    return {"doc_type": entry.doc_type, "record": entry.record, "created_at": entry.created_at}
+
+
+def is_current(about: Mapping[str, Any] | None) -> bool:
+    """Whether a collection with this description has entries of the format of today."""
+    return (about or {}).get("format") == FORMAT
+
+
+def number(name: str) -> int | None:
+    """The entry that an id names; None for an id that we never give."""
+    own = name.isascii() and name.isdecimal() and int(name) < _LARGEST and str(int(name)) == name
+    return int(name) if own else None
+
+
+def nearest(names: Iterable[str], distances: Iterable[float]) -> list[tuple[int, float]]:
+    """The reply to a query without ids that are not ours."""
+    found = zip(map(number, names), distances, strict=True)
+    return [(entry, 1.0 - distance) for entry, distance in found if entry is not None]

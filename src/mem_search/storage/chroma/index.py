@@ -8,6 +8,7 @@ nor documents: both are slow there, and SQLite has them.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,11 +20,13 @@ import numpy as np
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.connection import Connection, load
+from mem_search.storage.chroma.connection import FORMAT, Connect, Connection, number
 from mem_search.storage.chroma.faults import CollectionGone, Silent
-from mem_search.storage.chroma.server import Server, State
+from mem_search.storage.chroma.server import Protection, Server, State
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 _WORK_PATIENCE = 60.0
 
@@ -42,7 +45,6 @@ class ChromaIndex:
         fingerprint: str,
         dimensions: int,
         *,
-        headers: dict[str, str] | None = None,
         on_reset: Callable[[], None] | None = None,
         patience: float = 5.0,
     ) -> None:
@@ -50,8 +52,15 @@ class ChromaIndex:
         self.generation = 0
         self._server = server
         self._dimensions = dimensions
-        self._about = {"fingerprint": fingerprint, "dimensions": str(dimensions)}
-        self._headers = headers or {}
+        self._about = {
+            "fingerprint": fingerprint,
+            "dimensions": str(dimensions),
+            "format": FORMAT,
+        }
+        self.damage = 0
+        """Passages that the index should have and does not; ``Indexer`` counts them."""
+        self._revision: int | None = None
+        self._foreign = False
         self._on_reset = on_reset
         self._patience = patience
         self._queries: Connection | None = None
@@ -69,9 +78,18 @@ class ChromaIndex:
         """Why the index is not ready, and what happens next; empty when it is ready."""
         return self._server.detail
 
+    @property
+    def protection(self) -> Protection:
+        """What keeps other programs away from Chroma."""
+        return self._server.protection
+
+    @property
+    def refusal(self) -> str:
+        """Why it is not protected better."""
+        return self._server.refusal
+
     def start(self) -> None:
         """Start, or start again, in the background. Needs a running loop."""
-        self._work_thread.submit(load)  # a second, while the server starts
         self._server.start(self._opened)
 
     async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  the caller's patience
@@ -85,12 +103,12 @@ class ChromaIndex:
         rows = sorted({entry.entry: row for row, entry in enumerate(entries)}.values())
         if len(rows) < len(entries):
             entries, vectors = [entries[row] for row in rows], vectors[rows]
-        await self._worked(lambda work: work.upsert(entries, vectors))
+        await self._written(lambda work: work.upsert(entries, vectors))
 
     async def delete(self, entries: Sequence[int]) -> None:
         """Delete entries; ignores unknown numbers."""
-        numbers = list(dict.fromkeys(entries))
-        await self._worked(lambda work: work.delete(numbers))
+        names = [str(entry) for entry in dict.fromkeys(entries)]
+        await self._written(lambda work: work.delete(names))
 
     async def query(
         self, vector: Vectors | Callable[[], Vectors], k: int
@@ -112,10 +130,32 @@ class ChromaIndex:
             raise fault from None
 
     async def entries(self) -> set[int]:
-        return await self._worked(Connection.entries)
+        """Every entry that the index holds; deletes what has an id that we never give."""
+        names = await self._worked(lambda work: work.names())
+        found = {name: number(name) for name in names}
+        if strangers := [name for name, entry in found.items() if entry is None]:
+            _log.warning("the vector index had %d entries of another program", len(strangers))
+            await self._written(lambda work: work.delete(strangers))
+        return {entry for entry in found.values() if entry is not None}
+
+    async def count(self) -> int:
+        return await self._worked(lambda work: work.count())
+
+    async def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
+        return await self._worked(lambda work: work.vectors(entries))
+
+    async def written_by_others(self) -> bool:
+        """Whether somebody else wrote to Chroma since the last call; False if unknown."""
+
+        def look(_: Connection) -> bool:
+            self._note_foreign()
+            found, self._foreign = self._foreign, False
+            return found
+
+        return await self._worked(look)
 
     async def clear(self) -> None:
-        await self._worked(Connection.clear)
+        await self._written(lambda work: work.clear())
 
     async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
         """See ``VectorIndex.rewrite``; the old index answers until the new one is filled."""
@@ -147,6 +187,21 @@ class ChromaIndex:
                 await asyncio.to_thread(self._work_thread.shutdown)
         await asyncio.to_thread(self._disconnect)
 
+    async def _written(self, do: Callable[[Connection], None]) -> None:
+        def bracketed(work: Connection) -> None:
+            self._note_foreign()
+            try:
+                do(work)
+            finally:
+                self._revision = self._server.revision()
+
+        await self._worked(bracketed)
+
+    def _note_foreign(self) -> None:
+        found = self._server.revision()
+        self._foreign |= found != self._revision
+        self._revision = found
+
     async def _worked(self, do: Callable[[Connection], T]) -> T:
         return await self._call(self._work_thread, lambda: self._work, do)
 
@@ -170,32 +225,23 @@ class ChromaIndex:
             self._server.doubt(fault)
             raise
 
-    async def _opened(self, url: str) -> None:
-        """The server is up at ``url``: connect, and check that our collection can be read."""
+    async def _opened(self, connect: Connect) -> None:
+        """The server is up: connect, and check that our collection can be read."""
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._work_thread, self._connect, url, loop)
+        await loop.run_in_executor(self._work_thread, self._connect, connect, loop)
         self._reset()
 
-    def _connect(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
+    def _connect(self, connect: Connect, loop: asyncio.AbstractEventLoop) -> None:
         self._disconnect()
-
-        def connect(timeout: float) -> Connection:
-            return Connection(
-                url,
-                self._headers,
-                self.name,
-                about=self._about,
-                timeout=timeout,
-                made=partial(self._tell_made, loop),
-            )
-
-        self._queries = connect(self._patience)
-        self._work = connect(_WORK_PATIENCE)
+        made = partial(self._tell_made, loop)
+        self._queries = connect(self.name, about=self._about, timeout=self._patience, made=made)
+        self._work = connect(self.name, about=self._about, timeout=_WORK_PATIENCE, made=made)
         # A damaged collection often fails only here, when its files are read.
         if self._work.count():
             any_direction = np.zeros((1, self._dimensions), np.float32)
             any_direction[0, 0] = 1
             self._work.query(any_direction, 1)
+        self._revision = self._server.revision()
 
     def _disconnect(self) -> None:
         for connection in (self._queries, self._work):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -19,7 +20,9 @@ from typing import BinaryIO, Final
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.faults import Unreachable
-from mem_search.storage.chroma.server import heartbeat
+from mem_search.storage.chroma.lean import heartbeat
+from mem_search.storage.chroma.server import Protection
+from mem_search.storage.chroma.wire import Dial, Door, dial
 
 HOST: Final = "127.0.0.1"
 _LONGEST_LOG = 5 * 1024 * 1024
@@ -29,10 +32,16 @@ _SECRETS = {"OPENAI_API_KEY", "MEM_SEARCH_TOKEN"}
 class Child:
     """A running Chroma; ``launch`` creates it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, address: tuple[str, int], door: Door | None
+    ) -> None:
         self._process = process
+        self._door = door
         self.pid: int = process.pid
-        self.url: str = f"http://{HOST}:{port}"
+        self.address = address
+        self.dial: Dial = dial(*address)
+        self.protection: Protection = "port" if address[0] == HOST else "address"
+        self.refusal = "" if door else "this system has no network namespaces"
 
     async def ended(self) -> str:
         """Wait until it has ended, and return how it ended."""
@@ -49,11 +58,12 @@ class Child:
         """Wait for the first heartbeat. Raises IndexUnavailable when it ends or does not answer."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
+        await asyncio.to_thread(self._choose_way, patience)
         while True:
             if self._process.returncode is not None:
                 raise IndexUnavailable(f"Chroma {await self.ended()} while starting")
             try:
-                await asyncio.to_thread(heartbeat, self.url, timeout=1.0)
+                await asyncio.to_thread(heartbeat, self.dial, 1.0)
             except Unreachable as error:
                 if loop.time() >= deadline:
                     raise Unreachable(
@@ -74,16 +84,32 @@ class Child:
                 with suppress(ProcessLookupError):
                     self._process.kill()
         await self._process.wait()
+        if self._door is not None:
+            self._door.close()
+
+    def _choose_way(self, patience: float) -> None:
+        if self._door is None:
+            return
+        try:
+            self.refusal = self._door.refused(patience)
+        except OSError as error:
+            raise Unreachable(f"Chroma did not start: {error}") from error
+        if not self.refusal:
+            self.dial, self.protection = self._door.connect, "namespace"
 
 
-async def launch(data: Path, log: Path) -> Child:
-    """Start Chroma over ``data`` on a free port of this machine, without waiting for an answer.
+async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
+    """Start Chroma over ``data`` at a free address of this machine, without waiting for an answer.
 
-    Call it from a thread that lives as long as the child should: Linux ends the child with the
-    thread that started it. Raises IndexUnavailable when the process cannot be started.
+    ``isolated`` asks for a network namespace of its own. Call it from a thread that lives as long
+    as the child should: Linux ends the child with the thread that started it. Raises
+    IndexUnavailable when the process cannot be started.
     """
-    port = _free_port()
-    options = {"path": data, "host": HOST, "port": port, "parent": os.getpid()}
+    host, port = address = _free_address()
+    door = Door() if isolated and sys.platform == "linux" else None
+    options = {"path": data, "host": host, "port": port, "parent": os.getpid()}
+    if door is not None:
+        options["door"] = door.inner.fileno()
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with _open_log(log) as output:
@@ -97,10 +123,17 @@ async def launch(data: Path, log: Path) -> Child:
                 stderr=subprocess.STDOUT,
                 env=_environment(os.environ),
                 start_new_session=True,  # Ctrl-C goes to the worker, which then ends it in order
+                pass_fds=() if door is None else (door.inner.fileno(),),
             )
-    except OSError as error:
-        raise IndexUnavailable(f"Chroma cannot be started: {error}") from error
-    return Child(process, port)
+    except BaseException as error:
+        if door is not None:
+            door.close()
+        if isinstance(error, OSError):
+            raise IndexUnavailable(f"Chroma cannot be started: {error}") from error
+        raise
+    if door is not None:
+        door.inner.close()  # so that its end is noticed
+    return Child(process, address, door)
 
 
 def _open_log(log: Path) -> BinaryIO:
@@ -108,10 +141,17 @@ def _open_log(log: Path) -> BinaryIO:
     return log.open("wb" if grown else "ab")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+def _free_address() -> tuple[str, int]:
+    """A free port of a random address of 127/8, of 127.0.0.1 where the system has only that one.
+
+    A web page could try 65,535 ports of a known address, but not 2**40 addresses with a port.
+    """
+    host = f"127.{1 + secrets.randbelow(254)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
+    for each in (host, HOST):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((each, 0))
+            return each, int(probe.getsockname()[1])
+    raise IndexUnavailable("Chroma cannot be started: this machine has no free port at 127.0.0.1")
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:

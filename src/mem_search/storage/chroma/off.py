@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.server import State
+from mem_search.storage.chroma.server import Protection, State
 
 DETAIL: Final = "the vector index is turned off (chroma_url is off)"
 NO_MODEL: Final = "there is no vector index without a working model; run: mem-search doctor"
@@ -22,6 +22,9 @@ class OffIndex:
     name: str = "off"
     state: State = "off"
     generation: int = 0
+    damage: int = 0
+    protection: Protection = "none"
+    refusal: str = ""
 
     def __init__(self, detail: str = DETAIL) -> None:
         self.detail = detail
@@ -43,6 +46,16 @@ class OffIndex:
 
     async def entries(self) -> NoReturn:
         raise IndexUnavailable(self.detail)
+
+    async def count(self) -> NoReturn:
+        raise IndexUnavailable(self.detail)
+
+    async def vectors(self, entries: Sequence[int]) -> NoReturn:
+        raise IndexUnavailable(self.detail)
+
+    async def written_by_others(self) -> bool:
+        """Nobody can write to it."""
+        return False
 
     async def clear(self) -> None:
         """Do nothing: the index is empty."""

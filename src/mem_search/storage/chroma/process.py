@@ -14,14 +14,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.directory import DataDirectory
-from mem_search.storage.chroma.faults import ServerFault, Silent
+from mem_search.storage.chroma.faults import ServerFault, Unreachable
 from mem_search.storage.chroma.launch import Child, launch
-from mem_search.storage.chroma.server import Opened, Server, heartbeat
+from mem_search.storage.chroma.lean import LeanConnection, heartbeat
+from mem_search.storage.chroma.server import Opened, Protection, Server
 
 WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
 """Seconds before the next start, by the total cost of recent failures."""
@@ -77,12 +79,23 @@ _ENDED_FROM_OUTSIDE = 0.1
 class ChromaProcess(Server):
     """Chroma over ``root/data`` with its output in ``log``; ``Restarts`` limits its restarts.
 
-    ``start`` it in a thread that lives as long as the worker (see ``launch``). ``pid`` is that
-    of the running child, ``quarantines`` counts how often the folder was replaced.
+    ``start`` it in a thread that lives as long as the worker (see ``launch``). ``pid`` and
+    ``address``, within its own network, are those of the running child. ``quarantines`` counts
+    how often the folder was replaced. ``isolated`` gives the child a network of its own where the
+    system allows that.
     """
 
-    def __init__(self, root: Path, log: Path, restarts: Restarts | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        log: Path,
+        restarts: Restarts | None = None,
+        *,
+        isolated: bool = True,
+    ) -> None:
         super().__init__()
+        self.protection: Protection = "none"
+        self._isolated = isolated
         self._directory = DataDirectory(root)
         self._output = log
         self._restarts = restarts or Restarts()
@@ -90,18 +103,18 @@ class ChromaProcess(Server):
         self._silent = asyncio.Event()
         self._suspicion = 0
         self.pid: int | None = None
+        self.address: tuple[str, int] | None = None
         self.quarantines = 0
 
     def doubt(self, fault: IndexUnavailable) -> None:
-        # A lost connection needs no report: the end of the child is noticed anyway. On a full
-        # disk every file looks damaged, and a new folder would only lose the good one.
+        # On a full disk every file looks damaged, and a new folder would only lose the good one.
         if isinstance(fault, ServerFault) and self._directory.has_room():
             self._doubts.put_nowait(str(fault))
-        elif isinstance(fault, Silent):
+        elif isinstance(fault, Unreachable):  # the end of the child is noticed anyway
             self._silent.set()
 
     def beside(self) -> ChromaProcess:
-        return ChromaProcess(self._directory.next, self._output)
+        return ChromaProcess(self._directory.next, self._output, isolated=self._isolated)
 
     def take_over(self, other: Server) -> None:
         assert isinstance(other, ChromaProcess)
@@ -111,10 +124,15 @@ class ChromaProcess(Server):
         finally:
             self._directory.unlock()
 
+    def revision(self) -> int | None:
+        return self._directory.revision()
+
     async def _keep_up(self, opened: Opened) -> None:
         await self._lock()
         try:
             await asyncio.to_thread(self._directory.end_stale_child)
+            if await asyncio.to_thread(self._directory.drop_old_format):
+                _log.info("the vector index of an older version is filled again")
             await asyncio.to_thread(self._directory.sweep)
             while True:
                 await self._wait_after(await self._once(opened))
@@ -146,12 +164,14 @@ class ChromaProcess(Server):
         self._set("starting", "the vector index is starting")
         try:
             aside = self._start_afresh_if_damaged()
-            child = await launch(self._directory.data, self._output)
+            child = await launch(self._directory.data, self._output, isolated=self._isolated)
             try:
                 self.pid = child.pid
                 self._directory.remember_child(child.pid)
                 await child.answering(_START_PATIENCE)
-                await opened(child.url)
+                self.address = child.address
+                self.protection, self.refusal = child.protection, child.refusal
+                await opened(partial(LeanConnection, child.dial))
                 served = True
                 self._set("ready")
                 failure, to_blame = await self._failing(child)
@@ -207,9 +227,9 @@ class ChromaProcess(Server):
         """Return when the child has stopped answering. Meanwhile no search waits for it."""
         while True:
             await self._silent.wait()
-            self._set("down", "Chroma does not answer in time; checking whether it still runs")
+            self._set("down", "Chroma does not answer; checking whether it still runs")
             try:
-                await asyncio.to_thread(heartbeat, child.url, timeout=_SILENCE)
+                await asyncio.to_thread(heartbeat, child.dial, _SILENCE)
             except IndexUnavailable:
                 return
             self._silent.clear()

@@ -7,10 +7,12 @@ index waits, because only the search by meaning is missing meanwhile.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from urllib.parse import urlsplit
 
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.faults import ServerFault, Unreachable
+from mem_search.storage.chroma.official import OfficialConnection, load
 from mem_search.storage.chroma.server import Opened, Server, heartbeat
 
 _PATIENCE = 5.0
@@ -19,6 +21,8 @@ _LONGEST_WAIT = 30.0
 
 class RemoteChroma(Server):
     """``url`` has http or https, host and port. Raises InputError for anything else."""
+
+    protection = "server"
 
     def __init__(self, url: str, token: str = "") -> None:
         super().__init__()
@@ -42,11 +46,12 @@ class RemoteChroma(Server):
 
     async def _keep_up(self, opened: Opened) -> None:
         wait = 0.5
+        await asyncio.to_thread(load)
         while True:
             self._doubted.clear()
             try:
                 await asyncio.to_thread(heartbeat, self._url, self._headers, timeout=_PATIENCE)
-                await opened(self._url)
+                await opened(partial(OfficialConnection, self._url, self._headers))
             except IndexUnavailable as error:
                 self._set("down", f"{error}; trying again every {_LONGEST_WAIT:.0f} s")
             else:

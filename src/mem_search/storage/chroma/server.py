@@ -18,13 +18,14 @@ from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from mem_search.errors import IndexUnavailable
+from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.faults import Unreachable
 
 LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
 
 
 def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: float) -> None:
-    """Return if the Chroma at ``url`` (http or https, without the API path) answers.
+    """Return if a Chroma of somebody else at ``url`` (http or https, no API path) answers.
 
     Blocking. Uses a proxy from the environment unless the address is this machine. Raises
     Unreachable, or IndexUnavailable when another program answers.
@@ -49,14 +50,22 @@ def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: fl
 
 
 State = Literal["starting", "ready", "down", "off"]
-Opened = Callable[[str], Awaitable[None]]
-"""Called with the URL of a server that has just started; raises IndexUnavailable to refuse it."""
+Protection = Literal["namespace", "address", "port", "server", "none"]
+"""What keeps other programs away from Chroma: a network namespace, a random address and port, a
+random port alone, whatever a server of somebody else does; "none" where there is no Chroma."""
+
+Opened = Callable[[Connect], Awaitable[None]]
+"""Called with the way to a server that has just started; raises IndexUnavailable to refuse it."""
 
 _log = logging.getLogger(__name__)
 
 
 class Server(ABC):
     """``state`` and, unless it is ready, ``detail``: why not, and what happens next."""
+
+    protection: Protection
+    refusal: str = ""
+    """Why there is no better protection than this one, in the words of the system."""
 
     def __init__(self) -> None:
         self.state: State = "down"
@@ -93,6 +102,10 @@ class Server(ABC):
                     await self._changed.wait()
         except TimeoutError:
             raise IndexUnavailable(self.detail) from None
+
+    def revision(self) -> int | None:
+        """A number that every write of Chroma's changes; None where it cannot be known."""
+        return None
 
     @abstractmethod
     def doubt(self, fault: IndexUnavailable) -> None:

@@ -202,6 +202,20 @@ class IndexingStore(Protocol):
         """The entries of passages that wait for nothing: the index should have these."""
         ...
 
+    async def settled_count(self, model: int) -> int:
+        """How many entries are settled. Costs a pass over all vectors."""
+        ...
+
+    async def settled_vectors(
+        self, model: int, dimensions: int, after: int, limit: int
+    ) -> tuple[list[int], Vectors]:
+        """The next settled entries after the entry ``after``, with a row for each."""
+        ...
+
+    async def newest_entry(self) -> int:
+        """The largest entry of any model; 0 while there is none."""
+        ...
+
 
 class StatisticsStore(Protocol):
     """Statistics of the store."""

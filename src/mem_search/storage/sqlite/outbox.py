@@ -117,3 +117,18 @@ class SqliteIndexing(Repository):
     @reads
     def settled_entries(self, connection: Connection, model: int) -> set[int]:
         return vectors.settled_entries(connection, model)
+
+    @reads
+    def settled_count(self, connection: Connection, model: int) -> int:
+        return vectors.settled_count(connection, model)
+
+    @reads
+    def settled_vectors(
+        self, connection: Connection, model: int, dimensions: int, after: int, limit: int
+    ) -> tuple[list[int], Vectors]:
+        return vectors.settled(connection, model, dimensions, after, limit)
+
+    @reads
+    def newest_entry(self, connection: Connection) -> int:
+        (newest,) = connection.execute("select max(entry_id) from vectors").fetchone()
+        return int(newest or 0)

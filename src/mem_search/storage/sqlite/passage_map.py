@@ -37,12 +37,15 @@ class PassageMapCache:
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def up_to(self, connection: sqlite3.Connection, passage: int) -> PassageMap:
-        """A map with at least every passage up to ``passage`` that ``connection`` sees."""
+        """A map with at least every passage up to ``passage`` that ``connection`` sees.
+
+        It ends with the newest passage, so a number that no passage ever had costs no memory.
+        """
         if passage >= len(self.known.records):
             with self._reading:
                 if passage >= len(self.known.records):
                     rows = _after(connection, len(self.known.records))
-                    self.known = _extended(self.known, rows, passage)
+                    self.known = _extended(self.known, rows)
         return self.known
 
 
@@ -57,10 +60,10 @@ def _after(connection: sqlite3.Connection, first: int) -> Sequence[Sequence[Any]
     return [json.loads(column) for column in row]
 
 
-def _extended(known: PassageMap, rows: Sequence[Sequence[Any]], passage: int) -> PassageMap:
+def _extended(known: PassageMap, rows: Sequence[Sequence[Any]]) -> PassageMap:
     ids, records, kinds, code, lengths = rows
     places = np.array(ids, dtype=np.int64)
-    size = max(int(places.max(initial=-1)), passage) + 1
+    size = max(len(known.records), int(places.max(initial=-1)) + 1)
     found = PassageMap(
         records=_grown(known.records, size),
         kinds=_grown(known.kinds, size),

@@ -69,18 +69,41 @@ def settled_entries(connection: sqlite3.Connection, model: int) -> set[int]:
     return {entry for (entry,) in rows}
 
 
+def settled_count(connection: sqlite3.Connection, model: int) -> int:
+    """How many ``settled_entries`` there are. Reads every vector: ask only when needed."""
+    (count,) = connection.execute(
+        "select count(*) from vectors v where v.model_id = ?"
+        " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)",
+        (model,),
+    ).fetchone()
+    return int(count)
+
+
+def settled(
+    connection: sqlite3.Connection, model: int, dimensions: int, after: int, limit: int
+) -> tuple[list[int], Vectors]:
+    """The next settled entries after the entry ``after``, and their vectors."""
+    rows = connection.execute(
+        "select v.entry_id, v.vector from vectors v where v.entry_id > ? and v.model_id = ?"
+        " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)"
+        " order by v.entry_id limit ?",
+        (after, model, limit),
+    ).fetchall()
+    return [entry for entry, _ in rows], unpack([blob for _, blob in rows], dimensions)
+
+
 def read(
     connection: sqlite3.Connection, model: int, dimensions: int, passages: Sequence[int]
 ) -> tuple[list[VectorEntry], Vectors]:
     """The entries of ``passages`` for the vector index, and their vectors."""
     rows = connection.execute(
-        "select v.entry_id, p.record_id, p.kind, r.project, r.created_at, v.vector"
+        "select v.entry_id, p.record_id, p.kind, r.created_at, v.vector"
         " from passages p join records r on r.id = p.record_id"
         " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = ?"
         " where p.id in (select value from json_each(?)) order by v.entry_id",
         (model, json.dumps(list(passages))),
     ).fetchall()
-    return [VectorEntry(*row[:5]) for row in rows], unpack([row[5] for row in rows], dimensions)
+    return [VectorEntry(*row[:4]) for row in rows], unpack([row[4] for row in rows], dimensions)
 
 
 def of_equal_content(
