@@ -1,12 +1,16 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from mem_search.search.stages.scoring import fused_scores, z_scores
+from mem_search.model import SearchRequest
+from mem_search.search.stages.scoring import Z_SCORE_SUM, z_scores
 from mem_search.search.state import LegScores
+from ranking_states import state
 
 scores = st.dictionaries(st.integers(1, 30), st.floats(-5, 50), min_size=2)
 
@@ -27,6 +31,14 @@ def leg(records: list[int], scores: dict[int, float]) -> LegScores:
         np.array([scores.get(record, math.nan) for record in records]),
         np.array([ranks.get(record, 0) for record in records], dtype=np.int64),
     )
+
+
+def fused_scores(
+    code: NDArray[np.bool_], legs: dict[str, LegScores], *, foreign: bool
+) -> NDArray[np.float64]:
+    request = SearchRequest("слова" if foreign else "words")
+    before = state(len(code), legs=legs, request=request)
+    return Z_SCORE_SUM.fuse(replace(before, union=replace(before.union, code=code)))
 
 
 def fused_of(

@@ -73,6 +73,8 @@ def rank(
     stages: Sequence[Stage] = STAGES,
 ) -> Ranked:
     """Rank the results of the legs; ``further`` are rankings as far as the page reaches."""
+    options = leg_results.request
+    stages = [each for each in stages if not each.option or getattr(options, each.option)]
     names = {stage.name for stage in stages}
     state = prefetch(snapshot, leg_results, further, fusion, names)
     stage_ms = {}
@@ -105,7 +107,7 @@ def prefetch(
     reach = request.offset + request.limit
     sketched: Sequence[int] = ()
     sketches = NO_SKETCHES
-    if request.fold and "folding" in stages:
+    if "folding" in stages:
         sketched, sketches = snapshot.near_duplicate_sketches(numbers)
     successors: Mapping[int, tuple[int, ...]] = {}
     if not {"supersession", "folding"}.isdisjoint(stages):

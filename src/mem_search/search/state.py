@@ -166,6 +166,8 @@ class Stage:
     name: str
     apply: Callable[[RankingState], RankingState]
     required: bool = False
+    option: str = ""
+    """The field of the request that asks for the stage; without it the stage does not run."""
 
     @property
     def summary(self) -> str:

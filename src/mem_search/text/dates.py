@@ -214,7 +214,7 @@ def local(ms: int, tz: tzinfo, now: datetime) -> str:
         when = _to_datetime(ms).astimezone(tz)
     except OverflowError:  # the first or last day of the calendar
         when = _to_datetime(ms)
-    year = "" if when.year == _aware(now, tz).year else f" {when.year},"
+    year = "" if when.year == now.astimezone(tz).year else f" {when.year},"
     hour, half = when.hour % 12 or 12, "AM" if when.hour < 12 else "PM"
     return f"{MONTHS[when.month - 1].title()[:3]} {when.day},{year} {hour}:{when:%M} {half}"
 

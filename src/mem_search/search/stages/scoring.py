@@ -50,8 +50,12 @@ class ZScoreSum:
 
     def fuse(self, state: RankingState) -> Values:
         """The fused score of every record of the union."""
-        foreign = mostly_foreign(state.question.text)
-        return fused_scores(state.union.code, state.legs, foreign=foreign)
+        code, foreign = state.union.code, mostly_foreign(state.question.text)
+        total = np.zeros(len(code))
+        for name, leg in state.legs.items():
+            part = _part(name, leg, code, foreign=foreign)
+            total += part["weight"] * (part["z"] + part["bonus"])
+        return total
 
     def scores(self, state: RankingState, row: int) -> dict[str, float]:
         """Raw scores of the legs and parts by stage; with ``explain`` the share of each leg."""
@@ -69,19 +73,10 @@ class ZScoreSum:
 Z_SCORE_SUM: Final = ZScoreSum()
 
 
-def fused_scores(code: Code, legs: Mapping[str, LegScores], *, foreign: bool) -> Values:
-    """The fused score of every record of the union."""
-    total = np.zeros(len(code))
-    for name, leg in legs.items():
-        part = _part(name, leg, code, foreign=foreign)
-        total += part["weight"] * (part["z"] + part["bonus"])
-    return total
-
-
 def explain(
     code: Code, legs: Mapping[str, LegScores], row: int, *, foreign: bool
 ) -> dict[str, float]:
-    """What each leg contributed to ``fused_scores`` for the record at ``row``: ``vector.z``, ...
+    """What each leg contributed to ``ZScoreSum.fuse`` for the record at ``row``: ``vector.z``, ...
 
     A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
     """
@@ -199,7 +194,7 @@ def neighbours(state: RankingState) -> RankingState:
     chats = np.isin(kinds, KIND_CODES.among(state.traits.chat))
     if not chats.any() or (kinds != kinds[0]).any():
         return state
-    support, columns = _support(state), state.stored.columns
+    support, columns = np.maximum(state.parts["fused"], 0.0), state.stored.columns
     rows = np.flatnonzero(chats & (columns.conversations > 0)).tolist()
     of_row = (columns.conversations.tolist(), kinds.tolist(), columns.positions.tolist())
     places = list(zip(*of_row, strict=True))
@@ -227,7 +222,7 @@ def session(state: RankingState) -> RankingState:
     rows = np.flatnonzero(member)
     if not len(rows):
         return state
-    support = _support(state)
+    support = np.maximum(state.parts["fused"], 0.0)
     _, group = np.unique(state.stored.columns.conversations[rows], return_inverse=True)
     order = np.lexsort((-support[rows], group))
     first = np.searchsorted(group[order], np.arange(group.max() + 1))
@@ -302,12 +297,6 @@ def sort(state: RankingState) -> RankingState:
     columns = (numbers[rows].tolist(), total[rows].tolist(), state.union.passages[rows].tolist())
     hits = map(Hit, columns[0], columns[1], repeat(NO_SCORES), columns[2])
     return state.ordered(list(hits))
-
-
-def _support(state: RankingState) -> Values:
-    """The fused score of each record where it is positive, else 0."""
-    fused = state.parts.get("fused")
-    return np.zeros(len(state.union)) if fused is None else np.maximum(fused, 0.0)
 
 
 def _asked_at_ms(request: SearchRequest) -> int:

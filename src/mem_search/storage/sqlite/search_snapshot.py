@@ -89,7 +89,7 @@ class SqliteSearchStore:
         chats: Collection[Kind],
     ) -> None:
         self._database = database
-        self.corpus_numbers = corpus
+        self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
         self.passages = PassageMapCache()
@@ -103,19 +103,15 @@ class SqliteSearchStore:
         **kwargs: P.kwargs,
     ) -> T:
         """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
-        changes = self.corpus_numbers.changes
+        changes = self.corpus.changes
 
         def run(connection: sqlite3.Connection) -> T:
             return query(SqliteSnapshot(connection, self, changes), *args, **kwargs)
 
         return await self._database.read(run)
 
-    async def corpus(self) -> Corpus:
-        """The corpus statistics, at most some seconds old; mostly from memory."""
-        return await self.corpus_numbers()
-
     def changed(self) -> None:
-        self.corpus_numbers.changed()
+        self.corpus.changed()
 
     async def fill_caches(self) -> None:
         await self.vectors.fill(self._database)
@@ -241,7 +237,7 @@ class SqliteSnapshot:
     # Records
 
     def corpus(self) -> Corpus:
-        return self._store.corpus_numbers.current(self._connection, self._changes)
+        return self._store.corpus.current(self._connection, self._changes)
 
     def columns(self, records: Numbers) -> RecordColumns:
         columns = self._all_columns()

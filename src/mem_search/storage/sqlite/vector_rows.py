@@ -62,9 +62,6 @@ class _Rows:
     two: NDArray[np.bool_]
     matrix: NDArray[np.float32]
 
-    def first_of(self, passages: Numbers) -> NDArray[np.int32]:
-        return self.first[np.where(passages < len(self.first), passages, 0)]
-
 
 @dataclass(slots=True)
 class VectorRows:
@@ -92,7 +89,7 @@ class VectorRows:
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
             rows = self._rows
-            first = rows.first_of(some)
+            first = rows.first[np.where(some < len(rows.first), some, 0)]
             kept = first > 0
             part = cosines[start : start + _CHUNK]
             if kept.any():
@@ -111,7 +108,7 @@ class VectorRows:
         A passage with two halves has two rows, a passage without a vector has none.
         """
         rows = self._rows
-        first = rows.first_of(passages)
+        first = rows.first[np.where(passages < len(rows.first), passages, 0)]
         kept = np.flatnonzero(first)
         if not len(kept):
             return self._read(connection, passages)
