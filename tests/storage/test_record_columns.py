@@ -125,7 +125,7 @@ async def test_what_was_rolled_back_is_no_change(database: Database) -> None:
     with pytest.raises(RuntimeError):
         await database.write(fail)
     assert await database.read(columns.current) is before
-    assert before.size == 1
+    assert len(before.kinds) == 1
 
 
 async def test_columns_that_a_search_began_with_stay_as_they_are(database: Database) -> None:

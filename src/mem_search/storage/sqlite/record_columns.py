@@ -74,13 +74,8 @@ class Columns:
     masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
     """Which records pass the filters that were asked for lately (``mask_of``)."""
 
-    @property
-    def size(self) -> int:
-        """One more than the highest record number known."""
-        return len(self.kinds)
-
     def exist(self, records: Numbers) -> NDArray[np.bool_]:
-        inside = records < self.size
+        inside = records < len(self.kinds)
         return np.asarray(inside & (self.kinds[np.where(inside, records, 0)] != GONE))
 
 
@@ -153,7 +148,7 @@ def _read(connection: sqlite3.Connection, known: Columns, only: Iterable[int] | 
     ).fetchone()
     ids, kinds, projects, sessions, sources, *others = (json.loads(column) for column in row)
     positions, created, updated, importance, archived, successors, heads = others
-    size = max(known.size, max(ids, default=0) + 1, (wanted or [0])[-1] + 1)
+    size = max(len(known.kinds), max(ids, default=0) + 1, (wanted or [0])[-1] + 1)
     columns = _grown(known, size)
     if wanted is not None:
         columns.kinds[wanted] = GONE
@@ -184,7 +179,7 @@ def _grown(known: Columns, size: int) -> Columns:
     for column in fields(Columns):
         if column.name not in ("names", "revision", "masks"):
             values: NDArray[Any] = getattr(known, column.name)
-            getattr(larger, column.name)[: known.size] = values
+            getattr(larger, column.name)[: len(known.kinds)] = values
     return larger
 
 
@@ -200,7 +195,7 @@ def passes(
 
     ``records`` may hold a number several times, and numbers that ``columns`` do not have.
     """
-    inside = records < columns.size
+    inside = records < len(columns.kinds)
     return inside & mask_of(connection, columns, filters)[np.where(inside, records, 0)]
 
 
@@ -210,7 +205,7 @@ def mask_of(connection: sqlite3.Connection, columns: Columns, filters: Filters) 
     """
     mask = columns.masks.get(filters)
     if mask is None:
-        mask = _by_columns(columns, filters, np.arange(columns.size))
+        mask = _by_columns(columns, filters, np.arange(len(columns.kinds)))
         for asked in _by_statements(connection, columns, filters):
             mask &= asked
         while len(columns.masks) >= MOST_MASKS:
@@ -245,7 +240,7 @@ def _demanded(connection: sqlite3.Connection, columns: Columns, demand: Demand) 
             return _listed(connection, columns, statement, values)
         case Condition():
             masks = [mask_of(connection, columns, filters) for filters in demand.any_of]
-            return np.logical_or.reduce(masks) if masks else np.zeros(columns.size, np.bool_)
+            return np.logical_or.reduce(masks) if masks else np.zeros(len(columns.kinds), np.bool_)
         case Not():
             return ~asked(demand.of)
         case AllOf():
@@ -260,8 +255,8 @@ def _listed(
     """The records whose numbers ``statement`` returns in one row."""
     (found,) = connection.execute(statement, values).fetchone()
     numbers = np.array(json.loads(found), dtype=np.int64)
-    mask = np.zeros(columns.size, dtype=np.bool_)
-    mask[numbers[numbers < columns.size]] = True
+    mask = np.zeros(len(columns.kinds), dtype=np.bool_)
+    mask[numbers[numbers < len(columns.kinds)]] = True
     return mask
 
 

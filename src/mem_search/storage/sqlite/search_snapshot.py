@@ -220,7 +220,7 @@ class SqliteSnapshot:
         columns = self._all_columns()
         (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
         owners = self.passage_map(last).records
-        known = np.where(owners < columns.size, owners, 0)
+        known = np.where(owners < len(columns.kinds), owners, 0)
         return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
 
     def unindexed_passages(self, limit: int) -> Numbers:

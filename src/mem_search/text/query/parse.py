@@ -75,8 +75,11 @@ def read(
     clean = text.encode("utf-8", "ignore").decode("utf-8")
     if not _OPERATOR_LIKE.search(clean):
         found = words.read(text)
-        dated = _dates(text, now, tz)
-        return Reading(text, found, None, Analyzed(text, (*found.words, *found.cjk), dates=dated))
+        analyzed = Analyzed(text, (*found.words, *found.cjk))
+        span, _, phrase = dates.find_dates(text, now, tz)
+        if phrase:
+            analyzed = replace(analyzed, dates=(FoundDate(phrase, span),))
+        return Reading(text, found, None, analyzed)
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
@@ -103,6 +106,7 @@ def read(
     found = replace(found, near=looked_up)
     if not plain and not found:
         kept = ""
+    span, _, phrase = dates.find_dates(kept, now, tz)
     return Reading(
         text=kept,
         words=found,
@@ -115,17 +119,12 @@ def read(
             filters=_conditions(demand),
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
-            dates=_dates(kept, now, tz),
+            dates=(FoundDate(phrase, span),) if phrase else (),
             warnings=parsed.warnings,
         ),
         wild=_names(_wild(parsed.tokens)),
         quoted=quoted,
     )
-
-
-def _dates(text: str, now: datetime, tz: tzinfo) -> tuple[FoundDate, ...]:
-    found, _, phrase = dates.find_dates(text, now, tz)
-    return (FoundDate(phrase, found),) if phrase else ()
 
 
 def _parse(text: str, fields: Fields) -> _Expression:
