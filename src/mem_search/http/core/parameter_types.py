@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, tzinfo
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 from zoneinfo import ZoneInfo
 
@@ -112,14 +112,6 @@ def faults_of(error: ValidationError) -> list[InitErrorDetails]:
     ]
 
 
-def _start(value: Any, info: ValidationInfo) -> Any:
-    return _date_bound(value, info, end=False)
-
-
-def _end(value: Any, info: ValidationInfo) -> Any:
-    return _date_bound(value, info, end=True)
-
-
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
@@ -137,8 +129,12 @@ else:
     KindName = Literal[installed_kinds().names]
 """The name of an installed kind. Replies have ``str``: a stored kind may not be installed."""
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_kinds, json_schema_input_type=str)]
-Start = Annotated[int | None, BeforeValidator(_start, json_schema_input_type=str)]
-End = Annotated[int | None, BeforeValidator(_end, json_schema_input_type=str)]
+Start = Annotated[
+    int | None, BeforeValidator(partial(_date_bound, end=False), json_schema_input_type=str)
+]
+End = Annotated[
+    int | None, BeforeValidator(partial(_date_bound, end=True), json_schema_input_type=str)
+]
 """Milliseconds since 1970; an end is the last millisecond of the date that it names."""
 RefName = Annotated[str, AfterValidator(_ref)]
 """``kind:number``, however it was written."""

@@ -30,17 +30,18 @@ from mem_search.http.core.parameter_types import (
     LONGEST_VALUE,
     REF_PATTERN,
     KindName,
+    RefName,
     Stripped,
     fault_at,
     faults_of,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body
-from mem_search.model import Boost, Ref, ResultTexts, SearchRequest
+from mem_search.model import Boost, ResultTexts, SearchRequest
 from mem_search.model.requests import MOST_OPERATIONS, At, ResearchMode, to_request, to_wire
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.text import dates
-from mem_search.validation import invalid_value, not_blank, rfc3339
+from mem_search.validation import not_blank, rfc3339
 
 LONGEST_ID = 200
 LONGEST_URL = 2000
@@ -63,15 +64,6 @@ ONLY_IN_BACKGROUND: JsonDict = {
 def _whole(value: Any) -> Any:
     """JSON has one type of number: ``20.0`` is an integer, too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _ref(text: str) -> str:
-    try:
-        return str(Ref.parse(text))
-    except InputError:
-        raise invalid_value(
-            f"{text[:60]!r} is no id; ids look like local:note:42, as a search returns them"
-        ) from None
 
 
 Query = Annotated[
@@ -97,12 +89,6 @@ Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
 Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
-Named = Annotated[
-    str,
-    AfterValidator(_ref),
-    WithJsonSchema({"type": "string", "pattern": REF_PATTERN}),
-]
-"""A valid ref."""
 
 
 class UniversalSearchRequest(Body):
@@ -223,7 +209,7 @@ class McpSearchRequest(Body):
 class McpFetchRequest(Body):
     """One whole record."""
 
-    id: Named = Field(
+    id: Annotated[RefName, WithJsonSchema({"type": "string", "pattern": REF_PATTERN})] = Field(
         description="As a search returns it: local:note:42, or note:42", examples=["local:note:42"]
     )
     session_id: Id | None = Field(default=None, description="Keep it as a step of this session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Self
 from uuid import UUID
 
@@ -62,14 +63,6 @@ def _utc_bound(value: Any, *, end: bool) -> Any:
         return dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
 
 
-def _first(value: Any) -> Any:
-    return _utc_bound(value, end=False)
-
-
-def _last(value: Any) -> Any:
-    return _utc_bound(value, end=True)
-
-
 def _user(text: str) -> str:
     try:
         return str(UUID(text))
@@ -81,8 +74,12 @@ Query = Annotated[str, Field(max_length=LONGEST_VALUE), AfterValidator(not_blank
 Share = Annotated[float, Field(ge=0, le=1)]
 Neighbours = Annotated[int, Field(ge=0, le=20), At("neighbours")]
 Names = Annotated[list[Text], BeforeValidator(_names, json_schema_input_type=str)]
-Start = Annotated[int | None, BeforeValidator(_first, json_schema_input_type=str | None)]
-End = Annotated[int | None, BeforeValidator(_last, json_schema_input_type=str | None)]
+Start = Annotated[
+    int | None, BeforeValidator(partial(_utc_bound, end=False), json_schema_input_type=str | None)
+]
+End = Annotated[
+    int | None, BeforeValidator(partial(_utc_bound, end=True), json_schema_input_type=str | None)
+]
 User = Annotated[str, AfterValidator(_user)]
 
 
