@@ -42,6 +42,7 @@ class Settings:
     ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``search_log``: whether searches are logged in the store.
+    ``read_token``: whether reading needs a token on this machine, too.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
@@ -62,6 +63,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     log_level: str = "INFO"
     search_log: bool = True
+    read_token: bool = False
     limit_searches: int = 100
     limit_research: int = 50
     limit_research_remote: int = 10
@@ -172,7 +174,7 @@ def _coerce(name: str, value: Any) -> Any:
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 
                 return ZoneInfo(value).key if value else ""
-            case "search_log":
+            case "search_log" | "read_token":
                 return _SWITCH[str(value).strip().lower()]
             case "allowed_hosts" | "webhook_allow":
                 if isinstance(value, str):
@@ -194,7 +196,7 @@ def _allowed(name: str) -> str:
             return "a number from 0 (any free port) to 65535"
         case "follow":
             return "seconds, 0 or more"
-        case "search_log":
+        case "search_log" | "read_token":
             return "true or false"
         case "timezone":
             return "an IANA name such as Europe/Berlin"

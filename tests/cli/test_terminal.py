@@ -19,6 +19,8 @@ import mem_search.cli
 from homes import Home, make
 from mem_search.cli.app import app
 from mem_search.cli.output import coloured
+from mem_search.cli.search_options import MIXED
+from mem_search.records.registry import installed_kinds
 from mem_search.text.control_characters import escaped, escaped_json, removed
 
 EVIL = "\x1b]0;owned\x07\x1b[31mre\x9b2Jd\x7f\u202elive\u2066\u200b\x08\r\U000e0041"
@@ -130,6 +132,10 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "unfollow": (("git", f"/nowhere/{EVIL}"),),
     "import": ((f"/nowhere/{EVIL}",), (f"x{EVIL}", "/etc/hostname")),
     "export": ((), ("--project", EVIL)),
+    "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
+    "purge": ((),),
+    "backup": ((f"/nowhere/{EVIL}",),),
+    "restore": ((f"/nowhere/{EVIL}",),),
     "stats": ((), ("--json",)),
     "ledger": ((), ("--json",), ("--item", EVIL)),
     "jobs": ((), ("--json",), (f"none{EVIL}",)),
@@ -166,11 +172,13 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Arguments for each command: what it prints well, and what it refuses with the words in it."""
 
+SEARCHES = {command.name for command in MIXED} | {kind.plural for kind in installed_kinds()}
+
 
 def cases() -> Iterator[tuple[str, ...]]:
     for words in commands():
         name = " ".join(words)
-        rows = ARGUMENTS.get(name, ARGUMENTS["search"] if len(words) == 1 else None)
+        rows = ARGUMENTS["search"] if name in SEARCHES else ARGUMENTS.get(name)
         assert rows is not None, f"say how to run {name}"
         yield from ((*words, *row) for row in rows)
     yield (f"no-such{EVIL}",)

@@ -76,7 +76,9 @@ async def test_a_route_searches_through_the_service(
 async def test_what_runs_later_searches_through_the_service(
     client: Client, counter: Counter
 ) -> None:
-    reply = await client.post("/api/v1/search", json={"query": "auth", "background": True})
+    reply = await client.post(
+        "/api/v1/search", json={"query": "auth", "background": True}, headers=AUTHORIZED
+    )
     job = (await reply.json())["job_id"]
     async with asyncio.timeout(20):
         jobs = lifecycle_of(client).runtime.research.search_jobs

@@ -23,7 +23,7 @@ async def client(client: Client) -> Client:
 
 async def ask(client: Client, status: int = 200, **body: Any) -> Any:
     body = {"query": "auth", "mode": "deep_research", **body}
-    reply = await client.post(SEARCH, json=body)
+    reply = await client.post(SEARCH, json=body, headers=AUTHORIZED)
     assert reply.status == status, await reply.text()
     return await reply.json()
 
@@ -35,7 +35,7 @@ async def get(client: Client, path: str, status: int = 200, **params: Any) -> An
 
 
 async def post(client: Client, path: str, status: int = 200, **params: Any) -> Any:
-    reply = await client.post(path, params=params)
+    reply = await client.post(path, params=params, headers=AUTHORIZED)
     assert reply.status == status, await reply.text()
     return await reply.json()
 
@@ -78,7 +78,7 @@ async def test_a_step_is_returned_and_stored_with_all_its_fields(client: Client)
     assert {leg["name"] for leg in kept["search"]["legs"]} == {"keyword", "vector"}
     assert kept["index_state"]["revision"] > 0
     # What is kept can be sent again as it is.
-    again = await client.post(SEARCH, json=kept["request"])
+    again = await client.post(SEARCH, json=kept["request"], headers=AUTHORIZED)
     assert (await again.json())["total_count"] == reply["total_count"]
 
 
@@ -95,6 +95,7 @@ async def test_steps_of_one_session_follow_each_other(client: Client) -> None:
             "id": first["items"][0]["id"],
             "parent_operation_id": second["operations"][0]["id"],
         },
+        headers=AUTHORIZED,
     )
     step = (await fetched.json())["operations"][0]
     assert (step["operation_type"], step["result_count"]) == ("fetch", 1)
@@ -151,6 +152,7 @@ async def test_a_chain_over_its_limit_conflicts(client: Client) -> None:
     over = await client.post(
         FETCH,
         json={"id": "observation:2", "parent_operation_id": parent, "max_operations": 3},
+        headers=AUTHORIZED,
     )
     assert over.status == 409
     assert (await get(client, OPERATIONS))["total"] == 3
@@ -236,7 +238,7 @@ async def test_a_fetch_is_replayed_as_what_the_record_is_now(
     client: Client, numbers: dict[str, int]
 ) -> None:
     ref = f"local:note:{numbers['n1']}"
-    reply = await client.post(FETCH, json={"id": ref, "session_id": "s"})
+    reply = await client.post(FETCH, json={"id": ref, "session_id": "s"}, headers=AUTHORIZED)
     operation = (await reply.json())["operations"][0]["id"]
     same = await replay(client, operation)
     assert same["identical"]

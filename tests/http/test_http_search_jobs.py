@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 from people import join
 
+from mem_search.access.callers import OWNER
 from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.model.saved_searches import Scope
@@ -87,6 +88,7 @@ async def unfinished(client: Client, *jobs: str) -> None:
         **dump(universal("auth")),
         "base": "http://x",
         "flags": [],
+        "budget": OWNER.budget,
     }
     for job in jobs:
         await lifecycle_of(client).runtime.store.search_jobs.create(
@@ -95,7 +97,9 @@ async def unfinished(client: Client, *jobs: str) -> None:
 
 
 async def test_a_background_search_answers_with_its_job(client: Client) -> None:
-    reply = await client.post(SEARCH, json={"query": "auth", "background": True, "limit": 7})
+    reply = await client.post(
+        SEARCH, json={"query": "auth", "background": True, "limit": 7}, headers=AUTHORIZED
+    )
     said = await reply.json()
     assert reply.headers["Location"] == f"{JOBS}/{said['job_id']}"
     assert (said["items"], said["total_count"], said["query"]) == ([], 0, "auth")
@@ -259,7 +263,9 @@ async def test_a_webhook_needs_the_token_and_a_background_search(client: Client)
 
 async def test_more_unfinished_searches_than_ten_are_too_many(client: Client) -> None:
     await unfinished(client, *(f"j{n}" for n in range(10)))
-    reply = await client.post(SEARCH, json={"query": "auth", "background": True})
+    reply = await client.post(
+        SEARCH, json={"query": "auth", "background": True}, headers=AUTHORIZED
+    )
     assert (reply.status, (await reply.json())["code"]) == (429, "too_many_jobs")
     assert int(reply.headers["Retry-After"]) > 0
     reply = await client.post(f"{JOBS}/j3/cancel", headers=AUTHORIZED)

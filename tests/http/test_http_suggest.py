@@ -58,8 +58,10 @@ async def test_a_misspelt_query_gets_a_suggestion(get: Get) -> None:
     assert (await get("/api/search", query="auth"))["search"]["suggestions"] == []
 
 
-async def test_related_searches_come_from_results_and_earlier_questions(get: Get) -> None:
-    await get("/api/search", query="auth endpoint")
+async def test_related_searches_come_from_results_and_earlier_questions(
+    client: Client, get: Get
+) -> None:
+    await client.get("/api/search?query=auth+endpoint", headers=AUTHORIZED)
     await get("/api/search/popular")  # the log is stored when it is read
     found = (await get("/api/search/related", query="auth"))["related"]
     assert {"text": "auth endpoint", "what": "asked before"} in found
@@ -67,9 +69,9 @@ async def test_related_searches_come_from_results_and_earlier_questions(get: Get
 
 async def test_logged_queries_are_listed_until_the_log_is_emptied(client: Client, get: Get) -> None:
     for _ in range(2):
-        await get("/api/search", query="auth")
-    await get("/api/search", query="zzqqxx")
-    cli = {"User-Agent": "mem-search"}
+        await client.get("/api/search?query=auth", headers=AUTHORIZED)
+    await client.get("/api/search?query=zzqqxx", headers=AUTHORIZED)
+    cli = {"User-Agent": "mem-search", **AUTHORIZED}
     await client.get("/api/search?query=login", headers=cli)
     popular = (await get("/api/search/popular"))["queries"]
     assert (popular[0]["query"], popular[0]["times"], popular[0]["total"]) == ("auth", 2, 5)
@@ -95,7 +97,7 @@ async def test_searches_of_every_version_are_noted(client: Client, get: Get) -> 
         ("/api/v2/search/vector", {"query": "auth four", "filters": {"memory_types": ["email"]}}),
     )
     for path, body in asked:
-        assert (await client.post(path, json=body)).status == 200
+        assert (await client.post(path, json=body, headers=AUTHORIZED)).status == 200
     noted = {each["query"]: each for each in (await get("/api/search/slow"))["searches"]}
     assert {query: (each["mode"], each["surface"]) for query, each in noted.items()} == {
         "auth one": ("keyword", "http"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from described import matches
-from http_worker import Client, lifecycle_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Draft, ResearchPlacement, ResultTexts, SearchRequest
@@ -54,7 +54,7 @@ def post(filled: Client) -> Post:
     """POST a body and give the reply, held against its model; asserts 200."""
 
     async def ask(path: str = SEARCH, /, **body: Any) -> Any:
-        reply = await filled.post(path, json=body)
+        reply = await filled.post(path, json=body, headers=AUTHORIZED)
         assert reply.status == 200, await reply.text()
         said = await reply.json()
         assert matches(SHAPES[path], said)

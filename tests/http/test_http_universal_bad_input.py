@@ -182,4 +182,4 @@ async def test_true_and_false_are_no_numbers_and_numbers_no_truth(empty: Client)
 
 async def test_a_whole_number_may_be_written_with_a_point(client: Client) -> None:
     body = {"id": "note:6", "session_id": "s", "max_operations": 3.0}
-    assert (await client.post(MCP_FETCH, json=body)).status == 200
+    assert (await client.post(MCP_FETCH, json=body, headers=AUTHORIZED)).status == 200

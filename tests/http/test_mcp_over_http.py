@@ -87,6 +87,9 @@ async def test_every_reply_of_a_tool_keeps_to_the_output_schema(client: Client, 
             assert tool.output_schema["required"]
             for each in arguments.pop(tool.name):
                 answer = await mcp.call_tool(tool.name, each)
+                if each.get("mode") == "deep_research":  # this client sends no token
+                    assert answer.is_error
+                    continue
                 assert not answer.is_error, answer.content[0].text
                 Draft202012Validator(tool.output_schema).validate(answer.structured_content)
     assert not arguments

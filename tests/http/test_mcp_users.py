@@ -120,7 +120,7 @@ async def test_from_elsewhere_and_with_a_wrong_token_nothing_is_answered(
 
 
 async def test_a_token_that_may_only_read_does(empty: Client) -> None:
-    reader = await join(empty, "ada", read_only=True)
+    reader = await join(empty, "", read_only=True, name="reader")
     headers = {**reader.headers, **ELSEWHERE}
     status, text = await say(
         empty, headers, "tools/call", name="search", arguments={"query": "harbour"}

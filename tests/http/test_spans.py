@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from http_worker import Client, lifecycle_of
+from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
@@ -76,7 +76,9 @@ async def test_thousands_of_spans_prove_themselves(empty: Client) -> None:
             "search_type": rng.choice(("keyword", "semantic", "hybrid")),
             "mode": rng.choice(("basic", "deep_research")), "snippet_length": length,
         }  # fmt: skip
-        for item in (await json(await empty.post("/api/v1/search", json=body)))["items"]:
+        for item in (await json(await empty.post("/api/v1/search", json=body, headers=AUTHORIZED)))[
+            "items"
+        ]:
             await span_holds(item["id"], item["snippet"], item["snippet_span"])
             assert len(item["snippet"]) <= length
             for noted in item["annotations"] or ():

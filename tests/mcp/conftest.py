@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from drafts import draft
+from mem_search.access.callers import OWNER
 from mem_search.mcp.tool import ToolContext
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
@@ -75,6 +76,5 @@ async def context(runtime: Runtime) -> ToolContext:
             created_at=from_iso("2025-11-06T10:00:00Z"),
         ),
     )
-    return ToolContext(
-        runtime, "http://127.0.0.1:4000", DisplayOptions(installed_kinds().get, UTC, NOW)
-    )
+    display = DisplayOptions(installed_kinds().get, UTC, NOW)
+    return ToolContext(runtime, "http://127.0.0.1:4000", display, OWNER)

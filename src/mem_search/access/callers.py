@@ -33,6 +33,14 @@ class Caller:
         """The name for logs; never a secret."""
         return self.user or "the owner"
 
+    @property
+    def budget(self) -> str:
+        """Whose limits the requests count against: a flood of one token is no limit of another.
+
+        All tokens of a user count together. No user is named with a colon.
+        """
+        return self.user or (f"token:{self.token}" if self.is_known else "anonymous:")
+
 
 ANONYMOUS: Final = Caller()
 """A request without a token: on loopback that is the owner, who may read."""
@@ -47,12 +55,12 @@ NEEDED: Final = (
 )
 
 
-def check_may_change(caller: Caller) -> None:
+def check_may_change(caller: Caller, what: str = "this") -> None:
     """Raises Unauthorized without a token, Forbidden with one that may only read."""
     if not caller.is_known:
-        raise Unauthorized(NEEDED)
+        raise Unauthorized(f"{what} {NEEDED.removeprefix('this ')}")
     if not caller.may_change:
-        raise Forbidden(f"the token {caller.token} may only read")
+        raise Forbidden(f"the token {caller.token} may only read, and {what} stores something")
 
 
 def check_user(name: str, field: str = "user") -> str:

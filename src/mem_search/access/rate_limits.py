@@ -71,17 +71,20 @@ class Window:
 
 
 class RateLimiters:
-    """The windows of all users, by user and policy. ``clock`` returns milliseconds."""
+    """The windows of all callers, by ``Caller.budget`` and policy.
+
+    ``clock`` returns milliseconds.
+    """
 
     def __init__(self, clock: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000) -> None:
         self._clock = clock
         self._windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
 
-    def count(self, user: str, policy: Policy, count: int = 1) -> Allowance | None:
-        """Count requests of ``user`` if there is room. Returns None without a limit."""
+    def count(self, budget: str, policy: Policy, count: int = 1) -> Allowance | None:
+        """Count requests of ``budget`` if there is room. Returns None without a limit."""
         if not policy.quota:
             return None
-        key = (user, policy.name)
+        key = (budget, policy.name)
         window = self._windows.setdefault(key, Window())
         self._windows.move_to_end(key)
         if len(self._windows) > MOST_WINDOWS:

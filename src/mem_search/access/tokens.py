@@ -34,7 +34,8 @@ class Tokens:
     """All tokens of a worker, in memory, so that a lookup needs no database.
 
     The worker is the only process that writes them. ``flush`` stores the last use of each, so that
-    no request waits for a writer. ``now`` is milliseconds since 1970.
+    no request waits for a writer; that of a token which may only read stays in memory, because
+    such a token writes nothing. ``now`` is milliseconds since 1970.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Tokens:
         self._by_digest = {token.digest: token for token in known}
         self._now = now
         self._used: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
 
     @classmethod
     async def load(cls, store: TokenStore) -> Tokens:
@@ -64,7 +66,7 @@ class Tokens:
                 f"the token {token.name} has expired at {dates.iso(token.expires_at)};"
                 " ask for a new one: mem-search token create"
             )
-        self._used[token.name] = now
+        (self._seen if token.read_only else self._used)[token.name] = now
         return Caller(
             user=token.user, token=token.name, is_known=True, may_change=not token.read_only
         )
@@ -112,9 +114,10 @@ class Tokens:
 
     def listed(self) -> list[Token]:
         """By name, with the last use that is known."""
+        used = self._seen | self._used
         return sorted(
             (
-                replace(token, last_used_at=self._used.get(token.name, token.last_used_at))
+                replace(token, last_used_at=used.get(token.name, token.last_used_at))
                 for token in self._by_digest.values()
             ),
             key=lambda token: token.name,
@@ -140,6 +143,7 @@ class Tokens:
         for token in gone:
             del self._by_digest[token.digest]
             self._used.pop(token.name, None)
+            self._seen.pop(token.name, None)
         await self._store.remove([token.name for token in gone])
 
 

@@ -24,7 +24,7 @@ async def answer(call: Call) -> web.StreamResponse:
     request = call.request
     if request.content_type != JSON:
         raise web.HTTPUnsupportedMediaType
-    context = ToolContext(call.runtime, call.base, call.display())
+    context = ToolContext(call.runtime, call.base, call.display(), call.caller)
     reply = await request.app[ENDPOINT].answer(
         tuple(request.headers.items()), await request.read(), context
     )

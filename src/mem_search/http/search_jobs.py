@@ -27,17 +27,13 @@ class JobsListing(Listing):
 
 
 async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse:
-    """Queue the search; the reply is an empty page with the id of its job.
-
-    A ``webhook_url`` makes the worker talk to another machine, so it needs the token.
-    """
-    if body.webhook_url is not None:
-        call.check_may_change()
+    """Queue the search; the reply is an empty page with the id of its job."""
     request = body.request(call.now)
     job = await call.runtime.research.search_jobs.submit(
         request,
         call.surface,
         base=call.base,
+        budget=call.caller.budget,
         webhook_url=body.webhook_url,
         flags=call.flags,
     )

@@ -32,8 +32,11 @@ async def search(call: Call) -> web.StreamResponse:
     """Answer one universal search; a step of a research chain is stored."""
     body = call.json_body(UniversalSearchRequest)
     if body.background:
+        call.check_may_change("a search in the background")
         return await search_jobs.submit(call, body)
     request = body.request(call.now)
+    if request.is_research:
+        call.check_may_change("deep research")
     page, step = await call.runtime.research.operations.search(request, call.surface)
     return json_reply(UniversalSearchResponse.of(page, call.base, step, call.flags))
 
@@ -44,7 +47,7 @@ SURFACE = "mcp"
 async def agent_search(call: Call) -> web.StreamResponse:
     """Short results, best first, each with the id to fetch it by."""
     request = call.json_body(McpSearchRequest).request(call.now)
-    page = await call.runtime.search.service.search(request, SURFACE)
+    page = await call.runtime.search.service.search(request, call.surface and SURFACE)
     return json_reply(McpSearchResponse.of(page, call.base, call.flags))
 
 
@@ -54,6 +57,8 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
     Raises NotFound naming ``id``, and what its place in the chain does not allow.
     """
     body, started = call.json_body(McpFetchRequest), time.perf_counter()
+    if body.session_id or body.parent_operation_id:
+        call.check_may_change("a step of deep research")
     record, _ = await find(call, Ref.parse(body.id), "id")
     step = None
     if body.session_id or body.parent_operation_id:

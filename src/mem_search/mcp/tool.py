@@ -14,9 +14,11 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from mem_search.access.callers import ANONYMOUS, Caller
 from mem_search.errors import MemSearchError
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.schema import dumped, to_values
+from mem_search.search.service import UNLOGGED
 from mem_search.wiring import Runtime
 
 Json = dict[str, Any]
@@ -29,6 +31,12 @@ class ToolContext:
     runtime: Runtime
     base: str
     display: DisplayOptions
+    caller: Caller = ANONYMOUS
+
+    @property
+    def surface(self) -> str:
+        """``mcp`` in the search log; UNLOGGED for a caller who may change nothing."""
+        return "mcp" if self.caller.may_change else UNLOGGED
 
 
 class Arguments(BaseModel):

@@ -88,12 +88,14 @@ class SearchJobs:
         surface: str,
         *,
         base: str,
+        budget: str = "",
         webhook_url: str | None = None,
         flags: Sequence[str] = (),
     ) -> str:
         """Queue a search; returns the id of its job.
 
         ``base`` is the URL of the worker, for links in the reply; the reply contains ``flags``.
+        The limit counts the unfinished jobs of each ``budget``.
         Raises RefusedReceiver for a webhook that may not be called, TooManyJobs, and what
         ``Research.check`` raises.
         """
@@ -103,7 +105,7 @@ class SearchJobs:
         job = str(uuid.uuid4())
         if not await self._store.create(
             job,
-            {**dump(request), "base": base, "flags": [*flags]},
+            {**dump(request), "base": base, "flags": [*flags], "budget": budget},
             surface=surface,
             webhook_url=webhook_url or "",
             at=now_ms(),

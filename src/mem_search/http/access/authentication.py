@@ -69,10 +69,13 @@ def caller_of(request: web.Request) -> Caller:
     return known
 
 
-def check_rights(route: Route, caller: Caller, *, remote: bool) -> None:
-    """Raises Unauthorized where a token is missing, Forbidden where it is not sufficient."""
+def check_rights(route: Route, caller: Caller, *, private: bool) -> None:
+    """Raises Unauthorized where a token is missing, Forbidden where it is not sufficient.
+
+    ``private``: reading needs a token, too.
+    """
     if not caller.is_known:
-        if route.write or remote:
+        if route.write or private:
             raise Unauthorized(NEEDED)
         return
     if route.only == "home" and not caller.owns_home:

@@ -98,7 +98,7 @@ def bound(route: Route) -> Handler:
             if route.waits:
                 await lifecycle.settled()  # before the token, too: the tokens are in the store
             caller, remote = caller_of(request), is_remote(request, lifecycle.settings)
-            check_rights(route, caller, remote=remote)
+            check_rights(route, caller, private=remote or lifecycle.settings.read_token)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         query = read_query(model, request.query, lifecycle.settings.timezone)
         body = None
@@ -116,7 +116,8 @@ def bound(route: Route) -> Handler:
         call = Call(request, lifecycle, query, body)
         if not context.caller.user:
             return await route.handler(call)
-        async with lifecycle.users.lease(context.caller.user) as theirs:
+        may_create = context.caller.may_change
+        async with lifecycle.users.lease(context.caller.user, may_create=may_create) as theirs:
             context.runtime = theirs
             return await route.handler(call)
 

@@ -18,6 +18,7 @@ from mem_search.http.schemas.common import TextReply
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
+from mem_search.search.service import UNLOGGED
 from mem_search.wiring import Runtime
 
 M = TypeVar("M", bound=BaseModel)
@@ -46,12 +47,13 @@ class Call:
         """The caller: the owner, a user, or nobody."""
         return self.request[REQUEST_CONTEXT].caller
 
-    def check_may_change(self) -> None:
-        """Check the token of a request that changes something on a route that may only read.
+    def check_may_change(self, what: str = "this") -> None:
+        """Check the token of a request that stores something on a route that may only read.
 
-        Raises Unauthorized without a token, Forbidden with one that may only read.
+        ``what`` stores it. Raises Unauthorized without a token, Forbidden with one that may only
+        read.
         """
-        check_may_change(self.caller)
+        check_may_change(self.caller, what)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -76,8 +78,17 @@ class Call:
 
     @property
     def surface(self) -> str:
-        """``cli`` for the command line, else ``http``: the surface in the search log."""
-        return "cli" if self.request.headers.get("User-Agent", "") == COMMAND_LINE else "http"
+        """``cli`` for the command line, else ``http``: the surface in the search log.
+
+        UNLOGGED for a caller who may change nothing: the log is a change, too.
+        """
+        if not self.caller.may_change:
+            return UNLOGGED
+        return "cli" if self._is_command_line else "http"
+
+    @property
+    def _is_command_line(self) -> bool:
+        return self.request.headers.get("User-Agent", "") == COMMAND_LINE
 
     @property
     def now(self) -> datetime:
@@ -93,7 +104,7 @@ class Call:
     def display(self, tz: Zone | None = None) -> DisplayOptions:
         """How replies show records: times are in ``tz``, or in the worker's own time zone."""
         reader_tz = tz or zone(self.lifecycle.settings.timezone)
-        now, command_line = datetime.now(reader_tz), self.surface == "cli"
+        now, command_line = datetime.now(reader_tz), self._is_command_line
         return DisplayOptions(installed_kinds().get, reader_tz, now, command_line=command_line)
 
 

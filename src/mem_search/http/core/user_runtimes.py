@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.access.callers import home_of, users_dir
-from mem_search.errors import Conflict, MemSearchError, NotFound, StorageError
+from mem_search.errors import Conflict, Forbidden, MemSearchError, NotFound, StorageError
 from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
 from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
@@ -123,12 +123,19 @@ class UserRuntimes:
         return sorted(self._held)
 
     @asynccontextmanager
-    async def lease(self, user: str) -> AsyncIterator[Runtime]:
-        """The runtime of ``user`` until the block ends. Raises StorageError, Conflict."""
+    async def lease(self, user: str, *, may_create: bool = True) -> AsyncIterator[Runtime]:
+        """The runtime of ``user`` until the block ends.
+
+        Raises StorageError, Conflict, Forbidden for a user without a home unless ``may_create``.
+        """
         if user in self._removing:
             raise Conflict(f"the user {user} is being removed")
         held = self._held.get(user)
         if held is None:
+            if not may_create and not home_of(self._settings.home, user).is_dir():
+                raise Forbidden(
+                    f"{user} has stored nothing yet; a token that may write creates the store"
+                )
             held = _UserRuntime(self._settings_of(user), self._model, self._closing.get(user))
             self._held[user] = held
         held.acquire()

@@ -50,7 +50,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         hide_scratchpad=True,
         texts=ResultTexts(snippets=False),
     )
-    page = await context.runtime.search.service.search(request, "mcp")
+    page = await context.runtime.search.service.search(request, context.surface)
     return Hits(
         results=[
             Hit(

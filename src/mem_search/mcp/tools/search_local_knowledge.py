@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
+from mem_search.access.callers import check_may_change
 from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
@@ -107,7 +108,9 @@ async def search_local_knowledge(
 ) -> KnowledgePage:
     """The matches with their texts, as many and as much as fit into the token budget."""
     request = replace(arguments.request(), asked_at=context.display.now)
-    page, step = await context.runtime.research.operations.search(request, "mcp")
+    if request.is_research:
+        check_may_change(context.caller, "deep research")
+    page, step = await context.runtime.research.operations.search(request, context.surface)
     results = [KnowledgeResult.of(cited, context.base) for cited in cite(page)]
     fitted = fit_texts(results, "content", arguments.max_tokens)
     reply = KnowledgePage(

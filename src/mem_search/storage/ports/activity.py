@@ -105,7 +105,10 @@ class SearchJobStore(Protocol):
         at: int,
         most: int,
     ) -> bool:
-        """Add a job; False, without any change, when ``most`` are unfinished (0: no limit)."""
+        """Add a job; False, without any change, when ``most`` are unfinished (0: no limit).
+
+        Only jobs with the same ``budget`` in their ``request`` count.
+        """
         ...
 
     async def start(self, job: str, at: int) -> bool:

@@ -40,6 +40,8 @@ class SqliteSearchJobs(Repository):
     ) -> bool:
         (unfinished,) = connection.execute(
             "select count(*) from search_jobs where status in ('pending', 'running')"
+            " and coalesce(json_extract(request, '$.budget'), '') = ?",
+            (request.get("budget", ""),),
         ).fetchone()
         if most and unfinished >= most:
             return False
