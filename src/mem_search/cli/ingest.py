@@ -68,6 +68,9 @@ def import_file(
     source: Annotated[
         str, typer.Option("--source", help="The source; by default the name of the file decides.")
     ] = "",
+    even_forgotten: Annotated[
+        bool, typer.Option("--even-forgotten", help="Store forgotten records again.")
+    ] = False,
 ) -> None:
     """Import one file; returns when its records can be found by their words."""
     *before, file = words
@@ -77,7 +80,7 @@ def import_file(
     named = "standard input"
     if file == "-":
         client = open_client()
-        job = _upload(client, source, sys.stdin.buffer)
+        job = _upload(client, source, sys.stdin.buffer, even_forgotten=even_forgotten)
     else:
         path = named = absolute(file)
         if not Path(path).exists():
@@ -85,7 +88,7 @@ def import_file(
                 _check_source(source)
             raise InputError(f"{path} does not exist", field="path")
         client = open_client()
-        job = _start_import(client, source, path)
+        job = _start_import(client, source, path, even_forgotten=even_forgotten)
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in import_lines(result, named)))
     if (problem := _problem(result)) and not any(
@@ -115,21 +118,27 @@ def _check_source(source: str) -> None:
         by_name(source)
 
 
-def _start_import(client: Client, source: str, path: str) -> str:
+def _start_import(client: Client, source: str, path: str, *, even_forgotten: bool) -> str:
     """The job that reads the file. The worker does not open files for a user, who sends them."""
     try:
-        return str(_post(client, "/api/import", {"source": source, "path": path})["job"])
+        body: dict[str, Any] = {"source": source, "path": path}
+        if even_forgotten:
+            body["even_forgotten"] = True
+        return str(_post(client, "/api/import", body)["job"])
     except Forbidden:
         try:
             with Path(path).open("rb") as file:
-                return _upload(client, source, file, Path(path).name)
+                return _upload(client, source, file, Path(path).name, even_forgotten=even_forgotten)
         except OSError as error:
             raise InputError(f"cannot send {path}: {error.strerror}", field="path") from error
 
 
-def _upload(client: Client, source: str, file: IO[bytes], name: str = "") -> str:
+def _upload(
+    client: Client, source: str, file: IO[bytes], name: str = "", *, even_forgotten: bool = False
+) -> str:
     """The job that reads a file that is sent to the worker."""
-    pairs = [(key, value) for key, value in (("source", source), ("name", name)) if value]
+    given = {"source": source, "name": name, "even_forgotten": "true" if even_forgotten else ""}
+    pairs = [(key, value) for key, value in given.items() if value]
     with _as_argument():
         return str(client.upload("/api/import/upload", file, pairs)["job"])
 

@@ -23,7 +23,7 @@ from mem_search.renderers.csv import as_csv
 from mem_search.renderers.markdown import as_markdown
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.token_budget import fits, page_within, shortened
-from mem_search.sources.jsonl import export_line
+from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
 
 log = logging.getLogger(__name__)
@@ -44,12 +44,17 @@ async def export_records(call: Call) -> web.StreamResponse:
     params = call.parameters(ExportParameters)
     filters = params.filters(params.types)
     store = call.runtime.store
+    # They belong to a copy of everything, and say nothing about a part.
+    refused = [] if filters else await store.forgetting.tombstones(None, PAGE)
     # The first page is read before the first byte is sent, so an early error is still a problem.
     page = await store.records.export_page(filters, 0, PAGE)
     reply = web.StreamResponse(headers={"Content-Type": NDJSON})
     reply.headers["Content-Disposition"] = 'attachment; filename="mem-search.jsonl"'
     await reply.prepare(call.request)
     try:
+        while refused:
+            await reply.write("".join(f"{export_tombstone(t)}\n" for t in refused).encode())
+            refused = await store.forgetting.tombstones(refused[-1], PAGE)
         while page:
             await reply.write(_lines(page))
             page = await store.records.export_page(filters, page[-1][0].number, PAGE)

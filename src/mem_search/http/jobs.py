@@ -23,6 +23,7 @@ from mem_search.model.jobs import JobStatus
 
 NDJSON = "application/x-ndjson"
 _CHUNK = 256 * 1024
+EVEN_FORGOTTEN = "Store records again that were forgotten"
 
 
 class SyncBody(Body):
@@ -48,6 +49,7 @@ class ImportBody(Body):
         default="", description="By default the source that reads files of this name"
     )
     path: str = Field(description="An absolute path on the worker's machine")
+    even_forgotten: bool = Field(default=False, description=EVEN_FORGOTTEN)
 
 
 class UploadedName(Parameters):
@@ -68,6 +70,7 @@ class UploadParameters(UploadedName):
         default="",
         description="By default the source that reads files of this Content-Type or name",
     )
+    even_forgotten: bool = Field(default=False, description=EVEN_FORGOTTEN)
 
 
 class JobListParameters(Parameters):
@@ -114,7 +117,11 @@ async def import_file(call: Call) -> web.StreamResponse:
         _known(body.source)
     _existing(body.path, "path")
     source = body.source or sources.for_file(body.path)[0].name
-    return await _submit(call, "import", {"source": source, "path": body.path})
+    return await _submit(
+        call,
+        "import",
+        {"source": source, "path": body.path, **_even(forgotten=body.even_forgotten)},
+    )
 
 
 async def import_upload(call: Call) -> web.StreamResponse:
@@ -123,8 +130,9 @@ async def import_upload(call: Call) -> web.StreamResponse:
     content_type = call.request.content_type
     if content_type.startswith("multipart/"):
         raise web.HTTPUnsupportedMediaType  # a form, with the file somewhere in it
+    source, file_format = sources.for_file(params.name, params.source, content_type)
     return await _upload(
-        call, params.name, *sources.for_file(params.name, params.source, content_type)
+        call, params.name, source, file_format, even_forgotten=params.even_forgotten
     )
 
 
@@ -134,7 +142,12 @@ async def import_lines(call: Call) -> web.StreamResponse:
 
 
 async def _upload(
-    call: Call, name: str, source: Source, file_format: FileFormat
+    call: Call,
+    name: str,
+    source: Source,
+    file_format: FileFormat,
+    *,
+    even_forgotten: bool = False,
 ) -> web.StreamResponse:
     if not call.request.can_read_body:
         raise MissingField("send the file as the body of the request", field="body")
@@ -142,7 +155,12 @@ async def _upload(
     folder, suffixes = call.runtime.settings.spool_dir, file_format.suffixes
     spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
     path = name or spooled.rpartition("/")[2]
-    return await _submit(call, "import", {"source": source.name, "path": path, "spooled": spooled})
+    params = {"source": source.name, "path": path, "spooled": spooled}
+    return await _submit(call, "import", params | _even(forgotten=even_forgotten))
+
+
+def _even(*, forgotten: bool) -> dict[str, bool]:
+    return {"even_forgotten": True} if forgotten else {}
 
 
 async def newest(call: Call) -> web.StreamResponse:

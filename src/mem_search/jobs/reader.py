@@ -47,6 +47,7 @@ class LocationReader:
         upload: Path | None = None,
         named: bool = False,
         left_out: Collection[str] = (),
+        even_forgotten: bool = False,
     ) -> IngestCounts:
         """Store what is new since the stored cursor (``again``: everything).
 
@@ -54,7 +55,8 @@ class LocationReader:
         person typed the path, so a location that could never be read is not remembered. ``upload``
         is the file to read when the location is one that was uploaded: its path is then only a
         name, and no message shows where the file is. Items that are ``left_out`` become failed
-        entries of the ledger. Raises SourceError when the location cannot be read; what was stored
+        entries of the ledger. Records that were forgotten are stored again if ``even_forgotten``.
+        Raises SourceError when the location cannot be read; what was stored
         before stays.
         """
         source = sources.by_name(location.source)
@@ -81,7 +83,7 @@ class LocationReader:
                         )
                         total += await self._writer.take(
                             location,
-                            batch,
+                            replace(batch, even_forgotten=even_forgotten),
                             followed=followed,
                             others=others,
                             left_out=left_out,

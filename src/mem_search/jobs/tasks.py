@@ -74,6 +74,7 @@ class ImportJob:
         self._spool = spool_dir
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        even_forgotten = bool(params.get("even_forgotten"))
         if spooled := params.get("spooled"):
             location = Location(str(params["source"]), str(params["path"]))
             file = self._spool / str(spooled)
@@ -84,6 +85,7 @@ class ImportJob:
                 follow=False,
                 upload=file,
                 left_out=left_out(params, location),
+                even_forgotten=even_forgotten,
             )
             await self._reader.forget_cursor(location)
             await asyncio.to_thread(spool.discard, self._spool, str(spooled))
@@ -92,7 +94,12 @@ class ImportJob:
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
         )
         taken = await self._reader.read(
-            location, report, again=True, follow=False, left_out=left_out(params, location)
+            location,
+            report,
+            again=True,
+            follow=False,
+            left_out=left_out(params, location),
+            even_forgotten=even_forgotten,
         )
         return _read(location, taken)
 

@@ -42,7 +42,7 @@ class Receipt:
 class Tombstone:
     """Refuses a record that was forgotten. ``digest`` is a keyed hash of its identity.
 
-    The key is that of the store in which it was forgotten, see ``docs/adr/0022``.
+    The key is that of the store in which it was forgotten, see ``docs/adr/0025``.
     """
 
     key: bytes

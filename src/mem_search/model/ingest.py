@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from mem_search.model.forgetting import Tombstone
 from mem_search.model.records import Draft, Passage
 
 
@@ -51,6 +52,9 @@ class Batch:
 
     ``shared``: other locations give the same records, as clones of a repository do. Such a record
     keeps the branch on which it was first read, and its project if that is another location's.
+
+    ``tombstones`` refuse records that another store has forgotten. ``even_forgotten``: records
+    that were forgotten are stored again.
     """
 
     drafts: tuple[Draft, ...] = ()
@@ -63,6 +67,8 @@ class Batch:
     places: tuple[str, ...] = ()
     item: str = ""
     shared: bool = False
+    tombstones: tuple[Tombstone, ...] = ()
+    even_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.forgetting import Tombstone
 
 BATCH_SIZE: Final = 200
 """Drafts and ledger entries of one batch: few enough that a search never waits long for it."""
@@ -62,12 +63,17 @@ class BatchBuilder:
         self._deletions: list[str] = []
         self._ledger: list[LedgerEntry] = []
         self._outdated: list[str] = []
+        self._tombstones: list[Tombstone] = []
 
     def take(self, draft: Draft, item: str = "") -> None:
         """Store ``draft``. ``item`` is what the ledger calls it, else its source id."""
         self._drafts.append(draft)
         self._places.append(item or draft.source_id)
         self.taken += 1
+
+    def refuse(self, tombstone: Tombstone) -> None:
+        """Refuse a record that another store has forgotten."""
+        self._tombstones.append(tombstone)
 
     def leave(self, item: str, reason: str) -> None:
         """The source leaves out ``item``."""
@@ -92,7 +98,8 @@ class BatchBuilder:
 
     def __bool__(self) -> bool:
         """Whether there is anything to store."""
-        return bool(self._drafts or self._deletions or self._ledger or self._outdated)
+        found = self._drafts or self._deletions or self._ledger or self._outdated
+        return bool(found or self._tombstones)
 
     @property
     def is_full(self) -> bool:
@@ -100,7 +107,7 @@ class BatchBuilder:
         now = time.monotonic()
         if self._started is None:  # the time in which the last batch was stored does not count
             self._started = now
-        found = len(self._drafts) + len(self._ledger)
+        found = len(self._drafts) + len(self._ledger) + len(self._tombstones)
         return found >= BATCH_SIZE or now - self._started >= BATCH_SECONDS
 
     def build(self, cursor: Mapping[str, Any], done: int, *, item: str = "") -> Batch:
@@ -120,6 +127,7 @@ class BatchBuilder:
             places=tuple(self._places),
             item=item,
             shared=self._shared,
+            tombstones=tuple(self._tombstones),
         )
         self._clear()
         self._started = None

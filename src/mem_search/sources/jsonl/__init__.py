@@ -17,10 +17,17 @@ from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.jsonl.exchange import NAME, ExchangeRecord, export_line, parse_line
+from mem_search.sources.jsonl.exchange import (
+    NAME,
+    ExchangeRecord,
+    export_line,
+    export_tombstone,
+    parse_line,
+    parse_tombstone,
+)
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
 
-__all__ = ["ExchangeRecord", "Jsonl", "export_line", "parse_line"]
+__all__ = ["ExchangeRecord", "Jsonl", "export_line", "export_tombstone", "parse_line"]
 
 
 class Jsonl(BaseSource):
@@ -69,6 +76,8 @@ def _batches(
             if later := repeated.get(reader.number):
                 reason = f"{_item(later)} has the same source_id; the last such line counts"
                 found.leave(item, reason)
+            elif tombstone := parse_tombstone(line):
+                found.refuse(tombstone)
             elif line.strip():
                 found.take(_identified(parse_line(line), seen), item)
         except ValueError as error:

@@ -24,6 +24,7 @@ from pydantic import (
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
+from mem_search.model.forgetting import Tombstone
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 from mem_search.text.date_words import from_epoch
@@ -156,6 +157,30 @@ def export_line(record: Record, links: Sequence[Link]) -> str:
     if links:
         values["links"] = [{"to": link.to, "relation": link.relation} for link in links]
     return json.dumps(values, ensure_ascii=False, allow_nan=False)
+
+
+_TOMBSTONE: Final = re.compile(
+    rb'\s*\{"forgotten": "([0-9a-f]{32})", "key": "([0-9a-f]{64})", "at": ([0-9]{1,14})\}\s*'
+)
+
+
+def export_tombstone(tombstone: Tombstone) -> str:
+    """A line without line end that refuses a forgotten record where it is imported (ADR 0025)."""
+    said = {
+        "forgotten": tombstone.digest.hex(),
+        "key": tombstone.key.hex(),
+        "at": tombstone.forgotten_at,
+    }
+    return json.dumps(said)
+
+
+def parse_tombstone(line: bytes) -> Tombstone | None:
+    """The tombstone of a line that ``export_tombstone`` wrote; None for any other line."""
+    found = _TOMBSTONE.fullmatch(line)
+    if found is None:
+        return None
+    digest, key, at = found.groups()
+    return Tombstone(bytes.fromhex(key.decode()), bytes.fromhex(digest.decode()), int(at))
 
 
 def parse_line(line: bytes) -> ExchangeRecord:

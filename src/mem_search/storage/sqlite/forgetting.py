@@ -11,7 +11,7 @@ import sqlite3
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.errors import StorageError
@@ -21,22 +21,14 @@ from mem_search.model.forgetting import (
     ForgetStep,
     Receipt,
     Tombstone,
-    Traces,
-    words_of,
 )
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import record_writer, tombstones
+from mem_search.storage.sqlite import quotes, record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
 AT_ONCE: Final = 100
 """Records of one transaction: some tens of milliseconds in which nothing else is written."""
-
-FORGOTTEN: Final = "[forgotten]"
-"""Stands where a stored question quoted a forgotten record."""
-
-_SHORTEST: Final = 3
-"""Letters of a word that gives a record away; shorter ones are in everything."""
 
 _KEPT: Final = 20
 """Finished receipts that are kept."""
@@ -84,7 +76,7 @@ class SqliteForgetting(Repository):
         rows = [row for row in rows if row[1] == rows[0][1]]
         numbers = [number for number, _ in rows]
         derived = _removed_with(connection, numbers)
-        _note_traces(connection, numbers)
+        quotes.note_traces(connection, numbers)
         removed = Counter(records=record_writer.remove(connection, numbers, forget=True))
         removed.update(derived)
         removed["notifications"] = connection.execute(
@@ -101,11 +93,11 @@ class SqliteForgetting(Repository):
 
     @writes
     def remove_quotes(self, connection: Connection, *, last: bool = False) -> int:
-        removed = _quotes_removed(connection, _traces(connection))
+        removed = quotes.remove_quotes(connection, quotes.traces_left(connection))
         if connection.execute(
             "select 1 from forget_receipts where purge and done_at is null"
         ).fetchone():
-            removed += _dangling_removed(connection)
+            removed += quotes.remove_dangling(connection)
         _count(connection, removed)
         if last:
             connection.execute(
@@ -234,195 +226,6 @@ def _removed_with(connection: Connection, numbers: Sequence[int]) -> Counter[str
             for place, statement in statements.items()
         }
     )
-
-
-def _note_traces(connection: Connection, numbers: Sequence[int]) -> None:
-    """Remember what gives these records away, until nothing in the store has it any more."""
-    rows = connection.execute(
-        "select r.kind || ':' || r.id, r.source_id, r.title, r.body, r.url, r.data,"
-        " (select group_concat(value, ' ') from facets f where f.record_id = r.id)"
-        " from records r where r.id in (select value from json_each(?))",
-        (json.dumps(list(numbers)),),
-    )
-    for ref, source_id, *texts in rows.fetchall():
-        words = words_of(" ".join(filter(None, [*texts, source_id])))
-        found = [("word", word) for word in words if len(word) >= _SHORTEST]
-        connection.executemany(
-            "insert or ignore into forget_traces(sort, value) values(?, ?)",
-            [("ref", ref), ("id", source_id), *found],
-        )
-
-
-def _traces(connection: Connection) -> Traces:
-    """What was noted, without the words that some record still has."""
-    found: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
-    for sort, value in connection.execute("select sort, value from forget_traces"):
-        found[sort].add(value)
-    words = _without_known(connection, found["word"])
-    return Traces(frozenset(words), frozenset(found["ref"]))
-
-
-def _without_known(connection: Connection, wanted: set[str]) -> set[str]:
-    known = {
-        word
-        for (word,) in connection.execute(
-            "select j.value from json_each(?) j"
-            " where exists (select 1 from words w where w.term = j.value)",
-            (json.dumps(sorted(wanted)),),
-        )
-    }
-    return wanted - known
-
-
-def _quotes_removed(connection: Connection, traces: Traces) -> Counter[str]:
-    """Remove what quotes or names the forgotten records; returns how much, by place."""
-    removed: Counter[str] = Counter()
-
-    def drop(place: str, table: str, key: str, columns: str, condition: str = "1") -> None:
-        gone = [
-            row[: key.count(",") + 1]
-            for row in connection.execute(
-                f"select {key}, {columns} from {table} where {condition}"
-            ).fetchall()
-            if traces.found_in(_strings(row[key.count(",") + 1 :]))
-        ]
-        match_key = " and ".join(f"{name} = ?" for name in key.split(", "))
-        connection.executemany(f"delete from {table} where {match_key}", gone)
-        removed[place] += len(gone)
-
-    drop("searches in the log", "search_log", "id", "query")
-    drop("background searches", "search_jobs", "seq", "request, result, error")
-    drop("saved searches", "saved_searches", "id", "name, request, error")
-    drop("webhook messages", "webhook_deliveries", "id", "cast(body as text), error")
-    drop("finished jobs", "jobs", "id", "params, message, result", "ended_at is not null")
-    drop("ledger entries", "ledger", "source, location, item", "item, location, reason")
-    removed["ledger entries"] += connection.execute(
-        "delete from ledger where item in (select value from forget_traces where sort = 'id')"
-    ).rowcount
-    removed["research steps"] += _research_cleaned(connection, traces)
-    removed["reading positions"] += _cursors_cleaned(connection, traces)
-    return removed
-
-
-def _research_cleaned(connection: Connection, traces: Traces) -> int:
-    """Take forgotten questions and the hashes of forgotten results out of research steps."""
-    cleaned = []
-    for row, query, request, results, report in connection.execute(
-        "select seq, query, request, results, report from search_operations"
-    ).fetchall():
-        asked = traces.found_in(_strings((query, request, report)))
-        kept = [
-            [ref, "" if ref in traces.refs else seen, relevance]
-            for ref, seen, relevance in json.loads(results)
-        ]
-        if asked and not traces.has_ref(query):
-            # As for a secret: the step stays in its chain and cannot be replayed.
-            empty = json.loads(request)
-            empty["search"] = {**empty.get("search", {}), "text": FORGOTTEN}
-            cleaned.append((FORGOTTEN, json.dumps(empty), 1, json.dumps(kept), "{}", row))
-        elif kept != json.loads(results):
-            cleaned.append((query, request, 0, json.dumps(kept), report, row))
-    connection.executemany(
-        "update search_operations set query = ?, request = ?, redacted = max(redacted, ?),"
-        " results = ?, report = ? where seq = ?",
-        cleaned,
-    )
-    return len(cleaned)
-
-
-def _cursors_cleaned(connection: Connection, traces: Traces) -> int:
-    """Blank what a source remembers of the texts that it has read.
-
-    A location that is read only once goes if its name gives the record away.
-    """
-    cleaned, gone = [], []
-    for source, location, cursor, error, followed in connection.execute(
-        "select source, location, cursor, error, followed from cursors"
-    ).fetchall():
-        key = (source, location)
-        if not followed and traces.has_word(f"{location} {error}"):
-            gone.append(key)
-        elif (blank := _blanked([json.loads(cursor), error], traces)) != [
-            json.loads(cursor),
-            error,
-        ]:
-            cleaned.append((json.dumps(blank[0]), blank[1], *key))
-    connection.executemany("delete from cursors where source = ? and location = ?", gone)
-    connection.executemany(
-        "update cursors set cursor = ?, error = ? where source = ? and location = ?", cleaned
-    )
-    return len(cleaned) + len(gone)
-
-
-def _blanked(value: Any, traces: Traces) -> Any:
-    match value:
-        case str():
-            return "" if traces.has_word(value) else value
-        case list():
-            return [_blanked(item, traces) for item in value]
-        case dict():
-            return {key: _blanked(item, traces) for key, item in value.items()}
-        case _:
-            return value
-
-
-def _dangling_removed(connection: Connection) -> Counter[str]:
-    """What names records that no longer exist, and logged searches for words that none has."""
-    existing = {ref for (ref,) in connection.execute("select kind || ':' || id from records")}
-    removed: Counter[str] = Counter()
-    named = {
-        ref
-        for (results,) in connection.execute("select results from search_operations")
-        for ref, _, _ in json.loads(results)
-    }
-    removed["research steps"] = _research_cleaned(
-        connection, Traces(frozenset(), frozenset(named - existing))
-    )
-    gone = []
-    for row, result in connection.execute(
-        "select seq, result from search_jobs where result is not null"
-    ).fetchall():
-        refs = {found.removeprefix("local:") for found in _strings((result,)) if _is_ref(found)}
-        if refs - existing:
-            gone.append((row,))
-    connection.executemany("delete from search_jobs where seq = ?", gone)
-    removed["background searches"] = len(gone)
-    asked = connection.execute("select id, query from search_log").fetchall()
-    unknown = _without_known(connection, {w for _, query in asked for w in words_of(query)})
-    unasked = [(row,) for row, query in asked if not unknown.isdisjoint(words_of(query))]
-    connection.executemany("delete from search_log where id = ?", unasked)
-    removed["searches in the log"] = len(unasked)
-    return removed
-
-
-def _is_ref(text: str) -> bool:
-    kind, _, number = text.removeprefix("local:").partition(":")
-    return kind.isidentifier() and number.isdecimal()
-
-
-def _strings(values: Sequence[Any]) -> Iterator[str]:
-    """The texts in ``values``; of JSON its strings, because its keys are ours."""
-    for value in values:
-        if isinstance(value, str) and value[:1] in ("{", "["):
-            try:
-                yield from _leaves(json.loads(value))
-                continue
-            except ValueError:
-                pass
-        if isinstance(value, str):
-            yield value
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from _leaves(item)
-        case dict():
-            for item in value.values():
-                yield from _leaves(item)
 
 
 def _merged(connection: Connection, table: str, pages: int) -> bool:

@@ -19,7 +19,7 @@ from mem_search.model.ingest import (
     PreparedBatch,
     PreparedDraft,
 )
-from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sqlite import record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
@@ -33,6 +33,11 @@ class SqliteIngest(Repository):
     ) -> IngestCounts:
         batch = prepared.batch
         offered = with_own_ids(connection, prepared.drafts)
+        tombstones.add(connection, batch.tombstones)
+        if batch.even_forgotten:
+            for item in offered:
+                draft = item.draft
+                tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
         stored = record_writer.store(connection, offered)
         back = [
             item.draft.source_id

@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0022).
+"""Tombstones: keyed hashes of the identities of forgotten records (ADR 0025).
 
 The identity is source, id and kind. A tombstone from before 2026-11-23 knows no kind.
 """
@@ -14,6 +14,8 @@ from mem_search.model.forgetting import Tombstone
 
 KEY_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
+MOST_KEYS: Final = 100
+"""Stores whose tombstones are taken over: every draft is hashed with each key."""
 
 
 def digest(key: bytes, source: str, source_id: str, kind: str) -> bytes:
@@ -82,7 +84,11 @@ def page(connection: sqlite3.Connection, after: Tombstone | None, size: int) -> 
 def add(connection: sqlite3.Connection, tombstones: Sequence[Tombstone]) -> None:
     """Take over the tombstones of another store. What is stored already stays."""
     for each in tombstones:
-        connection.execute("insert or ignore into tombstone_keys(key) values(?)", (each.key,))
+        connection.execute(
+            "insert or ignore into tombstone_keys(key)"
+            " select ? where (select count(*) from tombstone_keys) < ?",
+            (each.key, MOST_KEYS),
+        )
         connection.execute(
             "insert or ignore into tombstones(digest, key_id, forgotten_at)"
             " select ?, id, ? from tombstone_keys where key = ?",

@@ -1,0 +1,169 @@
+"""What forgetting leaves behind, and the settings of SQLite that zero what is deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from drafts import draft, forget
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, Draft, Filters, Location
+from mem_search.model.forgetting import Tombstone, Traces
+from mem_search.model.ingest import IngestCounts, PreparedBatch
+from mem_search.model.statistics import LoggedSearch
+from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
+from mem_search.storage.sqlite import migrations, tombstones
+from mem_search.storage.sqlite.store import SqliteStore
+
+HERE = Location("test", "/there")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = await SqliteStore.open(tmp_path / "one" / "mem-search.db")
+    yield store
+    await store.close()
+
+
+async def take(store: SqliteStore, *drafts: Draft, **batch: object) -> IngestCounts:
+    ready = tuple(prepare(each) for each in drafts)
+    whole = Batch(drafts=drafts, **batch)  # type: ignore[arg-type]
+    names = tuple(each.source_id for each in drafts)
+    return await store.ingest.store_batch(HERE, PreparedBatch(whole, ready, names), followed=False)
+
+
+async def test_tombstones_travel_and_refuse_elsewhere(store: SqliteStore, tmp_path: Path) -> None:
+    await take(store, draft("secret-id"), draft("other"))
+    await forget(store, 1)
+    (tombstone,) = await store.forgetting.tombstones(None, 9)
+    line = export_tombstone(tombstone)
+    assert "secret-id" not in line
+    assert parse_tombstone(line.encode() + b"\n") == tombstone
+    assert parse_tombstone(b'{"kind": "note", "text": "forgotten"}') is None
+
+    elsewhere = await SqliteStore.open(tmp_path / "two" / "mem-search.db")
+    try:
+        refused = await take(elsewhere, draft("secret-id"), draft("other"), tombstones=(tombstone,))
+        assert refused == IngestCounts(new=1, forgotten=1)
+        # Another kind may have the same id: the identity is source, id and kind.
+        assert await take(elsewhere, draft("secret-id", kind="memory")) == IngestCounts(new=1)
+        assert await elsewhere.forgetting.tombstones(None, 9) == [tombstone]
+        again = await take(elsewhere, draft("secret-id"), even_forgotten=True)
+        assert again == IngestCounts(new=1)
+        assert await elsewhere.forgetting.tombstones(None, 9) == []
+    finally:
+        await elsewhere.close()
+
+
+async def test_the_keys_that_are_taken_over_are_limited(store: SqliteStore) -> None:
+    many = tuple(Tombstone(bytes([n]) * 32, bytes([n]) * 16, 1) for n in range(200))
+    await take(store, tombstones=many)
+    assert len(await store.forgetting.tombstones(None, 999)) == 99
+
+
+def test_ids_of_older_tombstones_become_hashes() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("create table mem_search_migrations(name primary key, applied_at real)")
+        for step in migrations.MIGRATIONS:
+            if step.__name__ == "m012_forgetting":
+                connection.execute("insert into tombstones values('test', 'secret-id', 7)")
+            step(connection)
+        rows = connection.execute("select * from tombstones").fetchall()
+        assert "secret-id" not in repr(rows)
+        assert tombstones.forgotten_at(connection, "test", "secret-id", "note") == 7
+        assert tombstones.forgotten_at(connection, "other", "secret-id", "note") is None
+
+
+async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:
+    assert await store.database.alone(lambda c: c.execute("pragma secure_delete").fetchone()) == (
+        1,
+    )
+
+
+async def test_an_older_sqlite_writes_an_index_anew_that_it_cannot_read(tmp_path: Path) -> None:
+    path = tmp_path / "mem-search.db"
+    store = await SqliteStore.open(path)
+    await take(store, draft("a", "harbour lights"))
+    await store.close()
+    if sqlite3.sqlite_version_info < (3, 42):
+        with closing(sqlite3.connect(path)) as connection:
+            for table in ("passages_fts", "words_fts"):
+                connection.execute(f"update {table}_config set v = 5 where k = 'version'")
+            connection.commit()
+    store = await SqliteStore.open(path)
+    try:
+        matching = "select count(*) from passages_fts where passages_fts match 'harbour'"
+        assert await store.database.read(lambda c: c.execute(matching).fetchone()) == (1,)
+        known = "select doc from words where term = 'lights'"
+        assert await store.database.read(lambda c: c.execute(known).fetchone()) == (1,)
+    finally:
+        await store.close()
+
+
+async def test_only_words_that_no_record_has_give_one_away(store: SqliteStore) -> None:
+    await take(store, draft("a", "the zylophantic harbour"), draft("b", "a harbour in the south"))
+    asked = [
+        LoggedSearch(1, query, "", "hybrid", 1, 1.0, "cli")
+        for query in ("zylophantic", "harbour", "note:1", "getZylophanticHarbour")
+    ]
+    await store.search_log.add(asked)
+    await forget(store, 1)
+    left = await store.search_log.slow(9)
+    assert [each.query for each in left] == ["harbour"]
+
+
+async def test_a_purge_removes_searches_for_words_that_no_record_has(store: SqliteStore) -> None:
+    await take(store, draft("b", "a harbour in the south"))
+    asked = [
+        LoggedSearch(1, query, "", "hybrid", 0, 1.0, "cli") for query in ("quorvexel", "harbour")
+    ]
+    await store.search_log.add(asked)
+    receipt = await store.forgetting.begin_purge()
+    await store.forgetting.remove_quotes(last=True)
+    assert [each.query for each in await store.search_log.slow(9)] == ["harbour"]
+    found = await store.forgetting.receipt(receipt)
+    assert found is not None
+    assert found.removed == {"searches in the log": 1}
+
+
+async def test_a_search_beside_a_forgetting_sees_whole_records(store: SqliteStore) -> None:
+    drafts = [draft(f"d{n}", f"harbour number {n}", title=f"Title {n}") for n in range(300)]
+    await take(store, *drafts)
+    receipt = await store.forgetting.begin(range(1, 301))
+
+    def seen(connection: sqlite3.Connection) -> tuple[int, int, int]:
+        counts = (
+            connection.execute(statement).fetchone()[0]
+            for statement in (
+                "select count(*) from records",
+                "select count(*) from passages",
+                "select count(*) from passages_fts where passages_fts match 'harbour'",
+            )
+        )
+        return tuple(counts)  # type: ignore[return-value]
+
+    async def removing() -> None:
+        while await store.forgetting.remove_some(receipt):
+            pass
+
+    task = asyncio.create_task(removing())
+    while not task.done():
+        records, passages, terms = await store.database.read(seen)
+        assert records == passages == terms
+        assert records % 100 == 0
+    await task
+    assert await store.forgetting.matching(Filters(), 9) == []
+
+
+def test_traces_are_found_in_words_and_inside_longer_ones() -> None:
+    traces = Traces(frozenset({"brimstedt", "port"}), frozenset({"note:7"}))
+    assert traces.found_in(["see Brimstedt"])
+    assert traces.found_in(["openBrimstedtGate"])
+    assert traces.found_in(["local:note:7 says"])
+    assert traces.found_in(["the port"])
+    assert not traces.found_in(["an important note:77", "imports"])
