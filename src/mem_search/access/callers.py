@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import Forbidden, InputError, Unauthorized
+from mem_search.text.redaction import refuse_secret
 
 USER: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 """Lower case and no dots: a name is a folder, also on file systems that ignore case."""
@@ -71,7 +72,7 @@ def check_user(name: str, field: str = "user") -> str:
             " a letter or digit first",
             field=field,
         )
-    return name
+    return refuse_secret(name, field)
 
 
 def users_dir(home: Path) -> Path:

@@ -20,6 +20,7 @@ from mem_search.model.access import Token
 from mem_search.storage.ports import TokenStore
 from mem_search.text import dates
 from mem_search.text.dates import now_ms
+from mem_search.text.redaction import refuse_secret
 
 PREFIX: Final = "mst_"
 """Prefix of every secret, so that redaction and secret scanners recognise it."""
@@ -172,7 +173,7 @@ def check_name(name: str) -> str:
             " a letter or digit first",
             field="name",
         )
-    return name
+    return refuse_secret(name)
 
 
 def check_lifetime(text: str) -> int:

@@ -20,6 +20,7 @@ from typing import TextIO
 from mem_search.errors import InputError, StorageError
 from mem_search.settings import Settings
 from mem_search.text.control_characters import escaped
+from mem_search.text.redaction import redact
 
 FILE = "worker.log"
 OUTPUT = "worker.out"
@@ -46,7 +47,7 @@ class OneLine(logging.Formatter):
         self._secrets = tuple(secret for secret in secrets if secret)
 
     def format(self, record: logging.LogRecord) -> str:
-        text = _SECRET.sub(r"\1[redacted]", super().format(record))
+        text = redact(_SECRET.sub(r"\1[redacted]", super().format(record)))[0]
         for secret in self._secrets:
             text = text.replace(secret, "[redacted]")
         return escaped(text)

@@ -153,6 +153,7 @@ async def _upload(
         raise MissingField("send the file as the body of the request", field="body")
     await check_jobs(call.request, call.runtime)  # before the upload is stored, not only after
     folder, suffixes = call.runtime.settings.spool_dir, file_format.suffixes
+    name = call.runtime.redaction.name(name)
     spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
     path = name or spooled.rpartition("/")[2]
     params = {"source": source.name, "path": path, "spooled": spooled}

@@ -17,6 +17,7 @@ from mem_search.model import saved_searches as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.search.query_understanding import LONGEST_FILTER, demand_of
 from mem_search.text.dates import now_ms
+from mem_search.text.redaction import refuse_secret
 
 
 class ScopeBody(Body):
@@ -36,6 +37,10 @@ async def put(call: Call) -> web.StreamResponse:
     if not NAME.fullmatch(name):
         message = "a name has letters, digits, _ . and - and begins with a letter or digit"
         faults.append(Fault(message, parameter="name"))
+    try:
+        refuse_secret(name)
+    except InputError as error:
+        faults.append(Fault(error.message, parameter="name"))
     try:
         demand_of(text, call.now, installed_kinds())
     except InputError as error:

@@ -10,7 +10,8 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
 from mem_search.storage.ports import IngestStore
-from mem_search.text.redaction import redact
+from mem_search.storage.redacted import clean
+from mem_search.text.redaction import Redaction, redact
 
 LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 
@@ -18,7 +19,8 @@ LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 class IngestWriter:
     """Writes records to the store.
 
-    ``stored`` is called after each batch that changed the store.
+    ``stored`` is called after each batch that changed the store. ``redaction`` is that of names
+    and ids, which must be known before drafts are compared with what is stored.
     """
 
     def __init__(
@@ -26,10 +28,12 @@ class IngestWriter:
         ingest: IngestStore,
         stored: Callable[[], None],
         preparing: Preparing | None = None,
+        redaction: Redaction | None = None,
     ) -> None:
         self._ingest = ingest
         self._stored = stored
         self._preparing = preparing or Preparing()
+        self._redaction = redaction or Redaction(b"")
 
     async def take(
         self,
@@ -47,6 +51,7 @@ class IngestWriter:
         are ``left_out`` are not prepared. ``at`` is told each item before it is prepared, and then
         "", when the batch is stored.
         """
+        batch = await asyncio.to_thread(clean, batch, self._redaction)
         if batch.shared:
             known = await self._ingest.first_read(batch.drafts)
             batch = replace(batch, drafts=tuple(_kept(d, known, others) for d in batch.drafts))

@@ -7,6 +7,7 @@ died runs its unfinished jobs again at its next start, and each continues from i
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
@@ -50,6 +51,8 @@ class JobQueue:
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
         self._cancelled: set[str] = set()
+        self._given: dict[str, Mapping[str, Any]] = {}
+        """Parameters of unfinished jobs, which are stored without secrets."""
         self._left: dict[str, str] = {}
         """Jobs whose end could not be stored (a full disk), and why."""
         self._loop: asyncio.Task[None] | None = None
@@ -58,7 +61,12 @@ class JobQueue:
         """Run the jobs that an earlier worker did not finish, then new ones."""
         await self._store.expire(now_ms() - KEEP_MS)
         for state in await self._store.unfinished():
-            if state.name in self._kinds:
+            if "[redacted:" in json.dumps(state.params) and "spooled" not in state.params:
+                await self._end(
+                    state.id, "failed",
+                    "what it was to read contained a secret, which is not stored; start it again",
+                )  # fmt: skip
+            elif state.name in self._kinds:
                 self._queue.put_nowait(state.id)
             else:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
@@ -79,6 +87,7 @@ class JobQueue:
             )
         job = uuid.uuid4().hex[:12]
         await self._store.create(job, name, params)
+        self._given[job] = params
         self._queue.put_nowait(job)
         return job
 
@@ -171,6 +180,7 @@ class JobQueue:
                 self._left[job] = error.message
             finally:
                 self._cancelled.discard(job)
+                self._given.pop(job, None)
 
     async def _run(self, state: JobState) -> None:
         async def report(done: int, total: int, message: str) -> None:
@@ -200,7 +210,8 @@ class JobQueue:
             self._running = None
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
-        return await self._kinds[state.name].run(state.params, report)
+        params = self._given.get(state.id, state.params)
+        return await self._kinds[state.name].run(params, report)
 
     async def _end(self, job: str, state: JobStatus, message: str) -> None:
         await self._store.finish(job, state, message, {})

@@ -206,8 +206,8 @@ async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> 
             log.warning("cannot list the followed locations now: %s", error)
             continue
         for followed in known:
-            if not followed.followed:
-                continue
+            if not followed.followed or "[redacted:" in followed.location.path:
+                continue  # a path with a secret in it is not stored: only `sync` can read it
             try:
                 await reader.read(followed.location)
             except MemSearchError as error:

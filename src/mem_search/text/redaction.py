@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from mem_search.errors import InputError
 from mem_search.text.decoding import View, without_escapes, without_folds
 from mem_search.text.secret_finders import (
     FINDERS,
@@ -46,6 +47,13 @@ _VIEWS: Final = (
 def redact(text: str) -> tuple[str, int]:
     """The text without its secrets, and how many were removed."""
     return _redacted(text, _marker)
+
+
+def refuse_secret(name: str, field: str = "name") -> str:
+    """``name``, which is shown, stored and typed again. Raises InputError when it is a secret."""
+    if redact(name)[1]:
+        raise InputError("looks like a secret, and names are stored; choose another", field=field)
+    return name
 
 
 def redacted_values(value: Any) -> Any:

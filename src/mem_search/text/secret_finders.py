@@ -124,6 +124,24 @@ _SHAPES: Final = tuple(
         ("tailscale-key", "tskey-", "[a-z]{3,12}-[A-Za-z0-9]{6,40}-[A-Za-z0-9]{16,}+"),
         ("sentry-token", "sntrys_", rf"{_WORD}{{30,}}+=*+{_WORD}*+"),
         ("notion-token", "secret_", "[A-Za-z0-9]{43}(?![A-Za-z0-9])"),
+        # Kingfisher knows the following, but not before a full stop, as in the name of a file.
+        ("gitlab-token", "gldt-", "[A-Za-z0-9_-]{16,}+"),
+        ("gitlab-token", "glrt-", "[A-Za-z0-9_-]{16,}+"),
+        ("sentry-token", "sntryu_", "[a-f0-9]{40,}+"),
+        ("notion-token", "ntn_", "[A-Za-z0-9]{40,}+"),
+        ("xai-key", "xai-", "[A-Za-z0-9]{40,}+"),
+        ("perplexity-key", "pplx-", "[A-Za-z0-9]{32,}+"),
+        ("nvidia-key", "nvapi-", rf"{_WORD}{{40,}}+"),
+        ("replicate-token", "r8_", "[A-Za-z0-9]{30,}+"),
+        ("figma-token", "figd_", rf"{_WORD}{{30,}}+"),
+        ("atlassian-token", "ATATT3", rf"{_WORD}{{60,}}+(?:=[A-F0-9]{{8}})?"),
+        ("linear-key", "lin_api_", "[A-Za-z0-9]{30,}+"),
+        ("docker-token", "dckr_pat_", rf"{_WORD}{{20,}}+"),
+        ("postman-key", "PMAK-", "[a-f0-9]{20,}+-[a-f0-9]{30,}+"),
+        ("shopify-token", "shp", "(?:at|ss|ca|pa)_[a-fA-F0-9]{32}"),
+        ("1password-token", "ops_eyJ", rf"{_WORD}{{100,}}+=*+"),
+        ("twilio-key", "SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+        ("grafana-token", "glsa_", "[A-Za-z0-9]{32}_[a-f0-9]{8}"),
         ("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{40,}+"),
         # Three base64url parts. No base64 before it: a long run would be tried again from each
         # "eyJ" inside it.
@@ -137,10 +155,10 @@ _SHAPES: Final = tuple(
 _FORMS: Final = tuple(
     (kind, re.compile(end), re.compile(rf"{start}\Z"))
     for kind, end, start in (
-        ("discord-token", rf"\.{_WORD}{{6}}\.{_WORD}{{27,45}}+(?![.\w-])",
+        ("discord-token", rf"\.{_WORD}{{6}}\.{_WORD}{{27,45}}+(?![\w-])",
          rf"(?<![\w.-])[MNO]{_WORD}{{22,28}}"),
         ("telegram-token", rf":AA{_WORD}{{32,}}+", "(?<![0-9])[0-9]{8,10}"),
-        ("azure-secret", r"Q~[\w.~-]{31,34}+(?![\w.~-])", r"(?<![\w.~-])[\w.~-]{3}[0-9]"),
+        ("azure-secret", r"Q~[\w.~-]{31,34}+(?![\w~-])", r"(?<![\w.~-])[\w.~-]{3}[0-9]"),
     )
 )  # fmt: skip
 _LONGEST_START: Final = 30

@@ -24,6 +24,7 @@ from mem_search.model import Boost, Mode, Ref
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
+from mem_search.text.redaction import refuse_secret
 from mem_search.validation import input_errors_as_invalid, invalid_value
 
 Zone = tzinfo
@@ -90,6 +91,11 @@ def _ref(text: str) -> str:
         return str(Ref.parse(text))
 
 
+def _name(text: str) -> str:
+    with input_errors_as_invalid():
+        return refuse_secret(text)
+
+
 def _mode(value: Any) -> Any:
     return "vector" if value == "semantic" else value
 
@@ -143,4 +149,4 @@ TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 
 LONGEST: Final = 64
 NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
-Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$"), AfterValidator(_name)]

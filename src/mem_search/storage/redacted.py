@@ -1,0 +1,193 @@
+"""A store whose callers cannot store a secret: every argument is redacted on its way in.
+
+``redacted`` wraps each part of a store. Arguments of all methods are redacted, of reads as well:
+what was stored under a redacted name is found by the name as it was given. So a new table, method
+or field needs no line here. The URL of a webhook has to work after a restart, and is itself a
+secret for many services; it is stored encrypted with the key of the home.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from mem_search.model import Draft, Link
+from mem_search.model.ingest import PreparedDraft
+from mem_search.model.saved_searches import Message
+from mem_search.storage.ports import Store
+from mem_search.text.redaction import Redaction
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+T = TypeVar("T")
+
+PLAIN: Final = frozenset({"close", "indexing", "location", "open_search", "records", "statistics"})
+"""Parts that store nothing from outside: they read, or write vectors."""
+
+_SEALED: Final = "sealed:"
+_URL: Final = "webhook_url"
+_QUICK: Final = (int, float, bytes, type(None))
+
+
+def redacted(store: Store, key: bytes) -> Store:
+    """``store`` behind redaction. ``key`` has 32 bytes: with another, stored URLs are lost."""
+    return cast(Store, _RedactedStore(store, Redaction(key), Seal(key)))
+
+
+def clean(value: T, redaction: Redaction) -> T:
+    """``value`` without secrets in its names and messages, also in dataclasses inside.
+
+    The text, title and metadata of a draft stay: ``ingest.prepare`` redacts them.
+    """
+    return cast(T, _clean(value, redaction, None))
+
+
+class Seal:
+    """Encrypts with the key of the home (Fernet: AES-128-CBC and HMAC-SHA256)."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def close(self, text: str) -> str:
+        """``text`` encrypted; empty text stays empty."""
+        return _SEALED + self._fernet.encrypt(text.encode()).decode() if text else ""
+
+    def open(self, text: str) -> str:
+        """What was encrypted; what was not is as it is, what another key sealed is empty."""
+        from cryptography.fernet import InvalidToken
+
+        if not text.startswith(_SEALED):
+            return text
+        try:
+            return self._fernet.decrypt(text.removeprefix(_SEALED)).decode()
+        except InvalidToken:
+            return ""
+
+    @cached_property
+    def _fernet(self) -> Fernet:
+        from cryptography.fernet import Fernet  # only homes with webhooks need it
+
+        return Fernet(base64.urlsafe_b64encode(self._key))
+
+
+class _RedactedStore:
+    def __init__(self, store: Store, redaction: Redaction, seal: Seal) -> None:
+        self._store, self._redaction, self._seal = store, redaction, seal
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self._store, name)
+        if name not in PLAIN:
+            part = _RedactedPart(part, self._redaction, self._seal)
+            setattr(self, name, part)
+        return part
+
+
+class _RedactedPart:
+    def __init__(self, part: object, redaction: Redaction, seal: Seal) -> None:
+        self._part, self._redaction, self._seal = part, redaction, seal
+
+    def __getattr__(self, name: str) -> Any:
+        method: Callable[..., Awaitable[Any]] = getattr(self._part, name)
+
+        def cleaned(args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, Any]:
+            return (
+                tuple(_clean(each, self._redaction, self._seal) for each in args),
+                {
+                    key: self._seal.close(value)
+                    if key == _URL
+                    else _clean(value, self._redaction, self._seal)
+                    for key, value in named.items()
+                },
+            )
+
+        async def call(*args: Any, **named: Any) -> Any:
+            if not all(isinstance(each, _QUICK) for each in (*args, *named.values())):
+                args, named = await asyncio.to_thread(cleaned, args, named)
+            return _opened(await method(*args, **named), self._seal)
+
+        setattr(self, name, call)
+        return call
+
+
+def _clean(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
+    match value:
+        case str():
+            # The reply of a background search is JSON, and has to stay JSON.
+            if value.startswith("{") and (document := _document(value)) is not None:
+                cleaned = redaction.values(document)
+                return value if cleaned == document else json.dumps(cleaned, ensure_ascii=False)
+            return redaction.name(value)
+        case int() | float() | bytes() | None | PreparedDraft():
+            return value
+        case Draft():
+            return replace(
+                value,
+                source=redaction.name(value.source),
+                source_id=redaction.name(value.source_id),
+                project=redaction.name(value.project),
+                session=redaction.name(value.session),
+                url=redaction.name(value.url),
+                tags=tuple(map(redaction.name, value.tags)),
+                links=tuple(
+                    Link(redaction.name(link.to), redaction.name(link.relation))
+                    for link in value.links
+                ),
+            )
+        case Mapping():
+            return redaction.values(value)
+        case list() | tuple() | set() | frozenset():
+            return type(value)(_clean(each, redaction, seal) for each in value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return _clean_fields(value, redaction, seal)
+        case _ if callable(value):
+            return lambda *args: _clean(value(*args), redaction, seal)
+        case _:
+            return value
+
+
+def _clean_fields(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
+    changed = {}
+    for field in fields(value):
+        given = getattr(value, field.name)
+        is_url = field.name == _URL or (field.name == "url" and isinstance(value, Message))
+        if is_url and seal:
+            made = given if given.startswith(_SEALED) else seal.close(given)
+        else:
+            made = _clean(given, redaction, seal)
+        if made is not given and made != given:
+            changed[field.name] = made
+    return replace(value, **changed) if changed else value
+
+
+def _document(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _opened(value: Any, seal: Seal) -> Any:
+    """``value`` with what ``seal`` closed in it; only strings that are alone are looked at."""
+    match value:
+        case str():
+            return seal.open(value) if value.startswith(_SEALED) else value
+        case list() | tuple() if type(value) in (list, tuple):
+            return type(value)(_opened(each, seal) for each in value)
+        case dict():
+            return {key: _opened(each, seal) for key, each in value.items()}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            changed = {
+                name: seal.open(given)
+                for name in (_URL, "url")
+                if isinstance(given := getattr(value, name, None), str)
+                and given.startswith(_SEALED)
+            }
+            return replace(value, **changed) if changed else value
+        case _:
+            return value
