@@ -30,6 +30,9 @@ OURS = {
     "records": "kind",
     "facets": "name",
     "edges": "origin",
+    "forget_receipts": "id pending removed waiting",
+    "forget_records": "receipt",
+    "forget_traces": "sort value",
     "passages": "kind field parts",
     "cursors": "source",
     "ledger": "source outcome",
@@ -49,7 +52,6 @@ BY_PORT = {
     "saved_searches": "name error",
     "scopes": "name",
     "tokens": "name user",
-    "tombstones": "source source_id",
     "webhook_deliveries": "error",
 }
 """Columns that take a secret only in rare ways, or refuse it: test_redacted_store has them."""

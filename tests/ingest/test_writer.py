@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +15,7 @@ from mem_search.ingest.prepare import prepare
 from mem_search.ingest.writer import IngestWriter
 from mem_search.model import Batch, Filters, LedgerEntry, Link, Location
 from mem_search.model.ingest import IngestCounts
+from mem_search.storage.ports import IngestStore
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.store import SqliteStore
@@ -135,16 +137,25 @@ async def test_a_batch_that_cannot_be_stored_keeps_the_old_cursor(store: SqliteS
 
 
 async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> None:
-    told = asyncio.Event()
-    taking = IngestWriter(store.ingest, told.set)
+    told, prepared = asyncio.Event(), asyncio.Event()
+
+    class Watched:
+        def store_batch(self, *args: Any, **named: Any) -> Coroutine[Any, Any, IngestCounts]:
+            prepared.set()
+            return store.ingest.store_batch(*args, **named)
+
+    taking = IngestWriter(cast(IngestStore, Watched()), told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
-    block = asyncio.create_task(store.database.write(lambda c: time.sleep(0.2)))
-    await asyncio.sleep(0.1)  # prepared, and waiting for the writer
+    free = threading.Event()
+    block = asyncio.create_task(store.database.write(lambda c: free.wait(60)))
+    await prepared.wait()
+    await asyncio.sleep(0)  # the writing waits for the writer
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    free.set()
     await block
-    await asyncio.wait_for(told.wait(), 5)
+    await asyncio.wait_for(told.wait(), 60)
     assert await store.database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
 
 

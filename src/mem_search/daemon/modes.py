@@ -15,8 +15,8 @@ from pathlib import Path
 UMASK = 0o077
 _FOREIGN = stat.S_IRWXG | stat.S_IRWXO
 _OURS = (
-    "chroma", "config.toml", "logs", "models", "reading.json", "spool", "token", "users",
-    "webhook.secret", "worker.json", "worker.start.lock",
+    "chroma", "config.toml", "logs", "models", "reading.json", "redaction.key", "spool", "token",
+    "users", "webhook.secret", "worker.json", "worker.start.lock",
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from mem_search.storage.sqlite.snapshot import examine
 
 _STAGE: Final = ".restoring"
 _READY, _CLEARED = "ready", "cleared"
-_OLD: Final = ("mem-search.db*", "chroma", "users", "webhook.secret", "spool")
+_OLD: Final = ("mem-search.db*", "chroma", "users", "webhook.secret", "redaction.key", "spool")
 """What belongs to the stores. Token, settings, model and logs belong to the machine and stay."""
 
 

@@ -86,8 +86,9 @@ async def _archive(call: Call, folder: Path, vectors: bool) -> Path:
 def _files(home: Path, folder: Path, prefix: str) -> list[tuple[str, Path]]:
     """The small files of a home beside its store. Settings go without the secrets in them."""
     parts = []
-    if (secret := home / "webhook.secret").is_file():
-        parts.append((f"{prefix}webhook.secret", secret))
+    for name in ("webhook.secret", "redaction.key"):
+        if (secret := home / name).is_file():
+            parts.append((f"{prefix}{name}", secret))
     if not prefix and (config := home / "config.toml").is_file():
         without = folder / "config.toml"
         without.write_text(_SECRET_SETTING.sub("", config.read_text("utf-8")), "utf-8")
