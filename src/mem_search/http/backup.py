@@ -85,10 +85,8 @@ async def _archive(call: Call, folder: Path, vectors: bool) -> Path:
 
 def _files(home: Path, folder: Path, prefix: str) -> list[tuple[str, Path]]:
     """The small files of a home beside its store. Settings go without the secrets in them."""
-    parts = []
-    for name in ("webhook.secret", "redaction.key"):
-        if (secret := home / name).is_file():
-            parts.append((f"{prefix}{name}", secret))
+    names = ("webhook.secret", "redaction.key")
+    parts = [(f"{prefix}{name}", home / name) for name in names if (home / name).is_file()]
     if not prefix and (config := home / "config.toml").is_file():
         without = folder / "config.toml"
         without.write_text(_SECRET_SETTING.sub("", config.read_text("utf-8")), "utf-8")

@@ -29,7 +29,8 @@ PREFIX: Final = ".backup-"
 
 MANIFEST: Final = "manifest.json"
 _MEMBER: Final = re.compile(
-    r"(users/[a-z0-9][a-z0-9_-]{0,31}/)?(mem-search\.db|webhook\.secret)|config\.toml", re.ASCII
+    r"(users/[a-z0-9][a-z0-9_-]{0,31}/)?(mem-search\.db|webhook\.secret|redaction\.key)|config\.toml",
+    re.ASCII,
 )
 _MOST_MANIFEST: Final = 1 << 24
 _PIECE: Final = 1 << 20
