@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable
@@ -17,8 +18,15 @@ def read_or_create(file: Path, new: Callable[[], str]) -> str:
 
 
 def read(file: Path) -> str:
-    """The content of ``file``, empty without one. Raises OSError."""
-    return file.read_text("utf-8").strip() if file.is_file() else ""
+    """The content of ``file``, empty without one. Raises OSError, for a pipe or a folder too."""
+    if not os.path.lexists(file):
+        return ""
+    if not file.is_file():
+        raise OSError(errno.EINVAL, "it is no file; see: mem-search doctor", str(file))
+    try:
+        return file.read_text("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EINVAL, "it is no text; see: mem-search doctor", str(file)) from error
 
 
 def _create(file: Path, secret: str) -> str:

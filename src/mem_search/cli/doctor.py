@@ -18,6 +18,7 @@ from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
 from mem_search.daemon.control import running
+from mem_search.daemon.odd_files import odd_files
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.settings import Settings
@@ -162,6 +163,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.python()
     yield local_checks.home(settings)
     yield local_checks.modes(settings)
+    for odd in odd_files(settings.home):
+        yield Finding(str(odd.path.relative_to(settings.home)), "missing", odd.problem, odd.fix)
     yield local_checks.disk(settings)
     yield local_checks.database(settings)
     yield local_checks.model(settings)

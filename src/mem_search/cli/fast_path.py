@@ -9,7 +9,7 @@ long to import as the interpreter takes to start.
 from __future__ import annotations
 
 # Importing pathlib takes as long as starting the interpreter:
-# ruff: noqa: PTH115, PTH118, PTH123
+# ruff: noqa: PTH115, PTH113, PTH118, PTH123
 import os
 
 from mem_search.cli.search_options import (
@@ -189,8 +189,11 @@ def token_of(home: str) -> str:
     """The token to send: that of the environment, else that of the home; empty without one."""
     if token := os.environ.get("MEM_SEARCH_TOKEN"):
         return token
+    place = os.path.join(home, "token")
+    if not os.path.isfile(place):  # opening a pipe would wait
+        return ""
     try:
-        with open(os.path.join(home, "token"), encoding="utf-8") as file:
+        with open(place, encoding="utf-8") as file:
             return file.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""

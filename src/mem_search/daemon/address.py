@@ -6,7 +6,7 @@ left behind by a worker that was killed.
 """
 
 # Importing pathlib takes as long as starting the interpreter:
-# ruff: noqa: PTH111, PTH118, PTH123
+# ruff: noqa: PTH111, PTH113, PTH118, PTH123
 import fcntl
 import os
 
@@ -41,8 +41,11 @@ def address(home: str) -> tuple[str, int, str] | None:
     """(host, port, key) of the worker of this home; None while none answers."""
     if not is_locked(home):
         return None
+    place = os.path.join(home, STATE)
+    if not os.path.isfile(place):  # opening a pipe would wait
+        return None
     try:
-        with open(os.path.join(home, STATE), encoding="utf-8") as file:
+        with open(place, encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
         return None  # it is starting or stopping

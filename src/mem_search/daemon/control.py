@@ -14,6 +14,7 @@ from mem_search.daemon.connection import SILENT_SECONDS, Place, Silent, Unproved
 from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.modes import UMASK
+from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState, process_start, read_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
@@ -87,6 +88,7 @@ def start(settings: Settings) -> tuple[WorkerState, bool]:
     """
     if (found := find(settings)) is not None and found[1] == "ok":
         return found[0], False
+    refuse_odd_files(settings.home)
     with start_lock(settings.home, START_PATIENCE):
         deadline = time.monotonic() + START_PATIENCE
         child: subprocess.Popen[bytes] | None = None

@@ -24,6 +24,7 @@ from mem_search.daemon.connection import named
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
 from mem_search.daemon.modes import UMASK, make_private
+from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import conflict
 from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, process_start, read_state, write_state
@@ -46,6 +47,7 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     """
     refuse_foreign_hosts(settings.host)
     os.umask(UMASK)
+    refuse_odd_files(settings.home)
     try:
         with worker_lock(settings.home):
             finish_restore(settings.home)

@@ -48,6 +48,8 @@ def process_start(pid: int) -> str:
 def read_state(file: Path) -> WorkerState | None:
     """The content of the file; None when it is missing or not in this format."""
     try:
+        if not file.is_file():  # a pipe would never end
+            return None
         return WorkerState(**json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
