@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -137,3 +138,18 @@ def test_a_worker_that_hangs_in_the_middle_of_a_reply_is_reported(
         over.set()
     assert (done.returncode, "mem-search worker restart" in done.stderr) == (3, True), done.stderr
     assert took < 5 + 3 * spent
+
+
+def test_a_worker_that_is_busy_ends_within_its_5_seconds(mem: Home) -> None:
+    mem.ok("worker", "start")
+    port, pid = int(str(mem.worker()["port"])), mem.pid()
+    token = (mem.path / "token").read_text().strip()
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(
+            b"POST /api/import/jsonl HTTP/1.1\r\nContent-Type: application/x-ndjson\r\n"
+            + f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n".encode()
+            + b"Content-Length: 999\r\n\r\n{"
+        )
+        began = time.monotonic()
+        assert mem.ok("worker", "stop") == f"stopped (pid {pid})\n"
+        assert time.monotonic() - began < 8  # the limit, and the start of the command

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -33,8 +34,14 @@ from mem_search.settings import Settings
 
 log = logging.getLogger(__name__)
 
-GRACE = 5.0
+GRACE = 3.5
 """Seconds that running requests get to finish."""
+
+STOP_LIMIT = 5.0
+"""Seconds until the worker has ended, whatever still runs: an embedding, a write of Chroma.
+
+What was acknowledged is stored by then, and the next start does the rest, as after a crash.
+"""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -147,6 +154,11 @@ async def _until(stop: asyncio.Event, ready: Coroutine[Any, Any, object]) -> Non
         await asyncio.gather(stopping, opening, return_exceptions=True)
 
 
+def _leave() -> None:
+    log.warning("still busy after %g s: leaving; the next start goes on with it", STOP_LIMIT)
+    os._exit(0)  # children end with this process
+
+
 def _listen_to_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
 
@@ -157,6 +169,10 @@ def _listen_to_signals(stop: asyncio.Event) -> None:
             os._exit(128 + number)
         log.info("%s: stopping", signal.Signals(number).name)
         stop.set()
+        # A thread, since a busy event loop would be late.
+        timer = threading.Timer(STOP_LIMIT, _leave)
+        timer.daemon = True
+        timer.start()
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, on_signal, number)
