@@ -51,7 +51,7 @@ class Home:
     def pid(self) -> int:
         return int(str(self.worker()["pid"]))
 
-    def wait_until_free(self, seconds: float = 10) -> None:
+    def wait_until_free(self, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while is_locked(str(self.path)):
             assert time.monotonic() < deadline, "the worker did not end"

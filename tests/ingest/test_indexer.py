@@ -237,7 +237,9 @@ async def test_a_rebuild_in_the_middle_of_a_step_loses_nothing(bench: Bench) -> 
     carrying = asyncio.create_task(bench.indexer.index_some())
     await bench.index.upserting.wait()
     rebuilding = asyncio.create_task(bench.indexer.rebuild())
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(60):
+        while not bench.indexer._indexing._waiters:  # noqa: ASYNC110  it waits inside
+            await asyncio.sleep(0)
     bench.index.go_on.set()
     await asyncio.gather(carrying, rebuilding)
     await bench.work()

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -164,9 +163,8 @@ async def test_a_child_that_fails_too_often_stays_down_and_says_why(tmp_path: Pa
     await until(lambda: "too many failures" in chroma.detail)
     assert str(log) in chroma.detail
     assert "cannot be read" in chroma.detail
-    began = time.monotonic()
-    await chroma.stop()
-    assert time.monotonic() - began < 2
+    async with asyncio.timeout(60):  # a stop that waited for a child would wait for ever
+        await chroma.stop()
 
 
 async def test_a_long_log_is_started_afresh(chroma: ChromaProcess, tmp_path: Path) -> None:
