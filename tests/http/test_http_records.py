@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from http_worker import AUTHORIZED, Client, Get, lifecycle_of
+from people import OWNER, bring_in, join
 
 from mem_search.model import Location
 
@@ -200,3 +201,17 @@ async def test_recent_context_is_the_newest_sessions_with_their_observations(get
     assert only["observations"][0] == "observation:31"
     unknown = await get("/api/context/recent", project="nobody")
     assert "Nothing is known of the project nobody" in unknown["content"][0]["text"]
+
+
+async def test_a_user_forgets_only_records_of_their_own(empty: Client) -> None:
+    ada = await join(empty, "ada")
+    record = {"kind": "note", "source_id": "n", "text": "the harbour"}
+    for person in (OWNER, ada):
+        await bring_in(empty, person, record)
+    theirs = {"json": {"query": "harbour"}, "headers": ada.headers}
+    assert (await (await empty.post("/api/forget", **theirs)).json())["count"] == 1
+    assert (await (await empty.post("/api/forget", **theirs)).json())["count"] == 0
+    mine = {"json": {"query": "harbour", "count_only": True}, "headers": AUTHORIZED}
+    assert (await (await empty.post("/api/forget", **mine)).json())["count"] == 1
+    receipts = await empty.get("/api/forget", headers=AUTHORIZED)
+    assert (await receipts.json())["receipts"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
@@ -167,3 +168,10 @@ def test_traces_are_found_in_words_and_inside_longer_ones() -> None:
     assert traces.found_in(["local:note:7 says"])
     assert traces.found_in(["the port"])
     assert not traces.found_in(["an important note:77", "imports"])
+
+
+def test_long_runs_of_letters_are_judged_at_once() -> None:
+    words = frozenset(f"w{n:05}{'x' * (n % 40)}" for n in range(5000))
+    started = time.process_time()
+    assert not Traces(words, frozenset()).found_in(["a" * 1_000_000])
+    assert time.process_time() - started < 1

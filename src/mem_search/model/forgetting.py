@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 ForgetStep = Literal["records", "uploads", "words", "quotes", "file", "vectors", "index"]
@@ -53,6 +53,9 @@ class Tombstone:
 SHORTEST_PART: Final = 6
 """Letters of a word from which it is also recognised inside a longer one, as in an identifier."""
 
+LONGEST_NAME: Final = 256
+"""Letters of a word up to which it may be a name made of words; longer ones are encoded data."""
+
 _LONGEST: Final = 64
 _WORD: Final = re.compile(r"[^\W_]+")
 _REF: Final = re.compile(r"\b[a-z_]+:[0-9]{1,18}\b")
@@ -69,6 +72,12 @@ class Traces:
 
     words: frozenset[str]
     refs: frozenset[str]
+    _lengths: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = {len(word) for word in self.words}
+        found = tuple(sorted(n for n in lengths if SHORTEST_PART <= n <= _LONGEST))
+        object.__setattr__(self, "_lengths", found)
 
     def has_word(self, text: str) -> bool:
         """Whether ``text`` has one of the words, also inside a longer word. Linear in ``text``."""
@@ -82,9 +91,10 @@ class Traces:
         return any(self.has_ref(text) or self.has_word(text) for text in texts)
 
     def _has_part(self, word: str) -> bool:
-        for start in range(len(word) - SHORTEST_PART + 1):
-            longest = min(len(word), start + _LONGEST)
-            for end in range(start + SHORTEST_PART, longest + 1):
-                if word[start:end] in self.words:
-                    return True
-        return False
+        if len(word) > LONGEST_NAME:
+            return False
+        return any(
+            word[start : start + length] in self.words
+            for length in self._lengths
+            for start in range(len(word) - length + 1)
+        )
