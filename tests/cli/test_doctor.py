@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
+from mem_search.cli.doctor import index_protection
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
 
@@ -187,6 +188,26 @@ def test_a_worker_that_has_just_started_is_not_ill(mem: Home) -> None:
     while json.loads(mem.ok("stats", "--json"))["index"]["state"] != "ok":
         assert time.monotonic() < deadline
         assert not finding(mem, "index")
+    findings = {
+        each["name"]: each for each in json.loads(mem.run("doctor", "--json").stdout)["findings"]
+    }
+    assert findings["index access"]["state"] == "ok"
+    said = findings["index access"]["detail"]
+    assert "only the worker can connect" in said or "docs/security.md" in said
+
+
+def test_what_keeps_others_from_the_index_is_told_with_what_stood_in_the_way() -> None:
+    def told(protection: str, refusal: str = "") -> list[str]:
+        index = {"protection": protection, "refusal": refusal}
+        return [each.detail for each in index_protection({"index": index})]
+
+    assert told("namespace") == ["a network of its own: only the worker can connect"]
+    assert told("address", "Operation not permitted") == [
+        "a random address and port of this machine, without a password (no network of its own:"
+        " Operation not permitted; see docs/security.md)"
+    ]
+    assert told("server") == ["a server of your own; its protection is yours"]
+    assert told("none") == []
 
 
 def test_a_time_zone_that_does_not_exist_is_refused_before_anything_starts(mem: Home) -> None:
