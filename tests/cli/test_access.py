@@ -36,7 +36,7 @@ def test_a_user_works_with_their_token_and_sees_their_own_records_only(
             assert other not in found
     refused = ada.run("sync")
     assert refused.returncode == 6
-    assert "not yours" in refused.stderr
+    assert "only the owner of this machine" in refused.stderr
     assert ada.run("token", "list").returncode == 6
 
     listed = mem.ok("token", "list")

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from mem_search.mcp import server as product
 
-ASKER = product.ASKER
+CONTEXT = product.CONTEXT
 manager = product.manager
 
 
