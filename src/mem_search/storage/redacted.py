@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PLAIN: Final = frozenset({"close", "indexing", "location", "open_search", "records", "statistics"})
+PLAIN: Final = frozenset(
+    {"close", "copy", "indexing", "location", "open_search", "records", "statistics"}
+)
 """Parts that store nothing from outside: they read, or write vectors."""
 
 _SEALED: Final = "sealed:"
