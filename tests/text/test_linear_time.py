@@ -88,6 +88,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "safe_text.cut_to_cost": lambda text: safe_text.cut_to_cost(text, 500),
     "safe_text.cost": safe_text.cost,
     "redaction.redact": redaction.redact,
+    "redaction.refuse_secret": lambda text: redaction.refuse_secret(text, "field"),
     "drafts.without_injected": claude_mem_drafts.without_injected,
     "secret_rules.spans": lambda text: [*secret_rules.spans(text)],
     "safe_text.one_line": safe_text.one_line,
