@@ -22,10 +22,11 @@ def store(mem: Home, **texts: str) -> None:
 
 def ask(mem: Home, **body: Any) -> Any:
     """A step of deep research, as an agent takes it over HTTP."""
+    token = (mem.path / "token").read_text().strip()
     request = urllib.request.Request(
         f"{mem.worker()['url']}/api/v1/search",
         json.dumps({"mode": "deep_research", "search_type": "keyword", **body}).encode(),
-        {"Content-Type": "application/json"},
+        {"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
     )
     with urllib.request.urlopen(request, timeout=30) as reply:
         return json.load(reply)
