@@ -5,17 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model import Hit, Kind
-from mem_search.model.rankings import (
-    KIND_CODES,
-    Candidate,
-    Candidates,
-    Matches,
-    Numbers,
-    Ranking,
-    Scores,
-)
+from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search.legs import union
-from mem_search.search.ranking import matches_by_kind
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.state import LegScores
 from ranking_states import state
@@ -65,14 +56,6 @@ def test_unknown_words_need_a_higher_cosine() -> None:
         assert scoring.cosine_floor(question, nothing) == scoring.COSINE_FLOOR
 
 
-def test_counts_are_all_word_matches_and_what_only_meaning_found() -> None:
-    keyword = ranking("keyword", *range(1, 11))
-    kinds = KIND_CODES.codes(["note", "email"])
-    counts = matches_by_kind(numbers(1, 20), kinds, [keyword])
-    assert list(counts.items()) == [("email", 1), ("note", 10)]
-    assert matches_by_kind(numbers(1, 20), kinds, [keyword, keyword]) == counts
-
-
 def test_hits_are_best_first_and_equal_ones_by_number() -> None:
     scored = state(4, parts={"fused": [1.0, 2.0, 2.0, 1.0]})
     assert [(hit.number, hit.score, hit.passage) for hit in scoring.sort(scored).hits] == [
@@ -83,29 +66,33 @@ def test_hits_are_best_first_and_equal_ones_by_number() -> None:
     ]
 
 
-def test_a_rare_kind_with_a_good_match_gets_a_place_on_the_page() -> None:
+def test_a_rare_kind_near_the_best_gets_a_place_at_the_end_of_the_first_page() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, 0.5)]
     kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    page = ordering.represent(hits, kinds, 20)
-    assert 99 in {hit.number for hit in page[:20]}
-    assert [hit.number for hit in page[:19]] == list(range(1, 20))
-    assert sorted(hit.number for hit in page) == sorted(hit.number for hit in hits)
+    page = ordering.represent(hits, kinds, 10, {99})
+    assert [hit.number for hit in page] == [*range(1, 10), 99, *range(10, 31)]
+    assert ordering.represent(hits, kinds, 10) == hits
 
 
-def test_a_rare_kind_without_a_good_match_does_not() -> None:
-    hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, -0.5)]
-    kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    assert ordering.represent(hits, kinds, 20) == hits
+def test_at_most_two_rare_kinds_move() -> None:
+    hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(n, 0.5) for n in (97, 98, 99)]
+    kinds = dict.fromkeys(range(1, 31), "observation") | {97: "note", 98: "email", 99: "file"}
+    page = ordering.represent(hits, kinds, 10, {97, 98, 99})
+    assert [hit.number for hit in page[:10]] == [*range(1, 9), 97, 98]
 
 
-def test_below_the_average_a_rare_kind_must_be_near_the_best_in_every_leg() -> None:
-    hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, -0.5)]
-    kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    records = numbers(*(hit.number for hit in hits))
+def test_the_scores_fall_whatever_was_moved() -> None:
+    hits = [Hit(1, 3.0), Hit(99, 0.5), Hit(2, 2.0)]
+    found = ordering.falling(state(2, hits=hits)).hits
+    assert [hit.score for hit in found] == [3.0, 2.0, 2.0]
+    assert found[1].scores == {"moved": 1.5}
+
+
+def test_near_the_best_is_near_it_in_every_leg() -> None:
+    records = numbers(*range(1, 31), 99)
     words, meaning = np.full(31, 8.0), np.full(31, 0.6)
     words[-1], meaning[-1] = 4.1, 0.31
-    near = ordering.near_the_best(records, [words, meaning])
-    assert 99 in {hit.number for hit in ordering.represent(hits, kinds, 20, near)[:20]}
+    assert 99 in ordering.near_the_best(records, [words, meaning])
     meaning[-1] = 0.29
     assert 99 not in ordering.near_the_best(records, [words, meaning])
     assert ordering.near_the_best(records, []) == set()
@@ -141,14 +128,7 @@ def test_representation_loses_and_doubles_nothing(items: list[tuple[int, str]], 
     assert sorted(h.number for h in page) == sorted(h.number for h in hits)
 
 
-def test_the_tail_has_every_other_word_match_once_in_the_legs_order() -> None:
+def test_the_tail_has_what_is_found_beyond_the_candidates_in_the_legs_order() -> None:
     keyword = ranking("keyword", 1, 2, 3, 4)
-    assert [
-        h.number for h in ordering.with_word_matches([Hit(2, 1.0), Hit(9, 0.5)], [keyword], 9)
-    ] == [
-        2,
-        9,
-        1,
-        3,
-        4,
-    ]
+    hits = ordering.with_word_matches([Hit(2, 1.0), Hit(9, 0.5)], [keyword], 9, {1, 4})
+    assert [hit.number for hit in hits] == [2, 9, 1, 4]

@@ -19,6 +19,7 @@ from mem_search.model import (
     Kind,
     Mode,
     Order,
+    Result,
     SearchPage,
     SearchRequest,
 )
@@ -98,21 +99,24 @@ async def test_long_records_do_not_hide_others(runtime: Runtime) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_relevance_decides_the_page_and_the_order_only_sorts_it(
-    runtime: Runtime, mode: Mode
-) -> None:
+async def test_an_order_by_date_is_over_all_that_is_found(runtime: Runtime, mode: Mode) -> None:
     await fill(runtime, *mixed(120))
-    for offset in (0, 10, 110):
-        by: dict[Order, SearchPage] = {}
-        for order in get_args(Order):
+    found: dict[Order, list[Result]] = {}
+    for order in get_args(Order):
+        found[order] = []
+        for offset in range(0, 130, 10):
             query = SearchRequest("shared beta", mode=mode, order=order, limit=10, offset=offset)
-            by[order] = await runtime.search.pipeline.search(query)
-        assert set(numbers(by["relevance"])) == set(numbers(by["date_desc"]))
-        dates = [(r.record.created_at, r.record.number) for r in by["date_desc"].results]
-        assert dates == sorted(dates, reverse=True)
-        assert numbers(by["date_asc"]) == numbers(by["date_desc"])[::-1]
-        scores = [result.score for result in by["relevance"].results]
-        assert scores == sorted(scores, reverse=True)
+            page = await runtime.search.pipeline.search(query)
+            found[order] += page.results
+        assert len(found[order]) == page.total - page.folded
+    scores = [result.score for result in found["relevance"]]
+    assert scores == sorted(scores, reverse=True)
+    by_date = sorted(
+        found["relevance"], key=lambda each: (each.record.created_at, each.record.number)
+    )
+    order_of = {order: [each.record.number for each in found[order]] for order in found}
+    assert order_of["date_asc"] == [each.record.number for each in by_date]
+    assert order_of["date_desc"] == order_of["date_asc"][::-1]
 
 
 async def test_equal_records_come_by_number(runtime: Runtime) -> None:
@@ -149,7 +153,7 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
     await fill(runtime, *many, note)
     for mode in MODES:
         page = await runtime.search.pipeline.search(SearchRequest("login form", mode=mode))
-        assert page.counts.get("note") == 1, mode
+        assert page.counts.get("note") == 1 or mode == "vector", mode
         found = {result.record.kind for result in page.results}
         assert found == {"observation", "note"} or mode == "vector", mode
     assert page.results
@@ -176,7 +180,9 @@ async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
     for limit in (10, 20):
         page = await runtime.search.pipeline.search(SearchRequest("falcon", limit=limit))
         assert page.total == 2003
-        assert {r.record.kind for r in page.results} == {"observation", *rare}, limit
+        shown = [r.record.kind for r in page.results]
+        assert len({*shown[:10]} - {"observation"}) == 2, limit
+        assert [r.score for r in page.results] == sorted(r.score for r in page.results)[::-1]
 
 
 async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
@@ -202,10 +208,10 @@ async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
     await fill(runtime, *mixed(150))
     passing = await runtime.store.database.read(records.browse, filters, "relevance", 999, 0)
     everything = await runtime.search.pipeline.search(
-        SearchRequest("shared delta", mode=mode, limit=150)
+        SearchRequest("shared delta", mode=mode, limit=150, include_weaker=True)
     )
     page = await runtime.search.pipeline.search(
-        SearchRequest("shared delta", filters, mode, limit=150)
+        SearchRequest("shared delta", filters, mode, limit=150, include_weaker=True)
     )
     assert set(numbers(page)) == set(numbers(everything)) & set(passing)
     assert page.total == len(page.results)
@@ -334,7 +340,7 @@ async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtim
     page = await runtime.search.pipeline.search(SearchRequest("shared alpha"))
     assert page.report.coverage == 0.75
     assert any("75.0%" in notice for notice in page.report.notices)
-    assert page.total == 20
+    assert page.total + page.weaker == 20
     page = await runtime.search.pipeline.search(SearchRequest("shared", mode="keyword"))
     assert page.report.notices == ()
     assert await runtime.ingest.writer.take(THERE, Batch()) is not None
@@ -359,7 +365,7 @@ async def test_a_commit_is_found_by_its_hash_and_by_the_beginning_of_it(runtime:
     for mode in MODES[:2]:
         page = await runtime.search.pipeline.search(SearchRequest(f"commit {sha[:8]}", mode=mode))
         assert page.results[0].record.source_id == "c", mode
-        assert page.total > 50
+        assert page.total + page.weaker > 50
 
     # What the model sees in a hash is near to something, and means nothing.
     assert await found(sha) == await found(sha[:7]) == ["c"]

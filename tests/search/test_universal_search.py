@@ -118,7 +118,7 @@ async def test_totals_count_all_matches_and_pages_fit_together(runtime: Runtime)
     await fill(runtime, *many)
     together: list[str] = []
     for offset in range(0, 250, 25):
-        page = await ask(runtime, "lantern light", limit=25, offset=offset)
+        page = await ask(runtime, "lantern light", limit=25, offset=offset, include_weaker=True)
         assert (page.total, sum(page.counts.values()), len(page.counts)) == (230, 230, 10)
         shares = [item.relevance for item in cite(page)]
         assert shares == sorted(shares, reverse=True)

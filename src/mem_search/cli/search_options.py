@@ -105,6 +105,8 @@ OPTIONS = (
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
     Option("--limit", "limit", "How many results, 1 to 100; 20 by default.", "N", "-n"),
     Option("--offset", "offset", "Skip this many results.", "N"),
+    Option("--all", "include_weaker", "Also weaker matches: all that share a word.", fixed="true"),
+    Option("--limit-per-kind", "limit_per_kind", "At most this many of each kind.", "N"),
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
     Option("--per-session", "per_session", "At most this many of a session before others.", "N"),

@@ -42,6 +42,7 @@ async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse
         UniversalSearchResponse(
             items=[],
             total_count=0,
+            weaker=0,
             counts_by_type={},
             query=request.text,
             execution_time_ms=0.0,

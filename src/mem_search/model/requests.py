@@ -182,7 +182,9 @@ class SearchRequest:
     others come; None is no bound. ``boosts`` add a little to the score beside the question.
     ``fusion`` None is the measured default; ``mode``, ``boosts``, ``fold`` and ``per_session``
     belong to that default alone. With ``neighbours`` a result tells where its passage stands, and
-    the span of that many passages on either side.
+    the span of that many passages on either side. ``order`` sorts the whole relevant set, which
+    is what the question finds; ``include_weaker`` adds the other matches to it. There are at most
+    ``limit_per_kind`` results of one kind; None is no bound.
 
     A field is declared here and in the wire models that expose it; ``to_request`` maps
     it by name, and research stores it without further code.
@@ -198,6 +200,8 @@ class SearchRequest:
     asked_at: datetime | None = None
     explain: bool = False
     fold: bool = True
+    include_weaker: bool = False
+    limit_per_kind: int | None = None
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
     scope: str = ""

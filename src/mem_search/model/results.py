@@ -118,10 +118,12 @@ class SearchReport:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """The results in the requested order, the true total, and how the search was done.
+    """The results in the requested order, how many there are, and how the search was done.
 
-    ``counts`` is kind → how many records match. ``folded`` counts the matches that are listed under
-    a near-duplicate. ``graph`` is there where the request follows links.
+    ``total`` counts the relevant set, ``counts`` the same by kind. ``weaker`` is how many other
+    records share a word with the question; no page has them unless the request includes them.
+    ``folded`` of the total are listed under a near-duplicate. ``graph`` is there where the request
+    follows links.
     """
 
     request: SearchRequest
@@ -130,4 +132,5 @@ class SearchPage:
     counts: Mapping[str, int]
     report: SearchReport
     folded: int = 0
+    weaker: int = 0
     graph: KnowledgeGraph | None = None

@@ -22,7 +22,6 @@ from mem_search.renderers.safe_text import cut, harmless, one_line
 from mem_search.renderers.token_budget import (
     cut_text,
     fits,
-    foremost,
     most_that,
     open_command,
     shortened,
@@ -93,7 +92,7 @@ def _shortened_listing(
     page: SearchPage, listing: Listing, display: DisplayOptions, limit: int, title: str
 ) -> Fitted:
     """As many results as fit, without tips; the last one is cut if the listing ``may_cut``."""
-    ranked = foremost(page)
+    ranked = page.results
     written = {id(result): listing.entry(result, display) for result in ranked}
     top = title or heading(page, display)
 
@@ -187,9 +186,16 @@ def paging(page: SearchPage, display: DisplayOptions) -> str:
         parts.append(f"Showing {offset + 1}-{offset + shown} of {places}")
         if offset + shown < places:
             parts.append(f"next: {display.parameter('offset', offset + shown)}")
+    if page.request.limit_per_kind is not None:
+        parts = [f"At most {page.request.limit_per_kind} of each kind"]
+        if shown == limit:
+            parts.append(f"next: {display.parameter('offset', offset + shown)}")
     if page.folded:
         option = "--no-fold" if display.command_line else "fold=false"
         parts.append(f"{page.folded} near-duplicate(s) folded: {option} lists them")
+    if page.weaker:
+        option = "--all" if display.command_line else "include_weaker=true"
+        parts.append(f"{page.weaker} weaker match(es) left out: {option} lists them")
     return "; ".join(parts)
 
 

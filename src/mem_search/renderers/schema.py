@@ -339,8 +339,9 @@ class HowSearched:
 class SearchReply:
     """A page of results, best first unless another order was requested.
 
-    `total` counts all matches, `folded` those without a place of their own because they are
-    near-duplicates. `tokens_used` is what the results cost.
+    `total` counts what answers the question, `folded` those of them that are listed under a
+    near-duplicate, `weaker` the other records that share a word with the question.
+    `tokens_used` is what the results cost.
     """
 
     query: str
@@ -348,6 +349,7 @@ class SearchReply:
     total: Count
     counts_by_type: dict[str, int]
     folded: Count
+    weaker: Count
     limit: int
     offset: int
     order: Order
@@ -362,6 +364,7 @@ class SearchReply:
             total=page.total,
             counts_by_type=dict(page.counts),
             folded=page.folded,
+            weaker=page.weaker,
             limit=page.request.limit,
             offset=page.request.offset,
             order=page.request.order,

@@ -1,8 +1,8 @@
 """Token budgets of replies: how many whole records fit, and how to continue.
 
 Tokens are counted by ``text.token_count`` over what is returned: the text of a listing, or the
-JSON of the results. Records are left out from the end, from a dated list the least relevant
-ones, so that the next page begins with what was left out. A full listing cuts its last record; a
+JSON of the results. Records are left out from the end, so that the next page begins with what was
+left out. A full listing cuts its last record; a
 record that is opened and the texts of MCP tools are cut as well.
 """
 
@@ -59,7 +59,7 @@ def shortened(
     shown: int | None = None,
     parameter: Callable[[str, object], str] = _query_parameter,
 ) -> SearchPage:
-    """The page with its ``kept`` best results, and a notice that says how to go on.
+    """The page with its first ``kept`` results, and a notice that says how to go on.
 
     ``shown`` counts one more when a further result is shown in part; ``parameter`` writes a
     parameter as the reader would (``DisplayOptions.parameter``).
@@ -70,10 +70,9 @@ def shortened(
     notice = f"{shown} of {page.total} shown to fit {most}; next: {following}"
     if not shown:
         notice = f"no result fits {most}; ask for more tokens at {following}"
-    chosen = {id(result) for result in foremost(page)[:kept]}
     return replace(
         page,
-        results=tuple(result for result in page.results if id(result) in chosen),
+        results=page.results[:kept],
         report=replace(page.report, notices=(*page.report.notices, notice)),
     )
 
@@ -101,23 +100,6 @@ def open_command(result: Result) -> str:
     """How to open a result, from the command line and over HTTP."""
     ref = result.record.ref
     return f"mem-search get {ref} (HTTP: /api/records/{ref})"
-
-
-def foremost(page: SearchPage) -> Sequence[Result]:
-    """The results by relevance, in whatever order the page shows them."""
-    if page.request.order == "relevance" or not page.request.text.strip():
-        return page.results
-    # Results behind the fused ones share the last fused score, and have scores of their words.
-    return sorted(
-        page.results,
-        key=lambda result: (
-            -result.score,
-            "fused" not in result.scores,
-            0.0 if "fused" in result.scores else -max(result.scores.values(), default=0.0),
-            "supersession" not in result.scores,  # it precedes others of its score
-            result.record.number,
-        ),
-    )
 
 
 def cost(values: Any) -> int:

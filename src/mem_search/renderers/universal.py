@@ -206,6 +206,7 @@ class UniversalSearchResponse:
 
     items: list[SearchResultItem]
     total_count: Count
+    weaker: Count
     counts_by_type: dict[str, int]
     query: str
     execution_time_ms: float
@@ -227,6 +228,7 @@ class UniversalSearchResponse:
         return cls(
             items=[SearchResultItem.of(cited, base) for cited in cite(page)],
             total_count=page.total,
+            weaker=page.weaker,
             counts_by_type=dict(page.counts),
             query=page.request.text,
             execution_time_ms=page.report.took_ms,
@@ -276,6 +278,7 @@ class McpSearchResponse:
 
     results: list[McpSearchResult]
     total_count: Count
+    weaker: Count
     counts_by_type: dict[str, int]
     search: HowSearched
 
@@ -284,6 +287,7 @@ class McpSearchResponse:
         return cls(
             results=[McpSearchResult.of(cited, base) for cited in cite(page)],
             total_count=page.total,
+            weaker=page.weaker,
             counts_by_type=dict(page.counts),
             search=HowSearched.of(page.report, flags),
         )

@@ -9,7 +9,9 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from itertools import chain
+
+import numpy as np
 
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import Unavailable
@@ -32,6 +34,7 @@ from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import (
     demanding_every_word,
+    filters_decide,
     filters_of,
     understand_query,
 )
@@ -59,6 +62,8 @@ class _Found:
     results: tuple[Result, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     folded: int = 0
+    weaker: int = 0
+    beyond: int = 0
     legs: tuple[LegReport, ...] = ()
     realised: str = "filter"
     stage_ms: Mapping[str, float] = field(default_factory=dict)
@@ -95,23 +100,20 @@ class SearchPipeline:
         filters = await filters_of(self._store, request, self._kinds)
         query = replace(request, filters=filters)
         question, analyzed = await understand_query(self._store, query, self._kinds)
-        if question.text.strip():
+        by_filters = query.order != "relevance" and filters_decide(question)
+        if question.text.strip() and not by_filters:
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)
-        results = found.results
-        if query.order != "relevance":
-            # Relevance decides which results make the page; only then comes the other order.
-            by_date = attrgetter("record.created_at", "record.number")
-            results = tuple(sorted(results, key=by_date, reverse=query.order == "date_desc"))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
         return SearchPage(
             request=request,
-            results=results,
+            results=found.results,
             total=sum(found.counts.values()),
             counts=found.counts,
             folded=found.folded,
+            weaker=found.weaker,
             graph=found.graph,
             report=SearchReport(
                 requested=query.mode,
@@ -155,7 +157,7 @@ class SearchPipeline:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
         found = await self._store.read(_ranked, answered, rankings, fusion, stages)
         reach = query.offset + query.limit + found.folded
-        if reach > depth and query.fusion is None:
+        if reach > depth and found.beyond and query.order == "relevance":
             further = await _further(question, answers, reach)
             found = await self._store.read(_ranked, answered, further, fusion, stages)
         return replace(
@@ -180,9 +182,19 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
     """A request of filters alone: all records that pass, by date, with score 0."""
     if query.fusion is not None and query.fusion.min_score > 0:
         return _Found()
-    numbers = snapshot.browse(question.filters, query.order, query.limit, query.offset)
+    filters, order = question.filters, query.order
+    counts = snapshot.counts(filters)
+    if query.limit_per_kind is None:
+        numbers = snapshot.browse(filters, order, query.limit, query.offset)
+    else:
+        kinds = (replace(filters, kinds=(kind,)) for kind in counts)
+        first = [snapshot.browse(each, order, query.limit_per_kind, 0) for each in kinds]
+        together = np.array(list(chain.from_iterable(first)), np.int64)
+        sign = 1 if order == "date_asc" else -1
+        rows = np.lexsort((sign * together, sign * snapshot.columns(together).created))
+        numbers = together[rows].tolist()[query.offset : query.offset + query.limit]
     hits = [Hit(number, 0.0) for number in numbers]
-    return _Found(_hydrate(snapshot, query, hits, ()), snapshot.counts(question.filters))
+    return _Found(_hydrate(snapshot, query, hits, question.words.all), counts)
 
 
 def _ranked(
@@ -205,6 +217,8 @@ def _ranked(
         results=_hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
         counts=ranked.counts,
         folded=ranked.folded,
+        weaker=ranked.weaker,
+        beyond=ranked.beyond,
         legs=ranked.reports,
         stage_ms=ranked.stage_ms,
         graph=picture,

@@ -124,6 +124,20 @@ def filters_decide(question: Question) -> bool:
     return optional.issuperset((*question.words.words, *question.words.cjk))
 
 
+def demands_all(question: Question) -> bool:
+    """Whether every word of ``question`` is demanded, as in ``"rate limit" AND nginx``.
+
+    Then each record that passes the filters has all of it.
+    """
+    demand = question.filters.demand
+    if demand is None:
+        return False
+    terms = [leaf for leaf, wanted in demands.leaves(demand) if wanted and isinstance(leaf, Term)]
+    asked = {*question.words.words, *question.words.cjk}
+    asked.update(word for phrase in question.words.phrases for word in phrase)
+    return bool(terms) and asked <= {word for term in terms for word in term.words}
+
+
 def _conjuncts(demand: Demand) -> tuple[Demand, ...]:
     return demand.of if isinstance(demand, AllOf) else (demand,)
 

@@ -14,14 +14,16 @@ import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import Filters, Hit, LegReport, SearchRequest
-from mem_search.model.rankings import KIND_CODES, Candidates, Codes, Numbers, Ranking
+from mem_search.model.rankings import KIND_CODES, Candidates, Numbers, Ranking
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.legs import LegAnswer, exact_scores, ms, union
-from mem_search.search.query_understanding import filters_decide
+from mem_search.search.query_understanding import demands_all, filters_decide
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import ANSWERS, Z_SCORE_SUM, agreed
 from mem_search.search.state import (
+    NO_NUMBERS,
+    Beyond,
     Expand,
     Fusion,
     LegScores,
@@ -34,7 +36,7 @@ from mem_search.text.sketch import NO_SKETCHES
 from mem_search.text.words import all_of, hashes_of
 
 FEW_WORDS = 3
-"""Most words of a short query. A record with all words of a longer one ranks well anyway."""
+"""Up to so many words, a record that has them all is what was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class LegResults:
 class Ranked:
     """The hits of the page, best first; how many records match, by kind, and how many folded.
 
+    ``weaker`` matches are left out; ``beyond`` of those found are no candidates of the legs.
     ``expansion`` and ``reports`` are those of the graph, where links were followed; ``stage_ms``
     is the milliseconds of each stage.
     """
@@ -60,6 +63,8 @@ class Ranked:
     page: Sequence[Hit]
     counts: Mapping[str, int]
     folded: int
+    weaker: int = 0
+    beyond: int = 0
     expansion: Expansion | None = None
     reports: tuple[LegReport, ...] = ()
     stage_ms: Mapping[str, float] = field(default_factory=dict)
@@ -113,9 +118,9 @@ def prefetch(
     if not {"supersession", "folding"}.isdisjoint(stages):
         successors = snapshot.successors(numbers, filters)
     hashes = hashes_of(question.words) if "hashes" in stages else None
-    complete: set[int] = set()
-    if "kinds" in stages:
-        complete = _complete(snapshot, question, rankings, candidates, request.limit)
+    beyond = None
+    if not decided and request.fusion is None:
+        beyond = _beyond(snapshot, rankings, candidates, dated=request.order != "relevance")
     feedback: dict[str, FeedbackScorer] = {}
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
@@ -129,10 +134,12 @@ def prefetch(
         legs=legs,
         traits=leg_results.traits,
         filters_decide=decided,
+        beyond=beyond,
         stored=StoredData(
             columns=columns,
-            named=snapshot.records_with_words(hashes) if hashes else (),
-            complete=complete,
+            named=set(snapshot.records_with_words(hashes).tolist()) if hashes else (),
+            whole=_whole(snapshot, question, rankings) if "relevant" in stages else NO_NUMBERS,
+            beyond=beyond,
             successors=successors,
             sketched=sketched,
             sketches=sketches,
@@ -149,50 +156,48 @@ def page(state: RankingState, stage_ms: Mapping[str, float]) -> Ranked:
     request, found = state.request, state.union
     counts = state.stored.counts
     if counts is None:
-        rows = state.rows
-        counts = matches_by_kind(found.records[rows], found.kinds[rows], state.rankings)
+        kinds = found.kinds[state.rows]
+        if state.beyond is not None:
+            kinds = np.concatenate([kinds, state.beyond.kinds])
+        by_code = enumerate(np.bincount(kinds).tolist())
+        counts = dict(sorted((KIND_CODES.name(code), count) for code, count in by_code if count))
     hits = list(state.hits[request.offset : request.offset + request.limit])
     row_of = {number: row for row, number in enumerate(found.records.tolist())}
     for place, hit in enumerate(hits):
         if (row := row_of.get(hit.number)) is not None:
             hits[place] = hit._replace(scores={**state.fusion.scores(state, row), **hit.scores})
-    folded = sum([len(hit.similar) for hit in state.hits])
-    return Ranked(hits, counts, folded, state.expansion, state.reports, stage_ms)
+    folded = sum(len(hit.similar) for hit in state.hits)
+    beyond = 0 if state.beyond is None else len(state.beyond.records)
+    return Ranked(
+        hits, counts, folded, state.weaker, beyond, state.expansion, state.reports, stage_ms
+    )
 
 
-def matches_by_kind(matching: Numbers, kinds: Codes, rankings: Sequence[Ranking]) -> dict[str, int]:
-    """How many records match, by kind: all word matches, and those found by meaning only.
-
-    ``matching`` are the matches among the candidates, ``kinds`` their kind codes.
-    """
-    worded = [ranking.matched for ranking in rankings if len(ranking.matched)]
-    by_meaning = np.ones(len(matching), np.bool_)
-    for leg in worded:
-        by_meaning &= np.isnan(leg.of(matching))
-    records = np.concatenate([matching[by_meaning], *[leg.records for leg in worded]])
-    of_kind = np.concatenate([kinds[by_meaning], *[leg.kinds for leg in worded]])
-    if len(worded) > 1:
-        _, first = np.unique(records, return_index=True)
-        of_kind = of_kind[first]
-    codes, counts = np.unique(of_kind, return_counts=True)
-    return dict(sorted(zip(KIND_CODES.names(codes), counts.tolist(), strict=True)))
+def _beyond(
+    snapshot: SearchSnapshot, rankings: Sequence[Ranking], union: Candidates, *, dated: bool
+) -> Beyond:
+    """The word matches of all legs that are not in ``union``."""
+    records = np.concatenate([NO_NUMBERS, *(leg.matched.records for leg in rankings)])
+    kinds = np.concatenate([union.kinds[:0], *(leg.matched.kinds for leg in rankings)])
+    records, first = np.unique(records, return_index=True)
+    outside = ~np.isin(records, union.records)
+    records, kinds = records[outside], kinds[first[outside]]
+    if not dated:
+        return Beyond(records, kinds, NO_NUMBERS)
+    columns = snapshot.columns(records)
+    return Beyond(records, kinds, columns.created).taken(columns.exist)
 
 
-def _complete(
-    snapshot: SearchSnapshot,
-    question: Question,
-    rankings: Sequence[Ranking],
-    union: Candidates,
-    limit: int,
-) -> set[int]:
-    """Passages that contain every word of a short question, where a kind may lack a place."""
-    if len(question.words.all) > FEW_WORDS or len(union) <= limit:
-        return set()
-    if not (union.kinds != union.kinds[0]).any():
-        return set()
-    worded = np.any([~np.isnan(leg.matched.of(union.records)) for leg in rankings], axis=0)
-    query = all_of(question.words)
-    return set() if query is None else snapshot.passages_with_words(query, union.passages[worded])
+def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]) -> Numbers:
+    """Records that have every word of a question of few words, or all that it demands."""
+    asked = question.words
+    matched = [leg.matched.records for leg in rankings if len(leg.matched)]
+    terms = len(asked.words) + len(asked.phrases) + len(asked.cjk)
+    if not matched or (terms > FEW_WORDS and not demands_all(question)):
+        return NO_NUMBERS
+    if terms > 1 and not demands_all(question) and (query := all_of(asked)) is not None:
+        matched = [np.intersect1d(snapshot.records_with_words(query), each) for each in matched]
+    return np.unique(np.concatenate(matched))
 
 
 def _feedback(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from mem_search.model import Filters, Hit, LegReport, SearchRequest
 from mem_search.model.rankings import (
     KIND_CODES,
     Candidates,
+    Codes,
     Numbers,
     Ranking,
     RecordColumns,
@@ -28,6 +29,8 @@ from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 
 Mask = NDArray[np.bool_]
+
+NO_NUMBERS: Final[Numbers] = np.zeros(0, np.int64)
 
 
 class Expand(Protocol):
@@ -57,6 +60,23 @@ class LegScores:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Beyond:
+    """Word matches that are no candidates: one row a record, in order of their numbers.
+
+    ``created`` is in milliseconds, and empty unless the request orders by date.
+    """
+
+    records: Numbers
+    kinds: Codes
+    created: Numbers
+
+    def taken(self, rows: Mask) -> Beyond:
+        """Those at ``rows``."""
+        created = self.created[rows] if len(self.created) else self.created
+        return Beyond(self.records[rows], self.kinds[rows], created)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredData:
     """Data from the store for the stages, read once before the first stage.
 
@@ -66,8 +86,10 @@ class StoredData:
     columns: RecordColumns
     named: Collection[int] = ()
     """Records that contain a hash which the question names."""
-    complete: Collection[int] = ()
-    """Passages of the union that contain every word of a short question."""
+    whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
+    """Records that have all that a short question, or an explicit one, asks for; in order."""
+    beyond: Beyond | None = None
+    """Word matches that are no candidates."""
     successors: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Superseded record → the records that supersede it, nearest first."""
     sketched: Sequence[int] = ()
@@ -122,7 +144,11 @@ class RankingState:
     stored: StoredData
     filters_decide: bool = False
     matched: Mask | None = None
-    """Which rows are matches; None means all of them."""
+    """Which rows are found; None means all of them."""
+    beyond: Beyond | None = None
+    """What is found beside them; None where the filters decide."""
+    weaker: int = 0
+    """How many matches were left out because they answer the question less well."""
     parts: Mapping[str, Values] = field(default_factory=dict)
     """Name of a stage → what it adds to the score of each record."""
     hits: Sequence[Hit] = ()

@@ -174,7 +174,19 @@ class KindParameters(FilterParameters):
     order: Order | None = Field(
         default=None,
         alias="orderBy",
-        description="The order on the page; relevance decides which records are on it",
+        description="The order of all that is found",
+    )
+    include_weaker: bool = Field(
+        default=False,
+        description="Also matches that answer the question less well",
+        json_schema_extra=also("includeWeaker"),
+    )
+    limit_per_kind: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="Most results of one kind",
+        json_schema_extra=also("limit_per_type", "limitPerType"),
     )
     mode: SearchMode = Field(
         default="hybrid",

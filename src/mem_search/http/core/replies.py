@@ -69,6 +69,7 @@ def page_reply(
         total=shown.page.total,
         counts_by_type=dict(shown.page.counts),
         folded=shown.page.folded,
+        weaker=shown.page.weaker,
         search=HowSearched.of(shown.page.report),
     )
     return text_reply(request, shown.text, envelope, shown.tokens)

@@ -13,6 +13,7 @@ class SearchListing(TextReply):
     total: Count
     counts_by_type: dict[str, int]
     folded: Count
+    weaker: Count
     search: HowSearched
 
 

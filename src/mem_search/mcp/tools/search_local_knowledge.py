@@ -97,6 +97,7 @@ class KnowledgePage:
 
     results: list[KnowledgeResult]
     total_count: Count
+    weaker: Count
     counts_by_type: dict[str, int]
     operations: Absent[list[SearchOperation]] = None
     session_id: str | None
@@ -116,6 +117,7 @@ async def search_local_knowledge(
     reply = KnowledgePage(
         results=fitted.items,
         total_count=page.total,
+        weaker=page.weaker,
         counts_by_type=dict(page.counts),
         operations=None if step is None else [SearchOperation.of(step)],
         session_id=None if step is None else step.session_id,

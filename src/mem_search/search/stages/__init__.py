@@ -18,9 +18,10 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("fused", scoring.fuse, required=True),
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
+    Stage("feedback", scoring.feedback),
+    Stage("relevant", scoring.relevant),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),
-    Stage("feedback", scoring.feedback),
     Stage("sort", scoring.sort, required=True),
     Stage("hashes", ordering.hashes),
     Stage(ordering.SUPERSESSION, ordering.supersession),
@@ -29,6 +30,9 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("diversity", ordering.diversity, option="per_session"),
     Stage("further-matches", ordering.further_matches, required=True),
     Stage("filter-matches", ordering.filter_matches, required=True),
+    Stage("falling", ordering.falling, required=True),
+    Stage("by-date", ordering.by_date, required=True),
+    Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
 )
 
 

@@ -8,10 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from mem_search.model import Hit
-from mem_search.model.rankings import Numbers, Ranking, Values
+from mem_search.model.rankings import KIND_CODES, Numbers, Ranking, Values
 from mem_search.search.state import RankingState
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
+
+FIRST_PAGE = 10
+"""Places that kinds share. Fixed, so that the first ten are the same whatever the limit."""
+
+RARE = 2
+"""Places among them for kinds that would have none."""
 
 NEAR = 0.5
 """With at least this share of a leg's best score a hit represents its kind on the page."""
@@ -49,21 +55,18 @@ def folding(state: RankingState) -> RankingState:
 
 
 def kinds(state: RankingState) -> RankingState:
-    """Gives every kind that has a good match a place on the first page."""
-    limit = state.request.limit
-    if len(state.hits) <= limit:
+    """Gives a kind whose best match is near the best scores a place among the first ten."""
+    if len(state.hits) <= FIRST_PAGE or state.request.order != "relevance":
         return state
     names = state.kinds()
-    absent = absent_kinds(state.hits, names, limit)
-    if not absent:
+    if not absent_kinds(state.hits, names, FIRST_PAGE):
         return state
     rows = state.rows
     good = near_the_best(
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
-    complete = state.stored.complete
-    good |= {hit.number for hit in absent if hit.passage in complete}
-    return state.ordered(represent(state.hits, names, limit, good))
+    good |= frozenset(state.stored.whole.tolist())
+    return state.ordered(represent(state.hits, names, FIRST_PAGE, good))
 
 
 def diversity(state: RankingState) -> RankingState:
@@ -77,9 +80,18 @@ def diversity(state: RankingState) -> RankingState:
 
 
 def further_matches(state: RankingState) -> RankingState:
-    """Adds the word matches beyond the candidates, in the order of their leg."""
+    """Adds what is found beyond the candidates, in the order of its leg."""
     reach = state.request.offset + state.request.limit
-    return state.ordered(with_word_matches(state.hits, state.further, reach))
+    if state.beyond is None or not len(state.beyond.records):
+        return state
+    if state.request.order != "relevance":
+        last = state.hits[-1].score if state.hits else 0.0
+        beyond, sign = state.beyond, 1 if state.request.order == "date_asc" else -1
+        rows = np.lexsort((sign * beyond.records, sign * beyond.created))[:reach]
+        others = (Hit(number, last) for number in beyond.records[rows].tolist())
+        return state.ordered([*state.hits, *others])
+    found = set(state.beyond.records.tolist())
+    return state.ordered(with_word_matches(state.hits, state.further, reach, found))
 
 
 def filter_matches(state: RankingState, score: float | None = None) -> RankingState:
@@ -96,6 +108,54 @@ def filter_matches(state: RankingState, score: float | None = None) -> RankingSt
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
     others = [number for number in state.stored.newest if number not in seen]
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
+
+
+def falling(state: RankingState) -> RankingState:
+    """Gives a record that another stage moved up the score of the record below it."""
+    hits = [*state.hits]
+    for place in range(len(hits) - 2, -1, -1):
+        above, below = hits[place], hits[place + 1]
+        if above.score < below.score:
+            scores = {**above.scores, "moved": below.score - above.score}
+            hits[place] = above._replace(score=below.score, scores=scores)
+    return state.ordered(hits)
+
+
+def by_date(state: RankingState) -> RankingState:
+    """Orders all that is found by date, where the request asks."""
+    order = state.request.order
+    if order == "relevance":
+        return state
+    created = dict(
+        zip(state.union.records.tolist(), state.stored.columns.created.tolist(), strict=True)
+    )
+    if (beyond := state.beyond) is not None:
+        created.update(zip(beyond.records.tolist(), beyond.created.tolist(), strict=True))
+    hits = sorted(
+        state.hits,
+        key=lambda hit: (created[hit.number], hit.number),
+        reverse=order == "date_desc",
+    )
+    return state.ordered(hits)
+
+
+def per_kind(state: RankingState) -> RankingState:
+    """Keeps the first results of each kind, where the request limits them."""
+    most = state.request.limit_per_kind
+    if most is None:
+        return state
+    names = state.kinds()
+    if (beyond := state.beyond) is not None:
+        kinds = KIND_CODES.names(beyond.kinds)
+        names = {**names, **dict(zip(beyond.records.tolist(), kinds, strict=True))}
+    seen: Counter[str] = Counter()
+    kept = []
+    for hit in state.hits:
+        kind = names.get(hit.number, "")
+        seen[kind] += 1
+        if not kind or seen[kind] <= most:
+            kept.append(hit)
+    return state.ordered(kept)
 
 
 def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
@@ -210,29 +270,28 @@ def absent_kinds(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> l
 def represent(
     hits: Sequence[Hit], kinds: Mapping[int, str], limit: int, good: Collection[int] = ()
 ) -> list[Hit]:
-    """``hits`` with the best hit of every kind on the first page, if it is good enough.
+    """``hits`` with the best hit of at most ``RARE`` further kinds among the first ``limit``.
 
-    A rare kind's best hit moves to the end of the page when it is better than the average
-    candidate (a positive score), or one of ``good``: among hundreds of records that say the
-    same, all others are below the average. The order within the page stays that of ``hits``.
+    It has to be one of ``good``, and takes the place of the last hit of a kind that has several.
+    The order within the first ``limit`` stays, so that none of them stands above a better one.
     """
     page, rest = [*hits[:limit]], [*hits[limit:]]
-    shown = Counter([kinds[hit.number] for hit in page])
-    if shown.keys() >= {kinds[hit.number] for hit in rest}:
-        return [*hits]
-    for hit in list(rest):
-        kind = kinds[hit.number]
-        if shown[kind] or (hit.score <= 0 and hit.number not in good):
+    shown = Counter(kinds[hit.number] for hit in page)
+    moved = 0
+    for hit in absent_kinds(hits, kinds, limit):
+        if moved == RARE or hit.number not in good:
             continue
-        for place in range(len(page) - 1, -1, -1):
-            crowded = kinds[page[place].number]
-            if shown[crowded] > 1:
-                rest.insert(0, page.pop(place))
-                rest.remove(hit)
-                page.append(hit)
-                shown[crowded] -= 1
-                shown[kind] += 1
-                break
+        last = next(
+            (at for at in range(len(page) - 1, -1, -1) if shown[kinds[page[at].number]] > 1), None
+        )
+        if last is None:
+            break
+        rest.remove(hit)
+        rest.insert(0, gone := page.pop(last))
+        page.append(hit)
+        shown[kinds[gone.number]] -= 1
+        shown[kinds[hit.number]] += 1
+        moved += 1
     on_page = {hit.number for hit in page}
     return [
         *[hit for hit in hits if hit.number in on_page],
@@ -240,20 +299,20 @@ def represent(
     ]
 
 
-def with_word_matches(hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int) -> list[Hit]:
-    """``hits``, followed by word matches that are no candidates, in the order of their leg.
+def with_word_matches(
+    hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int, found: Collection[int]
+) -> list[Hit]:
+    """``hits``, followed by those of ``found`` that are no candidates, in the order of their leg.
 
     ``reach`` is how many hits the page needs; with enough hits nothing is added.
     """
     if len(hits) >= reach:
         return [*hits]
-    seen = {number for hit in hits for number in (hit.number, *hit.similar)}
     last = hits[-1].score if hits else 0.0
     more: dict[int, Hit] = {}
     for ranking in rankings:
-        worded = [~np.isnan(other.matched.of(ranking.candidates.records)) for other in rankings]
-        for candidate in ranking.candidates.taken(np.any(worded, axis=0)):
-            if candidate.record not in seen:
+        for candidate in ranking.candidates:
+            if candidate.record in found:
                 scores = {ranking.name: candidate.score}
                 more.setdefault(
                     candidate.record, Hit(candidate.record, last, scores, candidate.passage)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mem_search.model import NO_SCORES, Hit, SearchRequest
 from mem_search.model.rankings import KIND_CODES, Candidates, Ranking, Values, best_first
-from mem_search.search.state import LegScores, RankingState
+from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
 from mem_search.text.words import mostly_foreign
 
@@ -126,6 +126,15 @@ READABLE = 2.2
 
 NEIGHBOURS: Mapping[int, float] = {-1: 0.4, 1: 0.3, -2: 0.2, 2: 0.1}
 """Weight of a neighbour's score by its distance: the turn before helps most."""
+
+RATIO = 2 / 3
+"""A relevant record has this share of the best score, less what follows."""
+
+SLACK = {True: 3.2, False: 3.8}
+"""How far below it may lie: with several legs, and with one, whose scores are half as large."""
+
+CLOSENESS = 11.0
+"""How much further with a cosine of 1."""
 
 SESSION_WEIGHT = 0.5
 SESSION_DEPTH = 3
@@ -232,6 +241,39 @@ def session(state: RankingState) -> RankingState:
     added = np.zeros(len(support))
     added[rows] = SESSION_WEIGHT * sums[group] / SESSION_DEPTH
     return state.added("session", added)
+
+
+def relevant(state: RankingState) -> RankingState:
+    """Keeps the records that answer the question nearly as well as the best one does.
+
+    A record that has every word of a short question, or all that an explicit one demands, stays
+    whatever its score. docs/retrieval.md says how the border was calibrated.
+    """
+    if state.filters_decide or state.request.include_weaker or not len(state.union):
+        return state
+    found, matched, whole = state.union.records, state.matched, state.stored.whole
+    if matched is None:
+        matched = np.ones(len(found), np.bool_)
+    keep = matched & (near_the_best(state.total, matched, state.legs) | np.isin(found, whole))
+    left_out = int(matched.sum() - keep.sum())
+    beyond = state.beyond
+    if beyond is not None:
+        kept = beyond.taken(np.isin(beyond.records, whole))
+        left_out += len(beyond.records) - len(kept.records)
+        beyond = kept
+    return replace(state, matched=keep, beyond=beyond, weaker=left_out)
+
+
+def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -> Mask:
+    """Which records lie near enough to the best of those that are ``matched``.
+
+    The nearer the meaning of a record, the further its score may lie below the best.
+    """
+    best = float(total[matched].max(initial=0.0))
+    slack = np.full(len(total), SLACK[len(legs) > 1])
+    if len(legs) > 1 and (vector := legs.get("vector")) is not None:
+        slack += CLOSENESS * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
+    return np.asarray(total >= RATIO * best - slack)
 
 
 def recency(state: RankingState) -> RankingState:

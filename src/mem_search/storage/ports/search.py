@@ -60,12 +60,8 @@ class SearchSnapshot(Protocol):
         """
         ...
 
-    def records_with_words(self, query: WordQuery) -> set[int]:
-        """The records with a passage that matches; meant for rare words."""
-        ...
-
-    def passages_with_words(self, query: WordQuery, passages: Numbers) -> set[int]:
-        """Those of ``passages`` that match."""
+    def records_with_words(self, query: WordQuery) -> Numbers:
+        """The records with a passage that matches, in order."""
         ...
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -90,29 +90,20 @@ def scores(
     )
 
 
-def having(connection: sqlite3.Connection, query: WordQuery, passages: Passages) -> set[int]:
-    """The matching ones of a few ``passages``, at least one."""
-    (found,) = connection.execute(
-        "select json_group_array(rowid) from passages_fts where passages_fts match ?"
-        " and rowid between ? and ? and +rowid in (select value from json_each(?))",
-        (
-            expression(query),
-            int(passages.min()),
-            int(passages.max()),
-            json.dumps(passages.tolist()),
-        ),
+def _scored(
+    connection: sqlite3.Connection, condition: str, values: tuple[str, ...]
+) -> tuple[Passages, Scores]:
+    # The limit keeps the inner statement apart: bm25() cannot be used inside an aggregate.
+    ids, scored = connection.execute(
+        "select json_group_array(id), json_group_array(score) from (select rowid as id,"
+        f" cast(-{_BM25} * {_UNIT:.0f} as integer) as score from passages_fts"
+        f" where passages_fts match ?{condition} limit -1)",
+        values,
     ).fetchone()
-    return set(json.loads(found))
-
-
-def records_having(connection: sqlite3.Connection, query: WordQuery) -> set[int]:
-    """The records with a matching passage; for queries with few matches."""
-    rows = connection.execute(
-        "select distinct p.record_id from passages_fts f join passages p on p.id = f.rowid"
-        " where passages_fts match ?",
-        (expression(query),),
+    return (
+        np.array(json.loads(ids), dtype=np.int64),
+        np.array(json.loads(scored), dtype=np.float64) / _UNIT,
     )
-    return {number for (number,) in rows}
 
 
 def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:

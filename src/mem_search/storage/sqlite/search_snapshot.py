@@ -172,11 +172,9 @@ class SqliteSnapshot:
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
         return known.candidates(best, depth), matches
 
-    def records_with_words(self, query: WordQuery) -> set[int]:
-        return fulltext.records_having(self._connection, query)
-
-    def passages_with_words(self, query: WordQuery, passages: Numbers) -> set[int]:
-        return fulltext.having(self._connection, query, passages) if len(passages) else set()
+    def records_with_words(self, query: WordQuery) -> Numbers:
+        passages = fulltext.matched(self._connection, query)
+        return np.unique(self.passage_map(int(passages.max(initial=0))).records[passages])
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return vocabulary.expand(self._connection, wild)
