@@ -107,6 +107,7 @@ def test_a_page_has_exactly_these_keys() -> None:
         "total": 11,
         "counts_by_type": {"observation": 11},
         "folded": 1,
+        "weaker": 0,
         "limit": 5,
         "offset": 10,
         "order": "date_desc",

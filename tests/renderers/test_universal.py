@@ -128,6 +128,7 @@ def test_a_page_has_exactly_these_keys() -> None:
     assert said["search"]["realised"] == "keyword"
     assert {name: said[name] for name in said if name not in ("items", "search")} == {
         "total_count": 21,
+        "weaker": 0,
         "counts_by_type": {"note": 14, "website": 7},
         "query": "login",
         "execution_time_ms": 12.5,
