@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import stat
 from pathlib import Path
 
@@ -86,7 +87,9 @@ def test_deleted_lock_files_let_no_second_worker_in(mem: Home) -> None:
     second = mem.run("worker", "run")
     assert (second.returncode, "already running" in second.stderr) == (5, True)
     assert mem.run("worker", "start").returncode != 0
-    os.kill(pid, 0)  # it lives
+    assert is_locked(str(mem.path))
+    os.kill(pid, signal.SIGKILL)  # raises unless it lives; without worker.json nobody else ends it
+    mem.wait_until_free()
 
 
 def test_everything_in_the_home_is_private_whatever_was_there(mem: Home) -> None:
