@@ -52,6 +52,9 @@ SIZES = (1_000, 10_000, 100_000)
 GROWTH = 30.0
 """Ten times the text takes at most so many times as long; a quadratic function takes 100 times."""
 
+LARGE_SIZES = (100_000, 1_000_000)
+LARGE_GROWTH = 15.0
+LARGE_NOTICEABLE = 0.3
 REPEATS = 3
 
 NOTICEABLE = 0.03
@@ -216,6 +219,12 @@ def _check(name: str, sizes: tuple[int, ...], growth: float, noticeable: float) 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_its_time_grows_with_the_text(name: str) -> None:
     _check(name, SIZES, GROWTH, NOTICEABLE)
+
+
+@pytest.mark.worker  # not for its worker, but for its minutes
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_its_time_grows_with_the_text_up_to_a_megabyte(name: str) -> None:
+    _check(name, LARGE_SIZES, LARGE_GROWTH, LARGE_NOTICEABLE)
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -71,7 +71,10 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 def count(text: str) -> int:
     """How many pieces the text has."""
-    return len(_tokenizer().encode(_encodable(text), add_special_tokens=False).ids)
+    return sum(
+        len(_tokenizer().encode(block, add_special_tokens=False).ids)
+        for _, block in _blocks(_encodable(text))
+    )
 
 
 def _encodable(text: str) -> str:
