@@ -43,6 +43,7 @@ async def test_the_reply_says_how_the_query_was_parsed(get: Get) -> None:
         "filters": ["type:feature"],
         "excluded": ["jwt"],
         "near": {},
+        "operators": [],
         "dates": [],
         "warnings": ["the quote before “login” is not closed; it is read as text"],
     }

@@ -131,6 +131,7 @@ def test_a_page_has_exactly_these_keys() -> None:
                 "filters": ["type:bugfix"],
                 "excluded": ["auth"],
                 "near": {"logn~": ["login"]},
+                "operators": [],
                 "dates": [
                     {"phrase": "since Monday", "start": "2025-11-17T17:45:00.000Z", "end": None}
                 ],

@@ -196,3 +196,15 @@ def test_equal_filters_have_equal_digests() -> None:
     assert digest(SearchRequest("auth")) == ""
     assert digest(by_a) == digest(replace(by_a, text="login", limit=5)) != ""
     assert len({digest(by_a), digest(by_b), digest(replace(by_a, folder="x"))}) == 3
+
+
+async def test_an_expression_that_finds_nothing_offers_what_its_words_find(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *DRAFTS)
+    page = await runtime.search.service.search(SearchRequest("harbour AND token tag:jwt"), "test")
+    assert page.total == 0
+    assert page.report.suggestions == ("harbour token tag:jwt",)
+    assert page.report.notices == (
+        "nothing is all of harbour AND token AND tag:jwt; harbour token tag:jwt finds 2",
+    )

@@ -194,6 +194,71 @@ def test_operators_without_meaning_are_read_as_text_with_a_warning(text: str, ab
     assert about in found.analyzed.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("WHAT IS THE EFFECT OF HEAT AND PRESSURE ON STEEL", "in capitals, so AND is read as text"),
+        ("WHICH METHODS ARE USED TO SORT OR MERGE LISTS?", "in capitals, so OR is read as text"),
+        ("WHY IS THE CACHE NOT CLEARED AFTER LOGOUT", "in capitals, so NOT is read as text"),
+        ("PH AND mRNA CONTENT OF BLOOD OR TISSUE, BUT NOT BONE", "so AND, OR, NOT are read"),
+        ("JWT AND SSO", "in capitals, so AND is read as text"),
+        ("WHAT (HEAT AND COLD) DO", "in capitals"),
+        ("WELCHE WÄRME AND DRUCK", "in capitals"),
+        ("why does it NOT work", "“it” cannot be searched for by itself, so NOT is read as text"),
+        ("the file must NOT grow", "“must” cannot"),
+        ("token OR the", "“the” cannot be searched for by itself, so OR is read as text"),
+        ("the AND token", "“the” cannot"),
+        ("token AND NOT the", "“the” cannot"),
+        ("token OR (the a)", "“the a” cannot"),
+        ("(the a) OR token", "“the a” cannot"),
+    ],
+)
+def test_operators_of_a_question_are_words_of_it(text: str, about: str) -> None:
+    found = reading(text)
+    assert found.demand is None
+    assert found.text == text
+    assert found.words == words.read(text)
+    assert about in found.analyzed.warnings[0]
+    assert found.analyzed.operators == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "demand", "operators"),
+    [
+        ("heat AND pressure", "heat AND pressure", ("AND",)),
+        ("AWS AND storage", "aws AND storage", ("AND",)),
+        ('"JWT" AND "SSO"', "jwt AND sso", ("AND",)),
+        ("type:BUGFIX AND project:WEB", "type:BUGFIX AND project:WEB", ("AND",)),
+        ("401 OR 403", '"401" OR "403"', ("OR",)),
+        ('"the" OR token', '"the" OR token', ("OR",)),
+        ("登录 AND 问题", "登录 AND 问题", ("AND",)),
+        ("how do tokens NOT expire", "NOT expire", ("NOT",)),
+        ("token AND the OR cookie AND x1", "cookie AND x1", ("AND",)),
+        ("auth AND", "", ()),
+    ],
+)
+def test_operators_between_words_that_ask_for_something_are_named(
+    text: str, demand: str, operators: tuple[str, ...]
+) -> None:
+    found = reading(text)
+    assert found.analyzed.demanded == demand
+    assert found.analyzed.operators == operators
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("heat AND pressure", "heat pressure"),
+        ('"rate limit" AND NOT (type:bugfix OR tag:x)', "rate limit (NOT (type:bugfix OR tag:x))"),
+        ("(jwt OR sso) AND auth type:bugfix -cookie", "jwt sso auth type:bugfix"),
+        ("heat pressure type:bugfix", ""),
+        ("-jwt", ""),
+    ],
+)
+def test_an_expression_has_a_query_of_its_words_alone(text: str, alone: str) -> None:
+    assert reading(text).analyzed.alone == alone
+
+
 def test_the_sign_before_an_unclosed_parenthesis_is_text_too() -> None:
     assert reading("-(foo bar").demand is None
 

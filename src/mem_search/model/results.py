@@ -92,6 +92,8 @@ class Analyzed:
     excluded: tuple[str, ...] = ()
     near: tuple[tuple[str, tuple[str, ...]], ...] = ()
     dates: tuple[FoundDate, ...] = ()
+    operators: tuple[str, ...] = ()
+    alone: str = ""
     warnings: tuple[str, ...] = ()
 
 

@@ -215,6 +215,9 @@ def notes(page: SearchPage) -> list[str]:
             f"{int(report.coverage * 100)}% of the passages have vectors yet;"
             " the others are found by their words only"
         )
+    if operators := " and ".join(report.analyzed.operators):
+        what = "is an operator" if " " not in operators else "are operators"
+        lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
     lines += [cut(warning, 300) for warning in report.analyzed.warnings]
     meant = ", ".join([cut(text, _QUERY_LENGTH) for text in report.suggestions])
     return [

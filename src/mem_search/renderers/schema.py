@@ -266,7 +266,9 @@ class QuestionDate:
 
 @schema
 class AnalyzedWords:
-    """How the query was parsed. `near` are other spellings of a word that were tried."""
+    """How the query was parsed. `near` are other spellings of a word that were tried, `operators`
+    the words AND, OR and NOT that were read as operators.
+    """
 
     text: str
     words: tuple[str, ...]
@@ -275,6 +277,7 @@ class AnalyzedWords:
     filters: tuple[str, ...]
     excluded: tuple[str, ...]
     near: dict[str, tuple[str, ...]]
+    operators: tuple[str, ...]
     dates: list[QuestionDate]
 
     @classmethod
@@ -287,6 +290,7 @@ class AnalyzedWords:
             filters=analyzed.filters,
             excluded=analyzed.excluded,
             near=dict(analyzed.near),
+            operators=analyzed.operators,
             dates=[QuestionDate.of(found) for found in analyzed.dates],
             **more,
         )

@@ -145,10 +145,25 @@ class SearchService:
         if surface != UNLOGGED:
             self.log.note(page, surface)
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
+        if not page.total and page.report.analyzed.alone and not request.offset:
+            page = await self._with_words_alone(page)
         found_little = page.total <= FEW or by_words == [0]
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)
         return page
+
+    async def _with_words_alone(self, page: SearchPage) -> SearchPage:
+        """A page of an expression that finds nothing, with what its words alone find."""
+        report = page.report
+        text = report.analyzed.alone
+        others = await self._pipeline.search(replace(page.request, text=text, limit=1))
+        if not others.total:
+            return page
+        notice = f"nothing is all of {report.analyzed.demanded}; {text} finds {others.total}"
+        report = replace(
+            report, notices=(*report.notices, notice), suggestions=(text, *report.suggestions)
+        )
+        return replace(page, report=report)
 
     async def check(self, request: SearchRequest) -> None:
         """Check the filters of ``request``; raises what ``search`` raises for them."""

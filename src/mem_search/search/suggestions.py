@@ -76,7 +76,8 @@ class Suggestions:
         except StorageError:
             return page  # the search itself has answered
         texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
-        return replace(page, report=replace(page.report, suggestions=texts))
+        suggestions = (*page.report.suggestions, *texts)
+        return replace(page, report=replace(page.report, suggestions=suggestions))
 
     async def related(self, page: SearchPage, limit: int) -> list[Related]:
         """Related searches: what the results of ``page`` share, and earlier queries of the log."""

@@ -10,6 +10,10 @@ from typing import Final
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
+from mem_search.text.words import STOP_WORDS
+
+DEPENDENT: Final = STOP_WORDS | {"not"}
+"""Words that ask for nothing by themselves, so that they are no operands without quotes."""
 
 MOST_LEAVES: Final = 64
 DEEPEST: Final = 20
@@ -110,7 +114,9 @@ def written_term(term: Term) -> str:
     if term.form != "exact":
         return "_".join(term.words) + ("*" if term.form == "prefix" else "~")
     text = " ".join(term.words)
-    return text if len(term.words) == 1 and text[0].isalpha() else f'"{text}"'
+    # A stop word without quotes would not be an operand (``operators``).
+    is_plain = len(term.words) == 1 and text[0].isalpha() and text not in DEPENDENT
+    return text if is_plain else f'"{text}"'
 
 
 def _written(demand: Demand) -> str:

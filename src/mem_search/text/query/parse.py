@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from itertools import chain
 from typing import cast
 
-from mem_search.model import Analyzed, Condition, Demand, FoundDate, Term
+from mem_search.model import AllOf, Analyzed, Condition, Demand, FoundDate, Term
 from mem_search.text import dates, words
-from mem_search.text.query import demands
+from mem_search.text.query import demands, operators
 from mem_search.text.query.demands import Near
 from mem_search.text.query.fields import Fields, KnownKinds
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
@@ -120,6 +121,8 @@ def read(
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
             dates=(FoundDate(phrase, span),) if phrase else (),
+            operators=_operators(parsed),
+            alone=_alone(found, demand),
             warnings=parsed.warnings,
         ),
         wild=_names(_wild(parsed.tokens)),
@@ -129,9 +132,41 @@ def read(
 
 def _parse(text: str, fields: Fields) -> _Expression:
     lexer = Lexer(text, fields.read)
-    parser = Parser(lexer.tokens, text)
-    warnings = (*lexer.warnings, *parser.warnings)
-    return _Expression(lexer.tokens, parser.items, parser.dangling, warnings)
+    tokens, as_words = operators.settled(lexer.tokens, text)
+    parser = Parser(tokens, text)
+    warnings = (*lexer.warnings, *as_words, *parser.warnings)
+    return _Expression(tokens, parser.items, parser.dangling, warnings)
+
+
+def _operators(parsed: _Expression) -> tuple[str, ...]:
+    """The words of the text that were read as operators."""
+    read_as_text = {token.start for token in parsed.dangling}
+    return tuple(
+        dict.fromkeys(
+            token.sort.upper()
+            for token in parsed.tokens
+            if token.sort in operators.OPERATORS and token.start not in read_as_text
+        )
+    )
+
+
+def _alone(found: Words, demand: Demand | None) -> str:
+    """The query for the words without what requires them; empty where nothing does.
+
+    Fields that hold for the whole query stay.
+    """
+    if demand is None or not any(isinstance(leaf, Term) for leaf, _ in demands.leaves(demand)):
+        return ""
+    looked_for = dict.fromkeys((*found.words, *chain(*found.phrases), *found.cjk))
+    if not looked_for:
+        return ""
+    parts = demand.of if isinstance(demand, AllOf) else (demand,)
+    fields = [
+        demands.canonical(part)
+        for part in parts
+        if not any(isinstance(leaf, Term) for leaf, _ in demands.leaves(part))
+    ]
+    return " ".join([*looked_for, *(f"({each})" if " " in each else each for each in fields)])
 
 
 def is_pasted(text: str) -> bool:
