@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from pydantic_core import PydanticCustomError
@@ -32,6 +33,16 @@ def rfc3339(value: object) -> int:
         raise invalid_value("is no RFC 3339 date and time in quotes; write 2026-01-31T12:00:00Z")
     with input_errors_as_invalid():
         return dates.read_rfc3339(value)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean NAME?``, or the ``known`` names where none is near."""
+    names = list(known)
+    folded = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {folded[near[0]]}?"
+    return f"known are {', '.join(names)}" if names else "there are none here"
 
 
 def not_blank(text: str) -> str:

@@ -199,3 +199,44 @@ async def test_an_empty_store_answers_every_search_with_nothing(empty: Client) -
         body: dict[str, Any] = await reply.json()
         assert reply.status == 200
         assert body.get("total", 0) == 0
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "vector"])
+async def test_highlights_are_the_places_of_the_words(get: Get, mode: str) -> None:
+    reply = await get("/api/search", query="login endpoint", format="json", mode=mode)
+    marked = {
+        each["ref"]: {
+            field: [each[field][start:end] for start, end in each["highlights"][field]]
+            for field in ("title", "snippet")
+        }
+        for each in reply["results"]
+    }
+    assert marked["observation:2"] == {"title": ["login", "endpoint"], "snippet": ["endpoint"]}
+
+
+async def test_facets_are_counted_in_every_format(get: Get, client: Client) -> None:
+    params = {"query": "auth", "facets": "kind,type", "facet_limit": 1}
+    reply = await get("/api/search", format="json", **params)
+    assert reply["facets"]["kind"] == {
+        "values": [{"value": "observation", "count": 2}],
+        "distinct": 4,
+    }
+    listing = await get("/api/search/unified", **params)
+    assert listing["facets"] == reply["facets"]
+    assert "By kind: observation 2, 3 more\nBy type: " in listing["content"][0]["text"]
+    assert "facets" not in await get("/api/search", query="auth", format="json")
+    body = {"query": "auth", "facets": ["kind"]}
+    universal = await (await client.post("/api/v1/search", json=body)).json()
+    assert universal["facets"]["kind"]["distinct"] == 4
+
+
+async def test_an_unknown_facet_is_told_with_the_nearest(client: Client) -> None:
+    reply = await client.get("/api/search?query=auth&facets=kind,projekt")
+    problem = await reply.json()
+    assert (reply.status, problem["field"]) == (422, "facets")
+    assert "'projekt'; did you mean project?" in problem["detail"]
+    body = {"query": "auth", "facets": ["kind", "mnth"]}
+    reply = await client.post("/api/v1/search", json=body)
+    problem = await reply.json()
+    assert problem["errors"][0]["pointer"] == "/facets/1"
+    assert "did you mean month?" in problem["detail"]

@@ -82,6 +82,8 @@ EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicag
 
 FORMATS = ("index", "full", "json", *EXPORTS)
 
+FACETS = ("kind", "project", "type", "source", "tag", "author", "domain", "folder", "month")
+
 OPTIONS = (
     Option(
         "--format",
@@ -107,6 +109,14 @@ OPTIONS = (
     Option("--offset", "offset", "Skip this many results.", "N"),
     Option("--all", "include_weaker", "Also weaker matches: all that share a word.", fixed="true"),
     Option("--limit-per-kind", "limit_per_kind", "At most this many of each kind.", "N"),
+    Option(
+        "--facet",
+        "facets",
+        "Count what is found by this; may be repeated.",
+        "|".join(FACETS),
+        repeats=True,
+    ),
+    Option("--facet-limit", "facet_limit", "Most values of a facet; 10 by default.", "N"),
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
     Option("--per-session", "per_session", "At most this many of a session before others.", "N"),

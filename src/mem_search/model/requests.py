@@ -24,6 +24,12 @@ Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
 ResearchMode = Literal["basic", "deep_research"]
+FacetName = Literal[
+    "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month"
+]
+"""What the found records can be counted by."""
+MOST_FACET_VALUES = 10
+"""Values of a facet that are counted, unless a request asks for another number."""
 MOST_OPERATIONS = 10
 """Steps of a research chain, unless a request allows more."""
 
@@ -184,7 +190,8 @@ class SearchRequest:
     belong to that default alone. With ``neighbours`` a result tells where its passage stands, and
     the span of that many passages on either side. ``order`` sorts the whole relevant set, which
     is what the question finds; ``include_weaker`` adds the other matches to it. There are at most
-    ``limit_per_kind`` results of one kind; None is no bound.
+    ``limit_per_kind`` results of one kind; None is no bound. The whole set is counted by
+    ``facets``, each with its ``facet_limit`` most frequent values.
 
     A field is declared here and in the wire models that expose it; ``to_request`` maps
     it by name, and research stores it without further code.
@@ -202,6 +209,8 @@ class SearchRequest:
     fold: bool = True
     include_weaker: bool = False
     limit_per_kind: int | None = None
+    facets: tuple[FacetName, ...] = ()
+    facet_limit: int = MOST_FACET_VALUES
     per_session: int | None = None
     boosts: tuple[Boost, ...] = ()
     scope: str = ""

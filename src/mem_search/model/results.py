@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
-from mem_search.model.requests import DateRange, Mode, SearchRequest
+from mem_search.model.requests import DateRange, FacetName, Mode, SearchRequest
 
 if TYPE_CHECKING:  # numpy is behind it, which the command line does without
     from mem_search.model.rankings import PassageContext, PassageSpan
@@ -119,13 +119,24 @@ class SearchReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FacetCounts:
+    """Values of a facet with how many of the found records have each, most frequent first.
+
+    ``distinct`` is how many values there are in all.
+    """
+
+    values: tuple[tuple[str, int], ...] = ()
+    distinct: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SearchPage:
     """The results in the requested order, how many there are, and how the search was done.
 
     ``total`` counts the relevant set, ``counts`` the same by kind. ``weaker`` is how many other
     records share a word with the question; no page has them unless the request includes them.
     ``folded`` of the total are listed under a near-duplicate. ``graph`` is there where the request
-    follows links.
+    follows links. ``facets`` count the relevant set by each facet that the request names.
     """
 
     request: SearchRequest
@@ -136,3 +147,4 @@ class SearchPage:
     folded: int = 0
     weaker: int = 0
     graph: KnowledgeGraph | None = None
+    facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from typing import Any
 from mem_search.model import SearchPage
 from mem_search.renderers.safe_text import one_line
 from mem_search.renderers.schema import SearchResult, to_values
+from mem_search.text.highlight import word_matcher
 
 COLUMNS = (
     "ref", "kind", "title", "snippet", "created_at", "updated_at", "project", "session", "source",
@@ -20,6 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 """Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; "."""
 
+_NO_WORDS = word_matcher(())
 _FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
 
 
@@ -29,7 +31,7 @@ def as_csv(page: SearchPage) -> str:
     rows = csv.writer(written, lineterminator="\r\n")
     rows.writerow(COLUMNS)
     for result in page.results:
-        cells = to_values(SearchResult.of(result))
+        cells = to_values(SearchResult.of(result, _NO_WORDS))
         rows.writerow([_cell(cells[name]) for name in COLUMNS])
     return written.getvalue()
 

@@ -30,6 +30,7 @@ from mem_search.text import token_count
 
 RULE = "\n\n---\n\n"
 _QUERY_LENGTH = 100
+_VALUE_LENGTH = 60
 _WORTH_CUTTING_FOR = 60
 """Tokens; a smaller part of a record is of no use."""
 
@@ -66,7 +67,7 @@ def render(page: SearchPage, format: str, display: DisplayOptions, *, title: str
     blocks = [
         title or heading(page, display),
         listing.between.join([listing.entry(result, display) for result in page.results]),
-        "\n".join(filter(None, (paging(page, display), *notes(page)))),
+        "\n".join(filter(None, (paging(page, display), *facet_lines(page), *notes(page)))),
         "\n".join(_tips(page, display, listing.tips) if page.results else _advice(page, display)),
     ]
     return "\n\n".join(filter(None, blocks))
@@ -197,6 +198,17 @@ def paging(page: SearchPage, display: DisplayOptions) -> str:
         option = "--all" if display.command_line else "include_weaker=true"
         parts.append(f"{page.weaker} weaker match(es) left out: {option} lists them")
     return "; ".join(parts)
+
+
+def facet_lines(page: SearchPage) -> list[str]:
+    """``By project: web 12, api 3, 4 more`` for each facet of the request."""
+    lines = []
+    for name, facet in page.facets.items():
+        parts = [f"{cut(value, _VALUE_LENGTH)} {count}" for value, count in facet.values]
+        if more := facet.distinct - len(parts):
+            parts.append(f"{more} more")
+        lines.append(f"By {name}: {', '.join(parts) or 'none'}")
+    return lines
 
 
 def notes(page: SearchPage) -> list[str]:

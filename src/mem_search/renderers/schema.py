@@ -31,8 +31,9 @@ from mem_search.model import (
     Snippet,
 )
 from mem_search.renderers.safe_text import cut
-from mem_search.search.citations import Span
+from mem_search.search.citations import Span, words_of
 from mem_search.text import dates
+from mem_search.text.highlight import WordMatcher, word_matcher
 
 T = TypeVar("T")
 
@@ -95,6 +96,11 @@ def dumped(value: Any) -> str:
 
 
 _TITLE_LENGTH = 100
+
+
+def title_of(record: Record) -> str:
+    """The title of ``record`` in JSON; the beginning of its text where it has none."""
+    return record.title or cut(record.text[:1000], _TITLE_LENGTH)
 
 
 @schema
@@ -160,7 +166,7 @@ class RecordFields:
             ref=str(record.ref),
             kind=record.kind,
             number=record.number,
-            title=record.title or cut(record.text[:1000], _TITLE_LENGTH),
+            title=title_of(record),
             created_at=record.created_at,
             updated_at=record.updated_at,
             project=record.project,
@@ -215,21 +221,38 @@ class RecordExcerpt:
 
 
 @schema
+class Highlights:
+    """Where words of the question stand in the `title` and the `snippet` beside it.
+
+    Places are `[start, end]` in Unicode code points, in order, without overlaps. Both lists are
+    empty for a record that was found by its meaning.
+    """
+
+    title: tuple[tuple[Count, Count], ...]
+    snippet: tuple[tuple[Count, Count], ...]
+
+
+@schema
 class SearchResult(RecordFields):
     """A record that matched. `similar` are near-duplicates folded under it."""
 
     snippet: str
     snippet_span: SnippetSpan
+    highlights: Highlights
     score: float
     scores: dict[str, float]
     similar: list[str]
 
     @classmethod
-    def of(cls, result: Result) -> Self:
+    def of(cls, result: Result, matcher: WordMatcher) -> Self:
+        title = title_of(result.record)
         return cls.of_record(
             result.record,
             snippet=result.snippet.text,
             snippet_span=SnippetSpan.of(result.snippet),
+            highlights=Highlights(
+                title=matcher.spans(title), snippet=matcher.spans(result.snippet.text)
+            ),
             score=result.score,
             scores=dict(result.scores),
             similar=[str(ref) for ref in result.similar],
@@ -340,6 +363,37 @@ class HowSearched:
 
 
 @schema
+class FacetValue:
+    """A value of a facet, and how many of the found records have it."""
+
+    value: str
+    count: Count
+
+
+@schema
+class Facet:
+    """The most frequent values of a facet, of `distinct` in all."""
+
+    values: list[FacetValue]
+    distinct: Count
+
+
+Facets = Absent[dict[str, Facet]]
+"""Facet → counts over everything that is found; absent unless the request names facets."""
+
+
+def facets_of(page: SearchPage) -> dict[str, Facet] | None:
+    """The facets of ``page``; None where its request names none."""
+    return {
+        name: Facet(
+            values=[FacetValue(value=value, count=count) for value, count in facet.values],
+            distinct=facet.distinct,
+        )
+        for name, facet in page.facets.items()
+    } or None
+
+
+@schema
 class SearchReply:
     """A page of results, best first unless another order was requested.
 
@@ -357,15 +411,18 @@ class SearchReply:
     limit: int
     offset: int
     order: Order
+    facets: Facets = None
     search: HowSearched
     tokens_used: Absent[int] = None
 
     @classmethod
     def of(cls, page: SearchPage) -> Self:
+        matcher = word_matcher(words_of(page.report.analyzed))
         return cls(
             query=page.request.text,
-            results=[SearchResult.of(result) for result in page.results],
+            results=[SearchResult.of(result, matcher) for result in page.results],
             total=page.total,
+            facets=facets_of(page),
             counts_by_type=dict(page.counts),
             folded=page.folded,
             weaker=page.weaker,

@@ -13,7 +13,18 @@ from typing import Any, Literal, Self
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
-from mem_search.renderers.schema import Absent, Count, HowSearched, Share, SnippetSpan, Time, schema
+from mem_search.renderers.schema import (
+    Absent,
+    Count,
+    Facets,
+    Highlights,
+    HowSearched,
+    Share,
+    SnippetSpan,
+    Time,
+    facets_of,
+    schema,
+)
 from mem_search.search import citations
 from mem_search.search.citations import CitedResult, cite
 
@@ -128,6 +139,7 @@ class SearchResultItem:
     url: str
     snippet: str | None
     snippet_span: SnippetSpan | None
+    highlights: Highlights
     relevance_score: Share
     created_at: Time
     updated_at: Time | None
@@ -149,6 +161,7 @@ class SearchResultItem:
             url=url_of(record, base),
             snippet=None if span is None else span.text,
             snippet_span=None if span is None else SnippetSpan.of_span(span),
+            highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
             relevance_score=cited.relevance,
             created_at=record.created_at,
             updated_at=record.updated_at,
@@ -208,6 +221,7 @@ class UniversalSearchResponse:
     total_count: Count
     weaker: Count
     counts_by_type: dict[str, int]
+    facets: Facets = None
     query: str
     execution_time_ms: float
     operations: list[SearchOperation] | None
@@ -230,6 +244,7 @@ class UniversalSearchResponse:
             total_count=page.total,
             weaker=page.weaker,
             counts_by_type=dict(page.counts),
+            facets=facets_of(page),
             query=page.request.text,
             execution_time_ms=page.report.took_ms,
             operations=None if step is None else [SearchOperation.of(step)],
@@ -251,6 +266,7 @@ class McpSearchResult:
     text: str
     snippet: str
     snippet_span: SnippetSpan | None
+    highlights: Highlights
     relevance_score: Share
     source: Literal["local"]
     content_type: str
@@ -266,6 +282,7 @@ class McpSearchResult:
             text=text,
             snippet=text,
             snippet_span=None if span is None else SnippetSpan.of_span(span),
+            highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
             relevance_score=cited.relevance,
             source=SOURCE,
             content_type=record.kind,

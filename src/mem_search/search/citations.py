@@ -27,6 +27,9 @@ SURROUNDINGS = 120
 
 MatchField = Literal["title", "content"]
 
+Places = tuple[tuple[int, int], ...]
+"""(start, end) in Unicode code points, in order."""
+
 SPREAD = 2.0
 """Fused scores are sums of z-scores of up to two legs: a good match has about 4."""
 
@@ -53,7 +56,11 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class CitedResult:
-    """One result. ``relevance`` lies in 0..1 and falls with the place on the page."""
+    """One result. ``relevance`` lies in 0..1 and falls with the place on the page.
+
+    ``title_words`` and ``snippet_words`` are where words of the question stand in the citation's
+    title and in the snippet.
+    """
 
     record: Record
     relevance: float
@@ -62,6 +69,8 @@ class CitedResult:
     match_fields: tuple[MatchField, ...] = ()
     full_content: str | None = None
     annotations: tuple[Annotation, ...] | None = None
+    title_words: Places = ()
+    snippet_words: Places = ()
 
 
 def cite(page: SearchPage) -> tuple[CitedResult, ...]:
@@ -75,8 +84,10 @@ def cite(page: SearchPage) -> tuple[CitedResult, ...]:
         CitedResult(
             record=result.record,
             relevance=relevance(page, result),
-            citation=citation(result.record),
+            citation=(cited := citation(result.record)),
+            title_words=matcher.spans(cited.source_title),
             snippet=_snippet_span(result) if texts.snippets else None,
+            snippet_words=matcher.spans(result.snippet.text) if texts.snippets else (),
             match_fields=match_fields(result, matcher) if is_ranked else (),
             full_content=result.record.text if texts.full_content else None,
             annotations=annotate(result, words, length=length) if request.is_research else None,

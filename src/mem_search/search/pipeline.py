@@ -16,6 +16,8 @@ import numpy as np
 from mem_search.contracts import Question, Retriever
 from mem_search.errors import Unavailable
 from mem_search.model import (
+    FacetCounts,
+    FacetName,
     Filters,
     Hit,
     LegReport,
@@ -38,7 +40,7 @@ from mem_search.search.query_understanding import (
     filters_of,
     understand_query,
 )
-from mem_search.search.ranking import LegResults, rank
+from mem_search.search.ranking import LegResults, count_facets, rank
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, Stage
@@ -68,6 +70,7 @@ class _Found:
     realised: str = "filter"
     stage_ms: Mapping[str, float] = field(default_factory=dict)
     graph: KnowledgeGraph | None = None
+    facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
 
 
 class SearchPipeline:
@@ -115,6 +118,7 @@ class SearchPipeline:
             folded=found.folded,
             weaker=found.weaker,
             graph=found.graph,
+            facets=found.facets,
             report=SearchReport(
                 requested=query.mode,
                 realised=found.realised,  # type: ignore[arg-type]
@@ -194,7 +198,8 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
         rows = np.lexsort((sign * together, sign * snapshot.columns(together).created))
         numbers = together[rows].tolist()[query.offset : query.offset + query.limit]
     hits = [Hit(number, 0.0) for number in numbers]
-    return _Found(_hydrate(snapshot, query, hits, question.words.all), counts)
+    facets = count_facets(snapshot, query, snapshot.matching(filters)) if query.facets else {}
+    return _Found(_hydrate(snapshot, query, hits, question.words.all), counts, facets=facets)
 
 
 def _ranked(
@@ -222,6 +227,7 @@ def _ranked(
         legs=ranked.reports,
         stage_ms=ranked.stage_ms,
         graph=picture,
+        facets=ranked.facets,
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC
 
 import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
-from mem_search.model import Filters, Hit, LegReport, SearchRequest
+from mem_search.model import FacetCounts, FacetName, Filters, Hit, LegReport, SearchRequest
 from mem_search.model.rankings import KIND_CODES, Candidates, Numbers, Ranking
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
@@ -56,6 +57,7 @@ class Ranked:
     """The hits of the page, best first; how many records match, by kind, and how many folded.
 
     ``weaker`` matches are left out; ``beyond`` of those found are no candidates of the legs.
+    ``facets`` count all that is found.
     ``expansion`` and ``reports`` are those of the graph, where links were followed; ``stage_ms``
     is the milliseconds of each stage.
     """
@@ -68,6 +70,7 @@ class Ranked:
     expansion: Expansion | None = None
     reports: tuple[LegReport, ...] = ()
     stage_ms: Mapping[str, float] = field(default_factory=dict)
+    facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
 
 
 def rank(
@@ -87,7 +90,25 @@ def rank(
         started = time.perf_counter()
         state = stage.apply(state)
         stage_ms[stage.name] = ms(started)
-    return page(state, stage_ms)
+    ranked = page(state, stage_ms)
+    if not options.facets:
+        return ranked
+    if state.filters_decide:
+        found = snapshot.matching(leg_results.question.filters)
+    else:
+        beyond = NO_NUMBERS if state.beyond is None else state.beyond.records
+        found = np.concatenate([state.union.records[state.rows], beyond])
+    return replace(ranked, facets=count_facets(snapshot, options, found))
+
+
+def count_facets(
+    snapshot: SearchSnapshot, request: SearchRequest, found: Numbers
+) -> dict[FacetName, FacetCounts]:
+    """The facets that ``request`` names, over all that is ``found``."""
+    if not request.facets:
+        return {}
+    zone = (request.asked_at.tzinfo if request.asked_at else None) or UTC
+    return snapshot.facet_counts(found, request.facets, request.facet_limit, zone)
 
 
 def prefetch(

@@ -69,6 +69,22 @@ class WordMatcher:
                         yield at + shift, root
                 at = low.find(root, at + 1)
 
+    def spans(self, text: str) -> tuple[tuple[int, int], ...]:
+        """The places of the words in ``text`` as (start, end), in order, without overlaps.
+
+        Offsets count Unicode code points.
+        """
+        run = WORD if text.isascii() else RUN
+        found: list[tuple[int, int]] = []
+        for at, root in self.places(text, 0, len(text)):
+            match = None if is_cjk(text[at]) else run.match(text, at)
+            end = at + len(root) if match is None else match.end()
+            if found and at <= found[-1][1]:  # two pairs of one run
+                found[-1] = (found[-1][0], max(end, found[-1][1]))
+            else:
+                found.append((at, end))
+        return tuple(found)
+
     def stands_in(self, text: str) -> bool:
         """Whether ``text`` contains any of the words."""
         places = self._ascii_places if text.isascii() else self.places

@@ -8,7 +8,6 @@ alias, or of the field; further spellings are in the field's ``spellings``.
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import re
@@ -41,6 +40,7 @@ from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
 
@@ -228,16 +228,7 @@ def _spelled(model: type[BaseModel]) -> dict[str, tuple[str, bool]]:
 
 
 def _unknown(word: str, known: Iterable[str]) -> Fault:
-    return Fault(f"unknown parameter; {_meant(word, known)}", parameter=word[:100])
-
-
-def _meant(word: str, known: Iterable[str]) -> str:
-    names = list(known)
-    folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {folded[near[0]]}?"
-    return f"known are {', '.join(names)}" if names else "there are none here"
+    return Fault(f"unknown parameter; {nearest(word, known)}", parameter=word[:100])
 
 
 def _errors(error: ValidationError) -> list[Any]:
@@ -263,7 +254,7 @@ def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
             message = "has to be a JSON object"
         case "extra_forbidden":
             names = [field.alias or name for name, field in model.model_fields.items()]
-            hint = f"; {_meant(steps[0], names)}" if len(steps) == 1 else ""
+            hint = f"; {nearest(steps[0], names)}" if len(steps) == 1 else ""
             message = f"unknown field{hint}"
         case _:
             message = item["msg"]

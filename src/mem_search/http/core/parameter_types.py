@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, tzinfo
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args
 from zoneinfo import ZoneInfo
 
 from dateutil.tz import gettz, tzlocal
@@ -20,12 +20,12 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
-from mem_search.model import Boost, Mode, Ref
+from mem_search.model import Boost, FacetName, Mode, Ref
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 from mem_search.text.redaction import refuse_secret
-from mem_search.validation import input_errors_as_invalid, invalid_value
+from mem_search.validation import input_errors_as_invalid, invalid_value, nearest
 
 Zone = tzinfo
 
@@ -67,6 +67,18 @@ def _kinds(value: Any) -> Any:
         known = ", ".join(kind.plural for kind in installed_kinds())
         raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
+
+
+def facet_name(word: Any) -> Any:
+    """A validator: reports an unknown facet with the nearest known one."""
+    if isinstance(word, str) and word not in FACETS:
+        raise invalid_value(f"there is no facet {word[:60]!r}; {nearest(word, FACETS)}")
+    return word
+
+
+def _facets(value: Any) -> Any:
+    words = split(value)
+    return tuple(map(facet_name, words)) if isinstance(words, tuple) else words
 
 
 def _zone(value: Any) -> Any:
@@ -121,6 +133,8 @@ def faults_of(error: ValidationError) -> list[InitErrorDetails]:
 Text = Annotated[str, Field(max_length=LONGEST_VALUE)]
 Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
+FACETS: Final = get_args(FacetName)
+Facets = Annotated[tuple[FacetName, ...], BeforeValidator(_facets, json_schema_input_type=str)]
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 SearchMode = Annotated[
     Mode,

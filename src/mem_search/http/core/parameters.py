@@ -15,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mem_search.http.core.parameter_types import (
+    FACETS,
     Boosts,
     End,
+    Facets,
     Kinds,
     SearchMode,
     Start,
@@ -26,7 +28,7 @@ from mem_search.http.core.parameter_types import (
     Words,
 )
 from mem_search.model import Filters, Order, SearchRequest
-from mem_search.model.requests import At, to_request
+from mem_search.model.requests import MOST_FACET_VALUES, At, to_request
 from mem_search.records.registry import installed_kinds
 
 Format = Literal["index", "full", "json"]
@@ -187,6 +189,18 @@ class KindParameters(FilterParameters):
         le=100,
         description="Most results of one kind",
         json_schema_extra=also("limit_per_type", "limitPerType"),
+    )
+    facets: Facets = Field(
+        default=(),
+        description="Count everything that is found by these facets: " + ", ".join(FACETS),
+        json_schema_extra=also("facet"),
+    )
+    facet_limit: int = Field(
+        default=MOST_FACET_VALUES,
+        ge=1,
+        le=100,
+        description="Most values of a facet",
+        json_schema_extra=also("facetLimit"),
     )
     mode: SearchMode = Field(
         default="hybrid",

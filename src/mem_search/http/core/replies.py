@@ -15,7 +15,7 @@ from mem_search.http.schemas.common import TextContent, TextReply
 from mem_search.http.schemas.search import SearchListing
 from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
-from mem_search.renderers.schema import HowSearched, to_json
+from mem_search.renderers.schema import HowSearched, facets_of, to_json
 from mem_search.renderers.token_budget import page_within
 from mem_search.text import token_count
 
@@ -70,6 +70,7 @@ def page_reply(
         counts_by_type=dict(shown.page.counts),
         folded=shown.page.folded,
         weaker=shown.page.weaker,
+        facets=facets_of(shown.page),
         search=HowSearched.of(shown.page.report),
     )
     return text_reply(request, shown.text, envelope, shown.tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mem_search.http.schemas.common import TextReply
-from mem_search.renderers.schema import Absent, Count, HowSearched, WholeRecord, schema
+from mem_search.renderers.schema import Absent, Count, Facets, HowSearched, WholeRecord, schema
 
 
 @schema
@@ -14,6 +14,7 @@ class SearchListing(TextReply):
     counts_by_type: dict[str, int]
     folded: Count
     weaker: Count
+    facets: Facets = None
     search: HowSearched
 
 

@@ -27,17 +27,26 @@ from pydantic_core import InitErrorDetails
 
 from mem_search.errors import InputError
 from mem_search.http.core.parameter_types import (
+    FACETS,
     LONGEST_VALUE,
     REF_PATTERN,
     KindName,
     RefName,
     Stripped,
+    facet_name,
     fault_at,
     faults_of,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body
-from mem_search.model import Boost, ResultTexts, SearchRequest
-from mem_search.model.requests import MOST_OPERATIONS, At, ResearchMode, to_request, to_wire
+from mem_search.model import Boost, FacetName, ResultTexts, SearchRequest
+from mem_search.model.requests import (
+    MOST_FACET_VALUES,
+    MOST_OPERATIONS,
+    At,
+    ResearchMode,
+    to_request,
+    to_wire,
+)
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.text import dates
@@ -88,6 +97,8 @@ Id = Annotated[str, Field(max_length=LONGEST_ID)]
 Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
+FacetLimit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+Facet = Annotated[FacetName, BeforeValidator(facet_name)]
 Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
 
 
@@ -160,6 +171,13 @@ class UniversalSearchRequest(Body):
     boosts: list[Boost] | None = Field(
         default=None, description="Small bonuses for recency or importance"
     )
+
+    facets: list[Facet] | None = Field(
+        default=None,
+        max_length=len(FACETS),
+        description="Count everything that is found by these facets",
+    )
+    facet_limit: FacetLimit = Field(default=MOST_FACET_VALUES, description="Most values of a facet")
 
     @model_validator(mode="wrap")
     @classmethod

@@ -9,12 +9,13 @@ times are milliseconds since 1970; a cosine lies in -1..1.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import tzinfo
 from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Filters, Kind, Order, Record
+from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
 from mem_search.model.rankings import (
     Candidates,
@@ -157,6 +158,16 @@ class SearchSnapshot(Protocol):
 
     def counts(self, filters: Filters) -> dict[str, int]:
         """How many records are within ``filters``, by kind."""
+        ...
+
+    def facet_counts(
+        self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
+    ) -> dict[FacetName, FacetCounts]:
+        """Facet of ``names`` → its ``most`` frequent values among ``records``, which exist.
+
+        A filter by a value finds exactly the records that are counted. ``month`` is
+        ``2026-11`` in ``zone``.
+        """
         ...
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:

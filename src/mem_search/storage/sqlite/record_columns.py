@@ -43,6 +43,11 @@ class Names:
     def number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
 
+    def texts(self, numbers: Iterable[int]) -> list[str]:
+        """The strings of ``numbers``."""
+        known = list(self._numbers)
+        return [known[number] for number in numbers]
+
     def among(self, passes: Callable[[str], bool]) -> list[int]:
         """Numbers of the names that pass."""
         return [number for name, number in list(self._numbers.items()) if passes(name)]
@@ -266,8 +271,8 @@ def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     mask = np.isin(kinds, KIND_CODES.among(filters.kinds)) if filters.kinds else kinds != GONE
     if filters.project:
         # As in ``filters``: without regard to the case of ASCII letters.
-        wanted = _folded(filters.project)
-        projects = columns.names["project"].among(lambda name: _folded(name) == wanted)
+        wanted = ascii_folded(filters.project)
+        projects = columns.names["project"].among(lambda name: ascii_folded(name) == wanted)
         mask &= np.isin(columns.projects[records], projects)
     for column, name, numbers in (
         ("session", filters.session, columns.sessions),
@@ -292,7 +297,8 @@ def _by_columns(columns: Columns, filters: Filters, records: Numbers) -> Mask:
     return np.asarray(mask, dtype=np.bool_)
 
 
-def _folded(name: str) -> str:
+def ascii_folded(name: str) -> str:
+    """``name`` with the ASCII letters in lower case, as SQLite's ``nocase`` compares."""
     return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
 
 

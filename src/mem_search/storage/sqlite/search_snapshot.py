@@ -10,15 +10,15 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Filters, Kind, Order, Record
+from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
 from mem_search.model.rankings import (
-    KIND_CODES,
     Candidates,
     Matches,
     Numbers,
@@ -34,9 +34,7 @@ from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.ports.search import Counted, Names, SearchSnapshot
 from mem_search.storage.sqlite import (
-    filters as sql_filters,
-)
-from mem_search.storage.sqlite import (
+    facet_counts,
     fulltext,
     graph,
     outbox,
@@ -46,6 +44,9 @@ from mem_search.storage.sqlite import (
     sketches,
     successions,
     vocabulary,
+)
+from mem_search.storage.sqlite import (
+    filters as sql_filters,
 )
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
@@ -152,7 +153,7 @@ class SqliteSnapshot:
     def word_matches(
         self, query: WordQuery, filters: Filters, depth: int
     ) -> tuple[Candidates, Matches]:
-        """See ``SearchSnapshot``. Chat turns get less length normalisation (``_for_chats``)."""
+        """See ``SearchSnapshot``. Chat turns have a length correction (``fulltext.for_chats``)."""
         connection = self._connection
         if filters:
             passages = fulltext.matched(connection, query)
@@ -167,7 +168,7 @@ class SqliteSnapshot:
         else:
             passages, scores = fulltext.scores(connection, query)
             known = self.passage_map(int(passages.max(initial=0)))
-        scores = _for_chats(passages, scores, known, self.corpus(), self._store.chats)
+        scores = fulltext.for_chats(passages, scores, known, self.corpus(), self._store.chats)
         best = known.best(passages, scores)
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
         return known.candidates(best, depth), matches
@@ -281,6 +282,12 @@ class SqliteSnapshot:
     def counts(self, filters: Filters) -> dict[str, int]:
         return records.counts(self._connection, filters)
 
+    def facet_counts(
+        self, records: Numbers, names: Sequence[FacetName], most: int, zone: tzinfo
+    ) -> dict[FacetName, FacetCounts]:
+        columns = self._all_columns()
+        return facet_counts.counted(self._connection, columns, records, names, most, zone)
+
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         return records.fetch(self._connection, numbers)
 
@@ -373,25 +380,3 @@ def _with_neighbours(
         start=min(start for _, start, _ in near),
         end=max(end for _, _, end in near),
     )
-
-
-def _for_chats(
-    passages: Numbers, scores: Values, known: PassageMap, corpus: Corpus, chats: Collection[Kind]
-) -> Values:
-    """``scores`` with the length correction of chat turns, which are of the kinds ``chats``.
-
-    A short "yes, on Friday" is not a better answer for being short. The factor turns FTS5's fixed
-    k1 = 1.2, b = 0.75 into about k1 = 0.9, b = 0.4 and is worth four points of nDCG on chats
-    (docs/retrieval.md); on commits and documents the same change costs as much.
-    """
-    kinds = known.kinds[passages]
-    corrected = scores
-    for kind in chats:
-        rows = np.flatnonzero(kinds == KIND_CODES.code(kind))
-        if len(rows):
-            lengths = known.lengths[passages[rows]]
-            relative, among = lengths / corpus.mean_length, lengths / corpus.lengths.get(kind, 1.0)
-            factor = (1 + 1.2 * (0.25 + 0.75 * relative)) / (1 + 0.9 * (0.6 + 0.4 * among))
-            corrected = corrected.copy()
-            corrected[rows] *= factor
-    return corrected
