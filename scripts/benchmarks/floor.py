@@ -6,19 +6,26 @@ statement runs, then query the index, then read the records of the page.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
+from process import free_port
+
 from mem_search.contracts import Embedder
 from mem_search.embedders import open_embedder
 from mem_search.retrievers.vector import OVERFETCH
 from mem_search.search.pipeline import DEPTH
-from mem_search.storage.chroma.connection import Connection
+from mem_search.storage.chroma import child
+from mem_search.storage.chroma.official import OfficialConnection
 from mem_search.storage.sqlite import fulltext, records
 from mem_search.storage.sqlite.database import _PRAGMAS
 from mem_search.text import words
@@ -42,14 +49,31 @@ class Parts:
         return max(self.embed, self.fulltext) + self.chroma + self.hydrate
 
 
+@contextmanager
+def chroma(data: Path) -> Iterator[int]:
+    """A Chroma over ``data`` that anybody can reach; yields its port at 127.0.0.1.
+
+    The worker's own lives in a network that nobody else can enter.
+    """
+    port = free_port()
+    options = {"path": data, "host": "127.0.0.1", "port": port, "parent": os.getpid()}
+    command = [sys.executable, "-P", child.__file__, *(f"--{k}={v}" for k, v in options.items())]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
 class Floor:
-    """The same store, model and Chroma that the worker uses, reached directly."""
+    """The same store, model and vectors that the worker uses, reached directly."""
 
     def __init__(self, home: Path, embedder: str, chroma_port: int) -> None:
         self._embedder: Embedder = open_embedder(embedder, home / "models")
         self._db = sqlite3.connect(home / "mem-search.db", isolation_level=None)
         self._db.executescript(_PRAGMAS)
-        self._chroma = Connection(
+        self._chroma = OfficialConnection(
             f"http://127.0.0.1:{chroma_port}",
             {},
             f"passages-{sha256(self._embedder.fingerprint.encode()).hexdigest()[:12]}",

@@ -14,6 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import corpus
 import filters
 import indexing
 import mcp_calls
@@ -22,11 +23,13 @@ import start
 import store
 import under_indexing
 import universal
+import versus
 from figures import Bar, show, show_bars
 
 import cli
 import search
 
+VERSUS = "versus"
 STAGES = (
     "search", "filters", "under-indexing", "universal", "mcp", "indexing", "start", "cli", "memory",
 )  # fmt: skip
@@ -53,7 +56,12 @@ def arguments() -> argparse.Namespace:
         help="fills the searched stores: bundled (default up to 10000 records), standin, hashing",
     )
     given = parser.parse_args()
-    unknown = set(given.stages) - {*STAGES, "all"}
+    given.commit = ""
+    if given.stages[:1] == [VERSUS]:
+        if len(given.stages) != 2:
+            parser.error("versus needs a commit: scripts/bench versus COMMIT")
+        given.stages, given.commit = [VERSUS], given.stages[1]
+    unknown = set(given.stages) - {*STAGES, "all", VERSUS}
     if unknown:
         parser.error(f"unknown stage {min(unknown)}; known are {', '.join(STAGES)}, all")
     try:
@@ -70,6 +78,8 @@ def main() -> int:
     # A bench that is ended must still end its worker and remove its stores.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     chosen = [s for s in STAGES if s in given.stages or not given.stages or "all" in given.stages]
+    if given.commit:
+        chosen = [VERSUS]
     report: dict[str, Any] = {"machine": platform.platform(), "stages": {}}
     bars: list[Bar] = []
     with tempfile.TemporaryDirectory(prefix="mem-search-bench-") as temporary:
@@ -110,6 +120,11 @@ class Bench:
             count = min(given.records[0], SMALL)
             measure = start.measure if stage == "start" else cli.measure
             yield f"{stage} {count}", measure(*self._store(count))
+        elif stage == VERSUS:
+            file = self._temporary / "corpus.jsonl"
+            count = given.records[0]
+            corpus.write(file, corpus.records(count, given.corpus))
+            yield f"{stage} {count}", versus.measure(given.commit, file, count, self._temporary)
         elif stage == "indexing":
             home = self._temporary / "indexing"
             yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")

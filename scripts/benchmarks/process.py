@@ -48,14 +48,6 @@ class Worker:
         said = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         return self._ask("POST", path, body, said)
 
-    def child_port(self) -> int:
-        """The port of this worker's own Chroma."""
-        for line in ps("-A", "-o", "ppid=,args="):
-            parent, _, arguments = line.strip().partition(" ")
-            if parent == str(self.process.pid) and "--port=" in arguments:
-                return int(arguments.split("--port=")[1].split()[0])
-        raise ConnectionError("the worker has no Chroma of its own")
-
     def pids(self) -> dict[str, int]:
         """The worker and its Chroma."""
         found = {"worker": self.process.pid}
@@ -115,9 +107,12 @@ class Worker:
 
 
 @contextmanager
-def worker(home: Path, embedder: str = "bundled") -> Iterator[Worker]:
-    """A worker of ``home`` on a free port; leaving the block stops it."""
-    port = _free_port()
+def worker(home: Path, embedder: str = "bundled", source: Path | None = None) -> Iterator[Worker]:
+    """A worker of ``home`` on a free port; leaving the block stops it.
+
+    ``source`` is the folder of other sources to run, with the installed packages.
+    """
+    port = free_port()
     environ = {name: value for name, value in os.environ.items() if "MEM_SEARCH" not in name}
     environ |= {
         "MEM_SEARCH_HOME": str(home),
@@ -125,6 +120,8 @@ def worker(home: Path, embedder: str = "bundled") -> Iterator[Worker]:
         "MEM_SEARCH_FOLLOW": "0",
         "MEM_SEARCH_EMBEDDER": embedder,
     }
+    if source is not None:
+        environ["PYTHONPATH"] = str(source)
     command = [sys.executable, "-m", "mem_search", "worker", "run"]
     spawned = time.perf_counter()
     process = subprocess.Popen(
@@ -137,7 +134,8 @@ def worker(home: Path, embedder: str = "bundled") -> Iterator[Worker]:
         running.stop()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody has at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import questions
+import store
 from figures import Bar, median, percentile
-from floor import Floor, Parts
+from floor import Floor, Parts, chroma
 from process import Worker, worker
 
 QUESTIONS = 200
@@ -19,10 +20,14 @@ _WARM = 40
 def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     """Figures and bars for the store in ``home``."""
     asked = questions.draw(home, _WARM + QUESTIONS)
-    with worker(home, embedder) as running:
+    with (
+        store.copied(home, home.parent) as copy,
+        chroma(copy / "chroma" / "data") as port,
+        worker(home, embedder) as running,
+    ):
         running.until_answering("/api/readiness")
         running.until_indexed()
-        floor = Floor(home, embedder, running.child_port())
+        floor = Floor(home, embedder, port)
         try:
             for text in asked[:_WARM]:
                 questions.ask(running, text)

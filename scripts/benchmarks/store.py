@@ -89,7 +89,7 @@ async def _fill(chosen: Settings, file: Path, name: str) -> None:
     preparing = Preparing()
     try:
         # After the import: two that write at once only wait for each other.
-        writer = IngestWriter(store.ingest, store.records, lambda: None, preparing)
+        writer = IngestWriter(store.ingest, lambda: None, preparing)
         mark = CrashMark(chosen.home / "reading.json")
         await LocationReader(store.ingest, writer, mark).read(
             Location("jsonl", str(file)), _progress
