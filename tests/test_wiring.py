@@ -39,7 +39,7 @@ async def test_nothing_is_left_running_after_an_error_inside(tmp_path: Path) -> 
 
 async def test_a_foreign_store_or_a_wrong_setting_leaves_nothing_running(tmp_path: Path) -> None:
     (tmp_path / "mem-search.db").write_bytes(b"something else, and long enough to be seen" * 50)
-    with pytest.raises(StorageError, match="move it away"):
+    with pytest.raises(StorageError, match="is damaged"):
         async with open_runtime(small(tmp_path)):
             pass
     with pytest.raises(InputError, match="unknown embedder"):

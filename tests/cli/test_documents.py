@@ -138,7 +138,8 @@ def test_the_reply_in_the_api_document_has_every_field_and_no_other() -> None:
 
 def test_the_commands_of_the_research_document_work(filled: Home) -> None:
     body = '{"query": "rate limit", "mode": "deep_research", "session_id": "limits"}'
-    sh(filled, f"curl -s \"$W/api/v1/search\" -H 'Content-Type: application/json' -d '{body}'")
+    headers = "-H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json'"
+    sh(filled, f"curl -s \"$W/api/v1/search\" {headers} -d '{body}'")
     lines = [line for block in blocks("deep-research.md", "sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("mem-search ")]
     assert len(commands) == 9

@@ -40,7 +40,7 @@ def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> Non
     mem.ok("worker", "start")
     before = mem.worker()
     theirs = mem.run("worker", "restart", MEM_SEARCH_TOKEN="mst_" + "x" * 43)
-    assert (theirs.returncode, "given out" in theirs.stderr) == (2, True)
+    assert (theirs.returncode, "created token" in theirs.stderr) == (2, True)
     foreign = mem.run("worker", "restart", "--host", "192.0.2.1")
     assert (foreign.returncode, "will not listen" in foreign.stderr) == (6, True)
     assert mem.worker() == before

@@ -23,7 +23,12 @@ from mem_search.search.service import SearchService
 REQUIRED = {"concept": "how-it-works", "filePath": "src/auth.py", "type": "feature", "as": "csv"}
 """Parameters that some search routes require beside the question, by their names."""
 
-ROUTES_THAT_SEARCH = [route for route in ROUTES if searches(route.query, route.body)]
+SELECTS = "/api/forget"
+"""Its query is a condition for records, of which none is better than another."""
+
+ROUTES_THAT_SEARCH = [
+    route for route in ROUTES if searches(route.query, route.body) and route.path != SELECTS
+]
 
 
 class Counter:

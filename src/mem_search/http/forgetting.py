@@ -61,7 +61,10 @@ async def forget(call: Call) -> web.StreamResponse:
 
 async def purge(call: Call) -> web.StreamResponse:
     """Clean up after all earlier deletions."""
-    return json_reply(Receipt.of(await call.runtime.ingest.forgetting.purge()), status=ACCEPTED)
+    receipt = await call.runtime.ingest.forgetting.purge()
+    reply = json_reply(Receipt.of(receipt), status=ACCEPTED)
+    reply.headers["Location"] = f"/api/forget/{receipt.id}"
+    return reply
 
 
 async def receipts(call: Call) -> web.StreamResponse:
