@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.citations.authors import names
+from mem_search.citations.authors import OTHERS, names
 from mem_search.renderers.safe_text import harmless
 
 ADA = {"family": "Lovelace", "given": "Ada"}
@@ -72,7 +72,6 @@ def test_particles_suffixes_and_initials_stay_where_they_belong(
         "Procter & Gamble",
         "Acme Widgets, Inc.",
         "The Rust Project Developers",
-        "Lovelace et al.",
         "Lovelace, Ada, Turing, Alan",
         "Ada @ Example",
     ],
@@ -91,4 +90,7 @@ def test_any_line_gives_names_of_its_own_words(line: str) -> None:
     for one in names(line):
         assert one
         assert set(one) <= {"family", "given", "non-dropping-particle", "suffix", "literal"}
-        assert all(word in harmless(line) for part in one.values() for word in part.split())
+        if one != OTHERS:
+            letters = harmless(line).casefold()
+            words = " ".join(one.values()).casefold().split()
+            assert all(word.strip(".") in letters for word in words)

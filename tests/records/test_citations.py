@@ -75,7 +75,8 @@ def test_a_letter_is_by_its_sender_and_published_when_it_was_sent() -> None:
     "value",
     [
         "2024-05-03", "2024-05-03T00:00:00Z", "2024-05-03t02:00:00+02:00", 1_714_694_400,
-        1_714_694_400_000, 1_714_694_400.0, "Fri, 3 May 2024 00:00 +0000",
+        1_714_694_400_000, 1_714_694_400.0, "Fri, 3 May 2024 00:00 +0000", "May 3, 2024",
+        "2024/05/03",
     ],
 )  # fmt: skip
 def test_a_day_is_read_however_it_is_written(value: Any) -> None:

@@ -1,57 +1,147 @@
 """Names of CSL-JSON from a line that names authors.
 
 The name of a person is split, because styles print its parts in different orders. Anything else
-is kept whole as ``literal``, so that no style turns a team, a program or an address into a family
-name. Pure functions.
+is kept whole as ``literal``, so that no style turns an institution, a program or an address into
+a family name. In doubt a name stays whole: whole it is right in every style but for the order of
+its words, and split wrongly it is another name. Pure functions; ADR 0026 has the reasons.
+
+Sources: CSL 1.0.2 "Name variables"; "von Last, Jr, First" as in BibTeXing, section 4; initials
+after the family name as in Citing Medicine, 2nd edition, chapter 1.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from email.utils import getaddresses
+from typing import Final
 
 from mem_search.renderers.safe_text import one_line
 
 Name = dict[str, str]
 """``{"family", "given", …}`` or ``{"literal"}``: a name variable of CSL-JSON 1.0."""
 
-LONGEST_NAME = 5
+OTHERS: Final[Name] = {"literal": "et al."}
+"""Authors that the line leaves out; always the last of a list."""
+
+LONGEST_NAME = 6
 """Words; a longer text is a description."""
 
-_LISTED = re.compile(r"[;\n|]")
-_AND = re.compile(r",?\s+(?:and|&)\s+")
+MOST_COMMENTS = 100
+"""Opening brackets in a line of addresses; ``email.utils`` recurses into each."""
+
+_LISTED = re.compile(r"[;；、\n|]")
+_AND = re.compile(r",?\s+(?:and|&)\s+", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"[,\s]+(?:(?:and|&)\s+(?:others|colleagues)|et\.?\s+al\b\.?)\s*\Z", re.IGNORECASE
+)
+_BY = re.compile(r"by:?\s+(?=\w)", re.IGNORECASE)
+_IN_BRACKETS = re.compile(
+    r"\s*[(\[](?:ed|eds|editor|author|[^()\[\]\s@]+@[^()\[\]\s@]+)\.?[)\]]\Z", re.IGNORECASE
+)
+
 _PARTICLES = frozenset(
-    "van von der den de del della di da dos du des la le ten ter zu zur af av bin ibn al el".split()
+    "van von vom zum zur zu und der den de del della delle di da do dos das du des la le les lo "
+    "los las ten ter te 't af av bin ibn bint al el y i e".split()
 )
-_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
+_JOINS = frozenset("y i e".split())
+"""Particles that join two family names: Ortega y Gasset."""
+_OWN_PARTICLES = frozenset(
+    "Van Von Der Den De Del Della Di Da Dos Du Des La Le Las Los Ter Ten St. Saint Bin Ibn "
+    "El".split()
+)
+"""Capitals make a particle a part of the family name: Le Guin."""
+_FAMILY_ALONE = frozenset("De Del Della Des Du El La Las Le Los St. Von".split())
+"""Those that begin a family name also as the first word; the Van of Van Morrison does not."""
+_SUFFIXES = frozenset("jr sr jnr snr ii iii iv".split())
+_DEGREES = frozenset("phd dphil md msc ma ba bsc mba jd llm esq frs obe cbe mph rn".split())
+_HONOURS = frozenset("dr prof professor mr mrs ms mx sir dame rev fr".split())
+
+_INSTITUTION = frozenset(
+    "academia academy administration agence agencia agency akademie alliance archive archives "
+    "associates association associação authority board broadcasting bundesamt bureau center "
+    "centers centre centres centro charity clinic club coalition college comisión commission "
+    "commissioner committee community company conference congress consortium contributors "
+    "cooperative corp corporation council departamento department developers directorate "
+    "division embassy enterprises federation fondation forum foundation fundación gesellschaft "
+    "gmbh government group hochschule holdings hospital inc incorporated industries initiative "
+    "institut institute institutes institution institutions instituto istituto kommission lab "
+    "laboratoire laboratories laboratory labs library limited llc llp ltd ministerio ministerium "
+    "ministry ministère museum nations network observatory office organisation organización "
+    "organization partners partnership plc program programme project publishers publishing "
+    "registry research school secretariat senate society société stiftung studio studios "
+    "symposium syndicate team universidad universidade universiteit universitet university "
+    "università universität université verein verlag zentrum".split()
+)
+"""Words that name a body of people: with one of them a name is that of an institution."""
 _NO_PERSON = frozenset(
-    "team group inc ltd llc gmbh corp corporation company foundation university institute college "
-    "department ministry office agency committee council association society project contributors "
-    "authors developers community labs lab research bot agent assistant support news press media "
-    "times post magazine journal blog docs documentation the of for ai api code cli system "
-    "et and &".split()
+    "international national federal united european worldwide global world central american "
+    "british deutsche democratic republic states kingdom nasa unesco unicef ieee iso nato epa "
+    "authors engineers scientists students staff editors editorial newsroom volunteers users "
+    "maintainers bot bots agent assistant support media magazine journal gazette tribune herald "
+    "chronicle guardian blog docs documentation wiki manual guide handbook sans the of for in on "
+    "at to with from by für fuer pour per ai api app code cli system systems software "
+    "technologies technology solutions digital data cloud security science sciences engineering "
+    "health medicine medical nuclear aeronautics geographic geological meteorological "
+    "agriculture economics finance statistics education environmental protection development "
+    "investigation intelligence service services microsoft google amazon apple meta intel nvidia "
+    "oracle mozilla linux python rust github unknown anonymous admin administrator root none "
+    "null et &".split()
 )
-"""Words that no name of a single person contains."""
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[.’'\-\u2010])*\Z")
+"""Further words that no name of a single person contains."""
+_SURNAMES_TOO = frozenset(
+    "bank banks church court house post press times news league fund force trust union power "
+    "field law park office college school royal star today sun mail mirror".split()
+)
+"""Words of institutions that are surnames, too: only initials or a comma tell them apart."""
+_LIKE_INITIALS = frozenset(
+    "AI AG AB SA BV NV SE AS KG CO UK US EU UN TV IT HR PR QA UI UX ML VR IO DB OS CS ID HQ "
+    "X".split()
+)
+"""Capitals that follow a name without being initials: Siemens AG, Google UK, Malcolm X."""
+
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[.’'\-\u2010])*\Z|['’]t\Z")
+_CAMEL = re.compile(r"(?<=[a-z])[A-Z]")
+_CAMEL_NAMES = re.compile(r"(?:Mc|Mac|Fitz|De|Di|Du|Da|La|Le|Van|O)(?=[A-Z])")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.[\s\-]*)*[^\W\d_]\.?\Z")
+_VANCOUVER = re.compile(  # Smith JA
+    r"(?:(?:van|von|der|den|de|del|della|di|da|la|le|Le|De|Van) )*"
+    r"[^\W\d_](?!\S*\.)(?=\S*[a-z])\S+ [A-Z]{1,3}\Z"
+)
+_ELIDED = re.compile(r"(?:d|l|dell|dall|all|nell)['’](?=[^\W\d_])")
+_VOWEL = re.compile("[AEIOUYÀ-ÖØ-Ý]")
+_EAST_ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 
 
 def names(text: str) -> list[Name]:
-    """The authors in ``text``, in its order, without repeats."""
-    found = [author for part in _LISTED.split(text) for author in _authors(part)]
-    return [author for at, author in enumerate(found) if author not in found[:at]]
+    """The authors in ``text``, in its order, once each; ``OTHERS`` last where it omits some."""
+    left_out = False
+    found: dict[tuple[tuple[str, str], ...], Name] = {}
+    for part in map(one_line, _LISTED.split(text)):
+        shorter = _OTHERS.sub("", part)
+        is_mark = shorter.strip(" .,").lower() in ("et al", "others")
+        left_out |= shorter != part or is_mark
+        if not is_mark:
+            found.update({tuple(author.items()): author for author in _authors(shorter)})
+    return [*found.values(), OTHERS] if left_out and found else [*found.values()]
 
 
 def name(person: str) -> Name:
     """One author: ``Ada Lovelace``, ``Lovelace, Ada``, ``King, Martin, Jr.``, or a literal."""
-    person = one_line(person).strip(' ,;"')
-    parts = [part.strip() for part in person.split(",")]
+    person = _IN_BRACKETS.sub("", _BY.sub("", one_line(person).strip(' ,;"'), count=1))
     if not person:
         return {}
-    if len(parts) > 3 or not all(parts) or not _is_person(person.replace(",", " ")):
+    first, *others = map(str.strip, person.split(","))
+    parts = [first, *(part for part in others if not _is(part, _DEGREES))]
+    if len(parts) > 3 or not all(parts) or not _is_person(parts):
         return {"literal": person}
+    parts = [_recased(part) for part in parts]
     if len(parts) == 1:
-        return _in_order(person.split())
-    suffix = next((part for part in parts[1:] if _is_suffix(part)), "")
+        if _is_vancouver(parts[0]):
+            family, initials = _initials_apart(parts[0])
+            return _with(_family(family.split()), initials, "")
+        return _in_order(_without_honours(parts[0].split()))
+    suffix = next((part for part in parts[1:] if _is(part, _SUFFIXES)), "")
     given = [part for part in parts[1:] if part != suffix]
     if not given:  # Martin King, Jr.
         return {**_in_order(parts[0].split()), "suffix": suffix}
@@ -62,53 +152,157 @@ def name(person: str) -> Name:
 
 def _authors(text: str) -> list[Name]:
     """The authors of one entry: an address, a name, or several with commas or "and"."""
-    if "@" in text:
+    if "@" in text and text.count("(") <= MOST_COMMENTS:
         addressed = getaddresses([text])
         if all("@" in address and address in text for _, address in addressed):
             return [name(display or address) for display, address in addressed]
+    text = _BY.sub("", one_line(text), count=1)
     several = [name(person) for part in _AND.split(text) for person in _at_commas(part)]
-    # Procter & Gamble is one author: "and" and "&" separate only names of people.
-    if len(several) > 1 and all("family" in author for author in several):
+    # Procter & Gamble is one author: "and" and "&" separate only people and whole institutions.
+    if len(several) > 1 and _are_authors(several):
         return several
     whole = name(text)
     return [whole] if whole else []
 
 
+def _are_authors(found: Sequence[Name]) -> bool:
+    """Whether each stands alone, so that what separates them is no part of a name.
+
+    "Department of Health and Human Services" is one: after "of" its name may go on.
+    """
+    bodies = [author.get("literal", "").lower().split() for author in found]
+    for place, (author, body) in enumerate(zip(found, bodies, strict=True)):
+        if "family" in author:
+            continue
+        if len(body) < 2 or _INSTITUTION.isdisjoint(body):
+            return False
+        is_open = body[-1] not in _INSTITUTION and place + 1 < len(bodies)
+        if is_open and _INSTITUTION.isdisjoint(bodies[place + 1]):
+            return False
+    return True
+
+
 def _at_commas(text: str) -> list[str]:
     """``Ada Lovelace, Alan Turing`` are two, ``Lovelace, Ada`` and ``Martin King, Jr.`` one."""
-    parts = [part.strip() for part in text.split(",")]
-    return parts if all(len(part.split()) > 1 for part in parts) else [text]
+    parts: list[str] = []
+    for part in map(str.strip, text.split(",")):
+        if parts and (_is(part, _SUFFIXES) or _is(part, _DEGREES)):
+            parts[-1] += f", {part}"
+        else:
+            parts.append(part)
+    if len(parts) > 1 and all(map(_VANCOUVER.match, parts)) and any(map(_is_vancouver, parts)):
+        return [", ".join(_initials_apart(part)) for part in parts]
+    pairs = [", ".join(parts[at : at + 2]) for at in range(0, len(parts), 2)]
+    if len(parts) % 2 == 0 and all(_INITIALS.match(_plain(part)) for part in parts[1::2]):
+        return pairs  # Smith, J., Doe, A. B.
+    if len(parts) == 2 and _is_family(parts[0], parts[1]):
+        return [text]
+    if all(len(_plain(part).split()) > 1 for part in parts):
+        found = [name(part) for part in parts]
+        people = sum("family" in author for author in found)
+        # A unit and its institution are one author, and so are a person and an affiliation.
+        several = people == len(parts) or (len(parts) > 2 and people and _are_authors(found))
+        return parts if several else [text]
+    if len(parts) > 2 and all(len(part.split()) > 1 for part in parts[2:]):
+        return [pairs[0], *parts[2:]]  # Lovelace, Ada, Alan Turing
+    return [text]
 
 
-def _is_person(words: str) -> bool:
-    parts = words.split()
-    plain = [part.strip(".").lower() for part in parts]
-    return (
-        1 < len(parts) <= LONGEST_NAME
-        and all(_WORD.match(part) for part in parts)
-        and not _NO_PERSON.intersection(plain)
-        # Acronyms such as NASA JPL are no family names; initials have dots or are single letters.
-        and not any(len(part) > 2 and part.isupper() for part in parts if "." not in part)
+def _is_family(first: str, second: str) -> bool:
+    """Whether ``Le Guin, Ursula K.`` is one name: of particles, or with initials at its end."""
+    begins = first.split()[:1]
+    ends = second.split()[-1:]
+    return bool(begins and ends) and (
+        begins[0] in _PARTICLES | _FAMILY_ALONE
+        or bool(_INITIALS.match(ends[0]) and not _INITIALS.match(first.split()[-1]))
     )
 
 
-def _is_suffix(word: str) -> bool:
-    return word.strip(".").lower() in _SUFFIXES
+def _plain(part: str) -> str:
+    """``part`` without a suffix or degree after it."""
+    return part.partition(",")[0]
+
+
+def _is_person(parts: Sequence[str]) -> bool:
+    words = " ".join(parts).split()
+    plain = [word.strip(".").lower() for word in " ".join(words).replace("-", " ").split()]
+    if not (1 < len(words) <= LONGEST_NAME and all(_WORD.match(word) for word in words)):
+        return False
+    if not _INSTITUTION.union(_NO_PERSON).isdisjoint(plain) or any(
+        _CAMEL.search(_CAMEL_NAMES.sub("", word)) for word in words
+    ):
+        return False
+    if any(map(_EAST_ASIAN.search, words)):  # the family name is first, which no style here knows
+        return False
+    initials = any(len(word.strip(".")) == 1 or "." in word.strip(".") for word in words)
+    if not (_SURNAMES_TOO.isdisjoint(plain) or len(parts) > 1 or initials):
+        return False
+    if all(word[0].islower() for word in words if word not in _PARTICLES):
+        return all(word in _PARTICLES for word in words[:-1])
+    return _are_capitals_of_a_person(parts, words)
+
+
+def _are_capitals_of_a_person(parts: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether words in capitals are names, not acronyms: LOVELACE, Ada, but not NASA JPL."""
+    capital = [word for word in words if _is_shouted(word) and not _is(word, _SUFFIXES)]
+    if _is_vancouver(parts[0]) or not capital:
+        return not (len(parts) == 1 and words[-1] in _LIKE_INITIALS - {"X"})
+    if len(capital) < len(words) and len(parts) == 1 and len(max(capital, key=len)) < 4:
+        return False
+    return all(map(_VOWEL.search, capital)) and (len(parts) > 1 or max(map(len, capital)) > 3)
+
+
+def _is(part: str, words: frozenset[str]) -> bool:
+    return part.replace(".", "").strip().lower() in words
+
+
+def _without_honours(words: list[str]) -> list[str]:
+    """``words`` without titles before the name, which no style prints."""
+    at = 0
+    while at < len(words) - 2 and _is(words[at], _HONOURS):
+        at += 1
+    return words[at:]
+
+
+def _is_vancouver(part: str) -> bool:
+    """Whether it is a family name and initials without stops: ``Smith JA``."""
+    last = part.split()[-1:]
+    return bool(_VANCOUVER.match(part)) and not (
+        len(last[0]) > 2 or last[0] in _LIKE_INITIALS or _is(last[0], _SUFFIXES)
+    )
+
+
+def _initials_apart(part: str) -> tuple[str, str]:
+    """``Smith JA`` as ``Smith`` and ``J. A.``."""
+    family, _, initials = part.rpartition(" ")
+    return family, " ".join(f"{letter}." for letter in initials)
 
 
 def _in_order(words: list[str]) -> Name:
     """``Ludwig van Beethoven``: the family name is last, with the particles before it."""
-    suffix = words[-1] if _is_suffix(words[-1]) else ""
+    suffix = words[-1] if len(words) > 1 and _is(words[-1], _SUFFIXES) else ""
     words = words[:-1] if suffix else words
-    at = len(words) - 1
-    while at > 0 and words[at - 1] in _PARTICLES:
+    last = len(words) - 1
+    if _INITIALS.match(words[last]) and words[last].endswith(".") and not _INITIALS.match(words[0]):
+        return _with(_family(words[:last]), words[last], suffix)  # Lovelace A.
+    # The last group of particles begins the family name, and all that follows belongs to it.
+    at = next((at for at in range(last, 0, -1) if _begins_family(words[at])), last)
+    while at > 1 and _begins_family(words[at - 1]) and words[at - 1] not in _JOINS:
         at -= 1
+    if at > 1 and words[at] in _JOINS:  # José Ortega y Gasset
+        at -= 1
+    if at == 1 and len(words) > 1 and words[0] in _FAMILY_ALONE | _PARTICLES:
+        at = 0
     return _with(_family(words[at:]), " ".join(words[:at]), suffix)
+
+
+def _begins_family(word: str) -> bool:
+    return word in _PARTICLES or word in _OWN_PARTICLES or bool(_ELIDED.match(word))
 
 
 def _family(words: list[str]) -> Name:
     at = 0
-    while at < len(words) - 1 and words[at] in _PARTICLES:
+    while at < len(words) - 1 and words[at] in _PARTICLES - _JOINS:
         at += 1
     particle = {"non-dropping-particle": " ".join(words[:at])} if at else {}
     return {"family": " ".join(words[at:]), **particle}
@@ -117,3 +311,24 @@ def _family(words: list[str]) -> Name:
 def _with(family: Name, given: str, suffix: str) -> Name:
     known = {**family, "given": given, "suffix": suffix}
     return {part: words for part, words in known.items() if words}
+
+
+def _is_shouted(word: str) -> bool:
+    return len(word) > 2 and word.isupper() and "." not in word
+
+
+def _recased(part: str) -> str:
+    """``MCDONALD`` as ``McDonald``, ``VAN DER BERG`` as ``van der Berg``; others as they are."""
+    if _is_vancouver(part) or not any(map(_is_shouted, part.split())):
+        return part
+    whole = part.isupper()
+    words = []
+    for word in part.split():
+        if (_is_shouted(word) or (whole and len(word) > 1 and "." not in word)) and not _is(
+            word, _SUFFIXES
+        ):
+            small = word.lower()
+            word = small if small in _PARTICLES - _JOINS else word.title()
+            word = re.sub(r"\bMc([a-z])", lambda found: f"Mc{found[1].upper()}", word)
+        words.append(word)
+    return " ".join(words)

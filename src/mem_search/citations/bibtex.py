@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from mem_search.citations.authors import Name
+from mem_search.citations.authors import OTHERS, Name
 from mem_search.citations.csl import Item, day_of
 from mem_search.renderers.safe_text import one_line
 
@@ -82,16 +82,23 @@ def _fields(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def _people(people: Iterable[Name]) -> str:
-    return " and ".join(_person(person) for person in people)
+    return " and ".join("others" if person == OTHERS else _person(person) for person in people)
 
 
 def _person(person: Name) -> str:
     """``van Beethoven, Ludwig`` or ``King, Jr., Martin``; braces keep anything else whole."""
     if "literal" in person:
         return f"{{{escaped(person['literal'])}}}"
-    family = f"{person.get('non-dropping-particle', '')} {person['family']}".strip()
-    parts = (family, person.get("suffix"), person.get("given"))
-    return ", ".join(escaped(part) for part in parts if part)
+    # Without braces "Ortega y" would be read as particles, and "Le" alone as a given name.
+    family = escaped(person["family"])
+    particle = escaped(person.get("non-dropping-particle", ""))
+    if "given" not in person:
+        return f"{{{f'{particle} {family}'.strip()}}}"
+    if any(word[0].islower() for word in person["family"].split()):
+        family = f"{{{family}}}"
+    whole = f"{particle} {family}".strip()
+    others = (escaped(person[part]) for part in ("suffix", "given") if part in person)
+    return ", ".join((whole, *others))
 
 
 def _url(url: str) -> str:

@@ -39,7 +39,11 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
         "title": _title(citation, record),
         "author": names(citation.author),
         "recipient": _recipients(record),
-        "issued": _day(_issued(citation), tz),
+        "issued": (
+            {"date-parts": [[*citation.published_in]]}
+            if citation.published_in
+            else _day(_issued(citation), tz)
+        ),
         "accessed": _day(_accessed(citation) if on_web else None, tz),
         "container-title": one_line(citation.domain) if kind.csl_type == "webpage" else "",
         "genre": kind.genre,
@@ -54,7 +58,7 @@ def item(citation: Citation, record: Record, tz: tzinfo) -> dict[str, Any]:
 
 
 def day_of(date_variable: Mapping[str, Any] | None) -> tuple[int, ...]:
-    """(year, month, day) of a date variable; empty when there is none."""
+    """(year, month, day) of a date variable, as far as it has them; empty when there is none."""
     return tuple(date_variable["date-parts"][0]) if date_variable else ()
 
 

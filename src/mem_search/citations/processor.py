@@ -24,10 +24,12 @@ from citeproc import (
 )
 from citeproc.source.json import CiteProcJSON
 
+from mem_search.citations.authors import OTHERS
 from mem_search.citations.csl import Item
 
 DATA = Path(__file__).parent / "data"
-_OPEN, _CLOSE, _END, _LESS, _MORE, _AND = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5"
+_OPEN, _CLOSE, _END, _LESS, _MORE, _AND, _ET_AL = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
+_JOINED = re.compile(rf",?(?: (?:and|{_AND}|&(?:amp;|#38;)?))? ?{_ET_AL}\.?")
 _MARKS = re.compile("[\ufdd0-\ufdef]")
 _HIDDEN = str.maketrans({"<": _LESS, ">": _MORE, "&": _AND})
 _SHOWN = {_OPEN: "“", _CLOSE: "”", _END: "", _LESS: "<", _MORE: ">", _AND: "&"}
@@ -100,6 +102,7 @@ class Style:
 
 def finished(text: str, *, html: bool) -> str:
     """``text`` with quotes, punctuation as in American English, and markup."""
+    text = _JOINED.sub(", et al.", text)
     text = re.sub(f"{_CLOSE}{_TAGS}([.,])", rf"\2{_CLOSE}\1", text)
     # A title that ends in a full stop gets no second one.
     text = re.sub(f"([.?!…]){_END}{_TAGS}\\.", r"\1\2", text)
@@ -123,6 +126,8 @@ def _marked(item: Item) -> dict[str, Any]:
     languages as English ones.
     """
     marked = {key: _hidden(value) for key, value in item.items()}
+    if OTHERS in item.get("author", ()):
+        marked["author"] = [*marked["author"][:-1], {"literal": _ET_AL}]
     for key in _WORDS:
         if key in marked:
             end = _END if key == "title" else ""

@@ -38,7 +38,8 @@ def _lines(item: Item) -> Iterator[tuple[str, str]]:
     yield "TI", item.get("title", "")
     if issued := day_of(item.get("issued")):
         yield "PY", f"{issued[0]:04}"
-        yield "DA", _day(issued)
+        if len(issued) > 1:
+            yield "DA", _day(issued)
     if accessed := day_of(item.get("accessed")):
         yield "Y2", _day(accessed)
     fields = (("T2", "container-title"), ("M3", "genre"), ("UR", "URL"), ("DB", "archive"),
@@ -52,7 +53,9 @@ def _lines(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def _day(day: tuple[int, ...]) -> str:
-    return "{:04}/{:02}/{:02}".format(*day)
+    """``2024/02/01``; the slashes stay where a part is not known: ``2024/02/``."""
+    written = [f"{part:0{width}}" for part, width in zip(day, (4, 2, 2), strict=False)]
+    return "/".join([*written, *[""] * (3 - len(written))])
 
 
 def _person(person: Name) -> str:

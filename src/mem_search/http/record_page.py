@@ -71,7 +71,12 @@ def _fields(
     pairs = [
         ("Date", display.full_date(record.created_at)),
         ("By", citation.author),
-        ("Published", "" if citation.published_at is None else display.day(citation.published_at)),
+        (
+            "Published",
+            citation.published_month
+            if citation.published_at is None
+            else display.day(citation.published_at),
+        ),
         ("Project", record.project),
         ("Session", record.session),
         ("Tags", ", ".join(record.tags)),

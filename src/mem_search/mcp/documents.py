@@ -42,7 +42,7 @@ def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[
     published = citation.published_at
     cited = {
         "author": citation.author,
-        "published_date": "" if published is None else dates.iso(published),
+        "published_date": citation.published_month if published is None else dates.iso(published),
         "folder": citation.folder,
         "domain": citation.domain,
     }

@@ -107,7 +107,8 @@ class Citation:
     """Where a record comes from: ``CitationMetadata`` of the universal search contract.
 
     ``source_id`` is the ref. What the record does not state is empty or None. Times are
-    milliseconds since 1970; ``accessed_at`` is when a person last read it.
+    milliseconds since 1970; ``accessed_at`` is when a person last read it. ``published_in`` is
+    (year,) or (year, month) of a publication whose day is not known; ``published_at`` is None then.
     """
 
     source_id: str
@@ -120,6 +121,13 @@ class Citation:
     accessed_at: int | None = None
     folder: str = ""
     domain: str = ""
+    published_in: tuple[int, ...] = ()
+
+    @property
+    def published_month(self) -> str:
+        """``published_in`` as in ISO 8601: ``2024`` or ``2024-02``; "" for none."""
+        parts = zip(self.published_in, (4, 2), strict=False)
+        return "-".join(f"{part:0{width}}" for part, width in parts)
 
 
 @dataclass(frozen=True, slots=True)

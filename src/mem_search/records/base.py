@@ -151,15 +151,22 @@ class BaseKind(Generic[M]):
         def first_time(names: Iterable[str]) -> int | None:
             return None if silent else citation_fields.first_time(metadata, *names)
 
+        published_at = first_time(citation_fields.PUBLISHED)
+        is_partial = not silent and published_at is None
         return Citation(
             source_id=str(record.ref),
             source_type=record.kind,
             source_title=record.title or self.title(record),
             url=record.url,
             author="" if silent else citation_fields.words(metadata, *citation_fields.AUTHORS),
-            published_at=first_time(citation_fields.PUBLISHED),
+            published_at=published_at,
             created_at=record.created_at,
             accessed_at=first_time(citation_fields.ACCESSED),
+            published_in=(
+                citation_fields.first_month(metadata, *citation_fields.PUBLISHED)
+                if is_partial
+                else ()
+            ),
         )
 
     def known(self, metadata: Mapping[str, Any]) -> M:

@@ -55,10 +55,12 @@ class Email(BaseKind[EmailMetadata]):
         senders = getaddresses(listed(record.metadata.get("from")))
         names = [name or address for name, address in senders if name or address]
         cited = super().citation(record)
+        sent = first_time(record.metadata, "date")
         return replace(
             cited,
             author="; ".join(names) or cited.author,
-            published_at=first_time(record.metadata, "date") or cited.published_at,
+            published_at=cited.published_at if sent is None else sent,
+            published_in=cited.published_in if sent is None else (),
         )
 
 

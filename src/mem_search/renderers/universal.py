@@ -9,7 +9,9 @@ there, or a relative one without ``base``.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
@@ -58,6 +60,10 @@ def metadata_of(record: Record) -> dict[str, Any]:
     return {**record.metadata, **known, "archived": record.archived}
 
 
+Month = Annotated[str, Field(pattern=r"^\d{4}(-\d{2})?$")]
+"""A year or a month whose day is not known, as in ISO 8601: ``2024``, ``2024-02``."""
+
+
 @schema
 class ShortCitation:
     """Where a record comes from."""
@@ -85,7 +91,7 @@ class CitationMetadata(ShortCitation):
     """Where a record comes from, as far as it is known."""
 
     author: str | None
-    published_date: Time | None
+    published_date: Time | Month | None
     last_accessed: Time | None
     folder: str | None
     domain: str | None
@@ -95,7 +101,7 @@ class CitationMetadata(ShortCitation):
         return super(CitationMetadata, cls).of(
             citation,
             author=citation.author or None,
-            published_date=citation.published_at,
+            published_date=citation.published_month or citation.published_at,
             last_accessed=citation.accessed_at,
             folder=citation.folder or None,
             domain=citation.domain or None,
