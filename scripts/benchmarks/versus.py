@@ -80,13 +80,15 @@ def _sources_of(commit: str, temporary: Path) -> Iterator[Path]:
 
 
 def _fill(running: Worker, records: Path) -> None:
-    job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(records)})
+    body = {"source": "jsonl", "path": str(records)}
+    path = f"/api/jobs/{running.json('POST', '/api/import', body)['job']}"
     deadline = time.perf_counter() + _PATIENCE
+    job = running.json("GET", path)
     while job["state"] in ("queued", "running") or not _is_indexed(running):
         if time.perf_counter() > deadline:
             sys.exit(f"versus: the store is not filled; see {running.home}/logs")
         time.sleep(0.5)
-        job = running.json("GET", f"/api/jobs/{job['id']}")
+        job = running.json("GET", path)
     if job["state"] != "done":
         sys.exit(f"versus: the import ended as {job['state']}; see {running.home}/logs")
 
