@@ -14,10 +14,10 @@ from mem_search.model import SearchRequest
 from mem_search.search import pipeline
 from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
-from mem_search.storage.sqlite import search_snapshot
+from mem_search.storage.sqlite import fulltext
 
 CONSTANTS = {
-    "length": (search_snapshot, "_for_chats", lambda *given: given[1]),
+    "length": (fulltext, "for_chats", lambda *given: given[1]),
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),

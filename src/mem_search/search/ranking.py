@@ -15,7 +15,13 @@ import numpy as np
 
 from mem_search.contracts import FeedbackScorer, Question, RankingTraits
 from mem_search.model import FacetCounts, FacetName, Filters, Hit, LegReport, SearchRequest
-from mem_search.model.rankings import KIND_CODES, Candidates, Numbers, Ranking
+from mem_search.model.rankings import (
+    KIND_CODES,
+    NO_CANDIDATES,
+    Candidates,
+    Numbers,
+    Ranking,
+)
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.legs import LegAnswer, exact_scores, ms, union
@@ -33,11 +39,18 @@ from mem_search.search.state import (
     StoredData,
 )
 from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text import names
 from mem_search.text.sketch import NO_SKETCHES
-from mem_search.text.words import all_of, hashes_of
+from mem_search.text.words import all_of
 
 FEW_WORDS = 3
 """Up to so many words, a record that has them all is what was asked for."""
+
+HOLDERS = 200
+"""With more records than this, a name does not tell them apart."""
+
+BESIDE = 3
+"""With more other words than this, the names of a question no longer decide what comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +135,11 @@ def prefetch(
     request, question = leg_results.request, leg_results.question
     depth = leg_results.depth
     rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
-    candidates = union(rankings, depth)
+    named, held = NO_CANDIDATES, dict[int, tuple[int, int]]()
+    may_name = request.mode != "vector" and names.NAME_LIKE.search(question.text)
+    if "names" in stages and may_name:
+        named, held = _holders(snapshot, question)
+    candidates = named.joined(union(rankings, depth))
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
         candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)
@@ -138,13 +155,15 @@ def prefetch(
     successors: Mapping[int, tuple[int, ...]] = {}
     if not {"supersession", "folding"}.isdisjoint(stages):
         successors = snapshot.successors(numbers, filters)
-    hashes = hashes_of(question.words) if "hashes" in stages else None
     beyond = None
     if not decided and request.fusion is None:
         beyond = _beyond(snapshot, rankings, candidates, dated=request.order != "relevance")
     feedback: dict[str, FeedbackScorer] = {}
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
+    whole = NO_NUMBERS
+    if "relevant" in stages:
+        whole = np.union1d(_whole(snapshot, question, rankings), named.records)
     return RankingState(
         request=request,
         question=question,
@@ -158,8 +177,8 @@ def prefetch(
         beyond=beyond,
         stored=StoredData(
             columns=columns,
-            named=set(snapshot.records_with_words(hashes).tolist()) if hashes else (),
-            whole=_whole(snapshot, question, rankings) if "relevant" in stages else NO_NUMBERS,
+            holders=held,
+            whole=whole,
             beyond=beyond,
             successors=successors,
             sketched=sketched,
@@ -219,6 +238,25 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
     if terms > 1 and not demands_all(question) and (query := all_of(asked)) is not None:
         matched = [np.intersect1d(snapshot.records_with_words(query), each) for each in matched]
     return np.unique(np.concatenate(matched))
+
+
+def _holders(
+    snapshot: SearchSnapshot, question: Question
+) -> tuple[Candidates, dict[int, tuple[int, int]]]:
+    """The records that hold a name of the question; record → how many, and how well."""
+    asked = names.find(question.text)
+    beside = {*question.words.all}.difference(*[name.words for name in asked])
+    if not asked or len(beside) > BESIDE:
+        return NO_CANDIDATES, {}
+    found = NO_CANDIDATES
+    held: dict[int, tuple[int, int]] = {}
+    for name in asked:
+        holders = snapshot.holders(name, question.filters, HOLDERS)
+        for record, well in zip(holders.records.tolist(), holders.scores.tolist(), strict=True):
+            count, sum_ = held.get(record, (0, 0))
+            held[record] = (count + 1, sum_ + int(well))
+        found = found.joined(holders)
+    return found, held
 
 
 def _feedback(

@@ -6,7 +6,7 @@ store is read before the first of them (``ranking.prefetch``) and travels in ``s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -84,8 +84,8 @@ class StoredData:
     """
 
     columns: RecordColumns
-    named: Collection[int] = ()
-    """Records that contain a hash which the question names."""
+    holders: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Record → how many names of the question it holds, and how well (``Name.held``)."""
     whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
     """Records that have all that a short question, or an explicit one, asks for; in order."""
     beyond: Beyond | None = None

@@ -164,12 +164,6 @@ def all_of(words: Words) -> WordQuery | None:
     return _combined(AllWords, (*map(WordPhrase, words.phrases), *_single(words)))
 
 
-def hashes_of(words: Words) -> WordQuery | None:
-    """A passage with one of the hashes of the question; None when it has none."""
-    hashes = filter(_HASH.fullmatch, words.words)
-    return _combined(AnyWords, tuple([WordPhrase((word,)) for word in hashes]))
-
-
 def known_word(word: str) -> WordPhrase:
     """The query for a word of the store, or with ``*`` at its end for all that begin so.
 

@@ -28,19 +28,24 @@ SILENT = 0.01
 SUPERSESSION = "supersession"
 
 
-def hashes(state: RankingState) -> RankingState:
-    """Puts records that contain a hash from the question before all others."""
-    named = state.stored.named
-    if not named:
-        return state
-    return state.ordered(sorted(state.hits, key=lambda hit: hit.number not in named))
-
-
 def supersession(state: RankingState) -> RankingState:
     """Puts a matching record directly above the record that it supersedes."""
     if not state.stored.successors:
         return state
     return state.ordered(lift(state.hits, state.stored.successors))
+
+
+def names(state: RankingState) -> RankingState:
+    """Puts records that hold a name from the question, as it is written, before all others.
+
+    Those with more of the names come first, then those with whole names.
+    """
+    holders = state.stored.holders
+    if not holders:
+        return state
+    return state.ordered(
+        sorted(state.hits, key=lambda hit: holders.get(hit.number, (0, 0)), reverse=True)
+    )
 
 
 def folding(state: RankingState) -> RankingState:

@@ -161,6 +161,7 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     found = matches(state.union, state.legs, state.rankings, floor)
+    found |= np.isin(state.union.records, [*state.stored.holders])
     return replace(state, matched=found)
 
 

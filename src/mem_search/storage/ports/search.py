@@ -31,6 +31,7 @@ from mem_search.model.rankings import (
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
+from mem_search.text.names import Name
 from mem_search.text.sketch import Sketches
 from mem_search.text.words import WordQuery
 
@@ -63,6 +64,15 @@ class SearchSnapshot(Protocol):
 
     def records_with_words(self, query: WordQuery) -> Numbers:
         """The records with a passage that matches, in order."""
+        ...
+
+    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+        """Records within ``filters`` that have ``name`` as it is written, whole ones first.
+
+        The score is 2 for the whole name and 1 inside a longer one (``Name.held``), the passage is
+        one that has it. None when more than ``most`` records have it, or when too many passages
+        to read have its words in a row: then the name says little.
+        """
         ...
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mem_search.model import FacetCounts, FacetName, Filters, Kind, Order, Record
 from mem_search.model.graph import GraphLabel, GraphWalk, Relationship
 from mem_search.model.rankings import (
+    NO_CANDIDATES,
     Candidates,
     Matches,
     Numbers,
@@ -59,6 +60,7 @@ from mem_search.storage.sqlite.record_columns import (
     repeated,
 )
 from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.text.names import Name
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
@@ -176,6 +178,17 @@ class SqliteSnapshot:
     def records_with_words(self, query: WordQuery) -> Numbers:
         passages = fulltext.matched(self._connection, query)
         return np.unique(self.passage_map(int(passages.max(initial=0))).records[passages])
+
+    def holders(self, name: Name, filters: Filters, most: int) -> Candidates:
+        passages = fulltext.matched(self._connection, name.query)
+        known = self.passage_map(int(passages.max(initial=0)))
+        if filters:
+            records = known.records[passages]
+            passages = passages[passes(self._connection, self._all_columns(), filters, records)]
+        if not 0 < len(passages) <= fulltext.COMPARED:
+            return NO_CANDIDATES
+        best = known.best(*fulltext.holding(self._connection, name, passages))
+        return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return vocabulary.expand(self._connection, wild)

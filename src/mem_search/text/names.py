@@ -1,0 +1,138 @@
+"""Names in a question: identifiers, paths, flags, versions, hashes, tickets, addresses. Pure.
+
+A full-text index cuts ``CLAUDE_MEM_WORKER_PORT`` into four common words. Whoever writes a name
+means all of it, so a name is looked up as a phrase (``Name.query``) and then compared as it is
+written (``Name.held``), because the index does not tell ``foo_bar`` from ``foo bar``.
+
+The time is linear: a text is cut at spaces first, and every expression reads one short token.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mem_search.text.words import WordPhrase, is_hash, runs_of
+
+MOST: Final = 8
+"""Names of one question that are looked up; a pasted text has many more."""
+
+LONGEST: Final = 300
+"""Characters of a name; longer tokens are data."""
+
+Held = Literal[0, 1, 2]
+"""How a text has a name: not, inside a longer name, or whole."""
+
+NAME_LIKE: Final = re.compile(r"[\d_./:@#$\\-]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+"""Without any of these a text has no names. Most questions have none."""
+
+_TOKEN: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;…“”„‘’«»]+")
+_EDGES: Final = ".:!?*=&"
+_NUMBER: Final = re.compile(
+    r"[+-]?[\d.,:/%-]+(?:st|nd|rd|th|s|x|k|m|ms|kb|mb|gb|am|pm)?", re.IGNORECASE
+)
+_VERSION: Final = re.compile(
+    r"[vV]\d+(?:\.\d+)*|\d+(?:\.\d+){1,3}(?:-?(?:a|b|rc|alpha|beta)\.?\d+)?"
+)
+_ABBREVIATION: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_MARK: Final = re.compile(
+    r"""
+    ://                                       # a URL
+    | \w_ | _\w                               # snake_case, __dunder__, CONSTANT_CASE
+    | [a-z][A-Z] | [A-Z]{2}[a-z]{2}           # camelCase, HTTPServer
+    | \w\.[^\W\d]                             # dotted names, files
+    | \w@\w | \w::\w | \w:[^\W\d] | \w\\\w    # addresses, paths of modules and of Windows
+    | \A[.~]{0,2}/\w | [^\W\d][^/]*/[^/]*/    # paths
+    | \A--?[^\W\d] | \A\$[^\W\d] | \A\.[^\W\d]{2}  # flags, variables, hidden files
+    | \A\#\d | \A[A-Za-z]{1,10}-?\d{2} | \A0x[0-9a-fA-F]  # tickets, error codes
+    | [^\W\d_]\d+[^\W_]*-\w | -[^\W\d_]+\d    # python3-slim
+    """,
+    re.VERBOSE,
+)
+_COMPOUND: Final = re.compile(r"[^\W_]+(?:[-/][^\W_]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name as it is written; ``words`` are those of the index, in lower case.
+
+    A ``plain`` one may be ordinary language: ``chroma-mcp`` and ``real-time`` look alike.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    plain: bool = False
+
+    @property
+    def query(self) -> WordPhrase:
+        """A passage that may have the name: its words stand together, and the last may go on."""
+        return WordPhrase(self.words, prefix=len(self.words) > 1 and self.words[-1].isalpha())
+
+    def held(self, text: str) -> Held:
+        """How ``text`` has the name, in either case."""
+        return _held(self.text.casefold(), text.casefold())
+
+
+def find(text: str) -> tuple[Name, ...]:
+    """The first names of a question, each once. Never raises, linear in time."""
+    found: dict[str, Name] = {}
+    for match in _TOKEN.finditer(text):
+        written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
+        if not written or len(written) > LONGEST or written.casefold() in found:
+            continue
+        sure = _is_name(written)
+        if (sure or _may_be_name(written)) and (words := runs_of(written)):
+            found[written.casefold()] = Name(written, words, plain=not sure)
+            if len(found) == MOST:
+                break
+    return tuple(found.values())
+
+
+def _is_name(token: str) -> bool:
+    if _VERSION.fullmatch(token):
+        return True
+    if _NUMBER.fullmatch(token) or _ABBREVIATION.fullmatch(token):
+        return False
+    return bool(_MARK.search(token)) or is_hash(token.lower())
+
+
+def _may_be_name(token: str) -> bool:
+    return bool(_COMPOUND.fullmatch(token)) and not _NUMBER.fullmatch(token)
+
+
+def _held(name: str, text: str) -> Held:
+    """``held`` for texts in one case. A hash may go on: people write its beginning."""
+    best: Held = 0
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if _ends_before(text, at, name[0]) and (is_hash(name) or _ends_after(text, end)):
+            return 2
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if not (after.isdigit() and name[-1].isdigit()) and not (
+            before.isalnum() and name[0].isalnum()
+        ):
+            best = 1
+        at = text.find(name, at + 1)
+    return best
+
+
+def _ends_before(text: str, at: int, first: str) -> bool:
+    """Whether no longer name goes on to the left of ``text[at]``."""
+    before = text[at - 1 : at]
+    if _in_word(before):
+        return not _in_word(first)
+    return before not in ("-", ".") or not _in_word(text[at - 2 : at - 1])
+
+
+def _ends_after(text: str, end: int) -> bool:
+    """Whether no longer name goes on at ``text[end]``."""
+    after = text[end : end + 1]
+    if after in ("-", "."):
+        return not _in_word(text[end + 1 : end + 2])
+    return not _in_word(after)
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
