@@ -2,7 +2,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mem_search.model import AllOf, AnyOf, Condition, DateRange, Filters, Not, Term
+from mem_search.model import (
+    AllOf,
+    AnyOf,
+    Condition,
+    DateRange,
+    Filters,
+    MetadataTest,
+    Not,
+    Term,
+)
 from mem_search.records.registry import installed_kinds
 from mem_search.text import words
 from mem_search.text.dates import from_iso
@@ -141,6 +150,15 @@ def test_fields_and_exclusions_alone_leave_nothing_to_look_for() -> None:
             (Filters(any_facets=(("domain", "example.org"), ("domain", "www.example.org"))),),
         ),
         ("is:archived", (Filters(archived=True),)),
+        ("title:token", (Filters(demand=Term(("token",), column="title")),)),
+        ('content:"rate limit"', (Filters(demand=Term(("rate", "limit"), column="text")),)),
+        ("url:example.org/a", (Filters(url="example.org/a"),)),
+        ("path:src/a.py", (Filters(files=("src/a.py",)),)),
+        ("cc:ann", (Filters(metadata=(MetadataTest(("cc",), "contains", "ann"),)),)),
+        (
+            "meta.amount>100",
+            (Filters(metadata=(MetadataTest(("amount",), ">", "100", (100.0, 100.0)),)),),
+        ),
         ("is:active", (Filters(archived=False),)),
         ("is:decision", (Filters(types=("decision",)),)),
         ("is:note", (Filters(kinds=("note",)),)),
@@ -181,6 +199,13 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
         ("type: bugfix", "type: has no value"),
         ("since:whenever auth", "'whenever' is no date"),
         ("kind:wombat", "no kind is called 'wombat'"),
+        ("kind:obs", "did you mean kind:observation?"),
+        ("is:desision", "did you mean is:decision?"),
+        ("autor:smith", "did you mean author:?"),
+        ("subject:lunch", "did you mean title:?"),
+        ("meta.amount>much", "neither a number nor a date"),
+        ("failed:perhaps", "known are true and false"),
+        ("title:!", "has no word"),
         ("is:wombat", "is:'wombat' has no meaning"),
         ("projet:web", "did you mean project:?"),
         ("tpye:bugfix", "did you mean type:?"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the command line does without pydantic
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
 Boost = Literal["recency", "importance"]
+Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
 ResearchMode = Literal["basic", "deep_research"]
 FacetName = Literal[
     "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month"
@@ -53,7 +54,7 @@ class Filters:
     observation (bugfix, feature, ...). All of ``facets`` must hold, and one of ``any_facets``, both
     as (name, value). ``stored`` is the time when it was stored or last changed. ``demand`` is what
     the query requires explicitly. ``without`` are numbers of records that are left out whatever
-    they are.
+    they are. All of ``metadata`` hold; ``url`` is a part of the record's URL.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -72,6 +73,8 @@ class Filters:
     superseded: bool | None = None
     facets: tuple[tuple[str, str], ...] = ()
     any_facets: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[MetadataTest, ...] = ()
+    url: str = ""
     demand: Demand | None = None
     without: tuple[int, ...] = ()
 
@@ -80,16 +83,34 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataTest:
+    """A value of the metadata passes, under one of ``names`` (dots lead into objects).
+
+    ``has``: it is there and neither empty nor false. ``contains``: the text has ``value`` in it, in
+    any case. ``is``: it equals ``value``, where ``*`` stands for any letters. The others compare a
+    number, or the moment that a text in ISO form names, with ``bounds``: a number is both bounds,
+    a date is its first and its last millisecond.
+    """
+
+    names: tuple[str, ...]
+    test: Comparison
+    value: str = ""
+    bounds: tuple[float, float] | None = None
+    is_date: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """A record has these words, next to each other, in its title or any of its passages.
 
     ``near`` are the store's own words that a prefix or a misspelling stands for; one ending in
-    ``*`` stands for all that begin so.
+    ``*`` stands for all that begin so. With ``column`` only the title or only the text counts.
     """
 
     words: tuple[str, ...]
     form: Literal["exact", "prefix", "fuzzy"] = "exact"
     near: tuple[str, ...] = ()
+    column: Literal["", "title", "text"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
-from mem_search.model.requests import DateRange, FacetName, Mode, SearchRequest
+from mem_search.model.requests import DateRange, FacetName, Filters, Mode, SearchRequest
 
 if TYPE_CHECKING:  # numpy is behind it, which the command line does without
     from mem_search.model.rankings import PassageContext, PassageSpan
@@ -137,6 +137,7 @@ class SearchPage:
     records share a word with the question; no page has them unless the request includes them.
     ``folded`` of the total are listed under a near-duplicate. ``graph`` is there where the request
     follows links. ``facets`` count the relevant set by each facet that the request names.
+    follows links. ``filters`` are those of the request with what its text demands.
     """
 
     request: SearchRequest
@@ -148,3 +149,4 @@ class SearchPage:
     weaker: int = 0
     graph: KnowledgeGraph | None = None
     facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
+    filters: Filters = Filters()  # noqa: RUF009 - frozen

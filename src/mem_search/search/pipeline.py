@@ -119,6 +119,7 @@ class SearchPipeline:
             weaker=found.weaker,
             graph=found.graph,
             facets=found.facets,
+            filters=question.filters,
             report=SearchReport(
                 requested=query.mode,
                 realised=found.realised,  # type: ignore[arg-type]

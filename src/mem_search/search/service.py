@@ -21,6 +21,7 @@ from typing import Final
 from mem_search.errors import StorageError
 from mem_search.model import SearchPage, SearchRequest
 from mem_search.model.statistics import LoggedSearch
+from mem_search.search import unknown_values
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.suggestions import Suggestions
 from mem_search.storage.ports import SearchLogStore
@@ -147,6 +148,7 @@ class SearchService:
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
         if not page.total and page.report.analyzed.alone and not request.offset:
             page = await self._with_words_alone(page)
+        page = await self._with_unknown_values(page)
         found_little = page.total <= FEW or by_words == [0]
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)
@@ -163,6 +165,15 @@ class SearchService:
         report = replace(
             report, notices=(*report.notices, notice), suggestions=(text, *report.suggestions)
         )
+        return replace(page, report=report)
+
+    async def _with_unknown_values(self, page: SearchPage) -> SearchPage:
+        """The page with a notice for each value of its filters that no record has."""
+        filters = page.filters
+        if not filters or page.request.offset or not unknown_values.is_suspect(page, filters):
+            return page
+        notices = await self.suggestions.store.read(unknown_values.notices, filters)
+        report = replace(page.report, notices=(*page.report.notices, *notices))
         return replace(page, report=report)
 
     async def check(self, request: SearchRequest) -> None:

@@ -57,11 +57,11 @@ class Suggestions:
     """Suggestions from one store."""
 
     def __init__(self, store: SearchStore) -> None:
-        self._store = store
+        self.store = store
 
     async def complete(self, prefix: str, limit: int) -> list[Completion]:
         """How ``prefix`` may go on: its last word, or a name that begins with all of it."""
-        return await self._store.read(_complete, _clean(prefix), limit)
+        return await self.store.read(_complete, _clean(prefix), limit)
 
     async def spelled(self, page: SearchPage) -> SearchPage:
         """The page with other spellings of its unknown words in its report."""
@@ -72,7 +72,7 @@ class Suggestions:
             if _PLAIN.fullmatch(word) and not _stands_for_others(word, page.request.text)
         ]
         try:
-            found = await self._store.read(_spellings, asked[:MOST_CHECKED])
+            found = await self.store.read(_spellings, asked[:MOST_CHECKED])
         except StorageError:
             return page  # the search itself has answered
         texts = _respelled(unicodedata.normalize("NFC", page.request.text), found)
@@ -82,7 +82,7 @@ class Suggestions:
     async def related(self, page: SearchPage, limit: int) -> list[Related]:
         """Related searches: what the results of ``page`` share, and earlier queries of the log."""
         asked = _asked(page)
-        before = await self._store.read(
+        before = await self.store.read(
             lambda snapshot: snapshot.logged_queries(asked[:MOST_CHECKED], limit + 1)
         )
         return list(_related(page, [each.query for each in before]))[:limit]

@@ -75,6 +75,29 @@ def nearest(word: str, known: Iterable[tuple[str, int]], limit: int) -> Sequence
     return [other for _, other in sorted(found)[:limit]]
 
 
+def closest(name: str, known: Iterable[str]) -> str:
+    """The one of ``known`` that ``name`` most likely means; "" for none.
+
+    Case and punctuation do not count. A beginning of at least two letters means the whole.
+    """
+    asked = _bare(name)
+    found: list[tuple[int, int, str]] = []
+    for other in known:
+        bare = _bare(other)
+        edits = distance(asked, bare, max(1, len(asked) // 3))
+        if asked == bare:
+            found.append((0, 0, other))
+        elif len(asked) > 1 and bare.startswith(asked):
+            found.append((1, len(bare), other))
+        elif len(asked) >= SHORTEST and edits <= max(1, len(asked) // 3):
+            found.append((1 + edits, len(bare), other))
+    return min(found)[2] if found else ""
+
+
+def _bare(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
 def _without_common_ends(one: str, other: str) -> tuple[str, str]:
     """Both words without their common start and end, which do not change the distance."""
     start, shorter = 0, min(len(one), len(other))

@@ -98,6 +98,10 @@ class SearchSnapshot(Protocol):
         """Titles, projects, tags or files that begin with ``prefix``, in either case."""
         ...
 
+    def values_of(self, field: str) -> list[str]:
+        """At most a thousand values of ``project``, ``source`` or a facet, in order."""
+        ...
+
     # Vectors
 
     def record_cosines(self, vector: Vectors, records: Numbers) -> Values:

@@ -11,9 +11,9 @@ import sqlite3
 from collections.abc import Callable, Collection
 from typing import Any
 
-from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
 from mem_search.storage.sqlite import fulltext
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, known_word
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word
 
 Where = Callable[[Filters], tuple[str, list[Any]]]
 
@@ -22,10 +22,17 @@ def demand_condition(demand: Demand, where: Where) -> tuple[str, list[Any]]:
     """A condition with its parameters; ``where`` turns the filters of a field into one."""
     match demand:
         case Term():
+            expression = fulltext.expression(word_query(demand))
+            if demand.column and any(map(is_cjk, demand.words)):
+                # The index holds these characters apart from title and text.
+                column = "r.title" if demand.column == "title" else "r.body"
+                return f"{column} like ? escape '\\'", [f"%{like(' '.join(demand.words))}%"]
+            if demand.column:
+                expression = f"{demand.column} : ({expression})"
             return (
                 "r.id in (select q.record_id from passages_fts"
                 " join passages q on q.id = passages_fts.rowid where passages_fts match ?)",
-                [fulltext.expression(word_query(demand))],
+                [expression],
             )
         case Condition():
             return _joined(" or ", [where(filters) for filters in demand.any_of])
@@ -63,7 +70,7 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
     terms: list[str] = []
     values: list[Any] = []
 
-    def add(term: str, *parameters: Any) -> None:
+    def add(term: str, /, *parameters: Any) -> None:
         terms.append(term)
         values.extend(parameters)
 
@@ -97,6 +104,10 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
             f"exists (select 1 from facets x where x.record_id = r.id and {condition})",
             *parameters,
         )
+    if filters.url:
+        add("r.url like ? escape '\\'", f"%{like(filters.url)}%")
+    for test in filters.metadata:
+        add(*_metadata(test))
     if filters.without:
         add("r.id not in (select value from json_each(?))", json.dumps(filters.without))
     if filters.demand is not None:
@@ -155,6 +166,49 @@ def _path(file: str) -> tuple[str, list[str]]:
         values = [f"{start}%", f"{start}%/%", f"%/{end}%", f"%/{end}%/%"]
         return f"{directly} or {directly}", values
     return f"x.value = ? collate nocase or {alike}", [file, f"%/{end}"]
+
+
+_MS_OF_DATE = "strftime('%s', v.value) * 1000"
+
+
+def _metadata(test: MetadataTest) -> tuple[Any, ...]:
+    """A condition over ``records r``, with its parameters. A list passes by one of its items."""
+    held, values = _held(test)
+    held, values = _held(test)
+    paths = ["$" + "".join(f'."{key}"' for key in name.split(".")) for name in test.names]
+    alternatives = [f"exists (select 1 from json_each(r.data, ?) v where {held})"] * len(paths)
+    parameters = [parameter for path in paths for parameter in (path, *values)]
+    if test.test == "has":  # tags and derived facets are not in the metadata
+        alternatives.append(
+            "exists (select 1 from facets x where x.record_id = r.id"
+            f" and x.name in ({_marks(test.names)}))"
+        )
+        parameters += test.names
+    return f"({' or '.join(alternatives)})", *parameters
+
+
+def _held(test: MetadataTest) -> tuple[str, list[Any]]:
+    """The condition over ``json_each`` values ``v``."""
+    if test.test == "has":
+        return "v.type not in ('null', 'false') and v.value not in ('', 0)", []
+    is_number = "v.type in ('integer', 'real')"
+    if test.test == "contains":
+        return "v.type = 'text' and v.value like ? escape '\\'", [f"%{like(test.value)}%"]
+    if test.test == "is":
+        alternatives = ["v.type = 'text' and v.value like ? escape '\\'", "v.type = lower(?)"]
+        values: list[Any] = [like(test.value).replace("*", "%"), test.value]
+        if test.bounds is not None:
+            held = (
+                f"v.type = 'text' and {_MS_OF_DATE}" if test.is_date else f"{is_number} and v.value"
+            )
+            alternatives.append(f"{held} between ? and ?")
+            values += test.bounds
+        return " or ".join(alternatives), values
+    assert test.bounds is not None
+    # After a day means after its end, before a day before its beginning.
+    bound = test.bounds[test.test in (">", "<=")]
+    held = f"v.type = 'text' and {_MS_OF_DATE}" if test.is_date else f"{is_number} and v.value"
+    return f"{held} {test.test} ?", [bound]
 
 
 def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:

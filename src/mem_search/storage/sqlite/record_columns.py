@@ -226,8 +226,9 @@ def _by_statements(
     for condition, values in sql_filters.facets(filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
-    if filters.stored:
-        condition, values = sql_filters.where(Filters(stored=filters.stored))
+    rest = Filters(stored=filters.stored, url=filters.url, metadata=filters.metadata)
+    if rest:
+        condition, values = sql_filters.where(rest)
         statement = f"select json_group_array(r.id) from records r where {condition}"
         yield _listed(connection, columns, statement, values)
     if filters.demand is not None:

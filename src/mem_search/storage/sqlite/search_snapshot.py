@@ -205,6 +205,9 @@ class SqliteSnapshot:
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return _NAMES[names](self._connection, prefix, limit)
 
+    def values_of(self, field: str) -> list[str]:
+        return vocabulary.values_of(self._connection, field)
+
     # Vectors
 
     def record_cosines(self, vector: Vectors, records: Numbers) -> Values:

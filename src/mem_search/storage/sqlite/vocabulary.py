@@ -136,6 +136,7 @@ Named = Callable[[sqlite3.Connection, str, int], list[Counted]]
 MOST_VALUES = 1_000
 """Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
+_NEXT_PROJECT: Final = "select min(project) from records where project > ?"
 _FILE_NAME = "lower(replace(value, rtrim(value, replace(value, '/', '')), ''))"
 _FILE_FACETS = "name in ('file_read', 'file_modified', 'path')"
 
@@ -154,7 +155,7 @@ def projects(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Co
     """Project names; counts stop at 1000."""
     return _begun(
         connection,
-        "select min(project) from records where project > ?",
+        _NEXT_PROJECT,
         "select 1 from records where project = ?",
         prefix,
         limit,
@@ -195,15 +196,9 @@ def _begun(
     connection: sqlite3.Connection, following: str, counted: str, prefix: str, limit: int
 ) -> list[Counted]:
     """Values with ``prefix``, the most used first; two statements, each a seek."""
-    rows = connection.execute(
-        f"with recursive each(value, place) as (select ({following}), 1 union all"
-        f" select ({following.replace('?', 'each.value')}), place + 1 from each"
-        " where each.value is not null and place < ?)"
-        " select value from each where value is not null",
-        ("", MOST_VALUES),
-    )
     folded = prefix.casefold()
-    found = [value for (value,) in rows if value.casefold().startswith(folded)]
+    values = _distinct(connection, following)
+    found = [value for value in values if value.casefold().startswith(folded)]
     counts = [
         (
             value,
@@ -214,3 +209,26 @@ def _begun(
         for value in found[: 5 * limit]
     ]
     return sorted(counts, key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def values_of(connection: sqlite3.Connection, field: str) -> list[str]:
+    """The values of ``project``, ``source`` or of the facet ``field``, up to MOST_VALUES."""
+    if field == "project":
+        return _distinct(connection, _NEXT_PROJECT)
+    if field == "source":
+        return _distinct(connection, "select min(source) from records where source > ?")
+    return _distinct(
+        connection, "select min(value) from facets where name = :name and value > ?", field
+    )
+
+
+def _distinct(connection: sqlite3.Connection, following: str, name: str = "") -> list[str]:
+    """The distinct values in order; ``following`` selects the one after ``?``, by a seek."""
+    rows = connection.execute(
+        f"with recursive each(value, place) as (select ({following.replace('?', ':none')}), 1"
+        f" union all select ({following.replace('?', 'each.value')}), place + 1 from each"
+        " where each.value is not null and place < :most)"
+        " select value from each where value is not null",
+        {"none": "", "most": MOST_VALUES, "name": name},
+    )
+    return [value for (value,) in rows]

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, cast
 
 from mem_search.errors import InputError
-from mem_search.model import Condition, Demand, Filters, Kind
-from mem_search.text import dates
+from mem_search.model import Condition, Demand, Filters, Kind, MetadataTest, Not, Term
+from mem_search.model.requests import Comparison
+from mem_search.text import dates, spelling, words
 from mem_search.text.dates import clipped
 
 
@@ -39,9 +40,34 @@ _DATES: Final = {
 }
 NAMES: Final = (
     "type", "kind", "project", "tag", "file", "concept", "source", "session", "folder", "domain",
-    "is", "scope", *_DATES,
+    "path", "url", "title", "content", "author", "from", "to", "cc", "failed", "has", "is", "scope",
+    *_DATES,
 )  # fmt: skip
 _ALSO: Final = {f"{name}s": name for name in NAMES[:10]}
+_PEOPLE: Final = {
+    "author": ("author", "authors", "byline", "creator", "from"),
+    "from": ("from", "sender"),
+    "to": ("to", "recipient", "recipients"),
+    "cc": ("cc",),
+}
+"""Field → the metadata that names these people, as sources write it."""
+
+_HAS: Final = {"file": ("files_read", "files_modified", "file_read", "file_modified", "path")}
+"""What ``has:`` looks for, beside the metadata and the facets of that name."""
+
+_MEANT: Final = {
+    "sender": "from", "recipient": "to", "subject": "title", "name": "title", "text": "content",
+    "body": "content", "site": "domain", "host": "domain", "link": "url", "dir": "folder",
+    "directory": "folder", "label": "tag", "category": "tag", "by": "author", "filename": "file",
+    "date": "in", "on": "in", "repo": "project", "metadata": "meta.NAME",
+}  # fmt: skip
+"""Names of other query languages → ours."""
+
+_META: Final = re.compile(
+    r"meta\.([A-Za-z_][\w-]{0,60}(?:\.[A-Za-z_][\w-]{0,60}){0,4})(:|>=|<=|>|<|=)"
+)
+_NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
+_DAY: Final = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)?")
 _FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _PHRASE_OF_DATE: Final = re.compile(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\s\"():]+){0,3}")
@@ -67,12 +93,14 @@ class Fields:
 
         ``inside`` parentheses a closing one ends the value.
         """
+        if meta := _META.match(text, at):
+            return self._metadata(meta, text, inside)
         match = _FIELD.match(text, at)
         if match is None:
             return None
         name = _ALSO.get(match[1].lower(), match[1].lower())
         if name not in NAMES:
-            near = next((known for known in NAMES if _is_near(name, known)), None)
+            near = _MEANT.get(name) or spelling.closest(name, NAMES) if len(name) > 2 else None
             warning = f"{match[1]}: is no field, did you mean {near}:? It is read as text"
             return warning if near else None
         if name in _DATES:
@@ -110,8 +138,64 @@ class Fields:
                 return Filters(any_facets=(("domain", domain), ("domain", f"www.{domain}")))
             case "scope":
                 return self._scope(value)
+            case "url":
+                return Filters(url=value)
+            case "author" | "from" | "to" | "cc":
+                return Filters(metadata=(MetadataTest(_PEOPLE[name], "contains", value),))
+            case "has":
+                return _has(value)
+            case "failed":
+                return self._failed(value)
+            case "title" | "content":
+                runs = words.runs_of(value)
+                if not runs:
+                    return f"{name}:{clipped(value)} has no word; it is read as text"
+                column: Literal["title", "text"] = "title" if name == "title" else "text"
+                return Filters(demand=Term(runs, column=column))
             case _:
                 return Filters(files=(value,))
+
+    @staticmethod
+    def _failed(value: str) -> Filters | str:
+        test = MetadataTest(("failed", "error"), "has")
+        match value.lower():
+            case "true" | "yes":
+                return Filters(metadata=(test,))
+            case "false" | "no":
+                return Filters(demand=Not(Condition("failed:true", (Filters(metadata=(test,)),))))
+            case _:
+                return f"failed:{clipped(value)} has no meaning; known are true and false"
+
+    def _metadata(
+        self, match: re.Match[str], text: str, inside: bool
+    ) -> tuple[Condition, int] | str:
+        """The condition of ``meta.NAME:VALUE`` or of a comparison such as ``meta.amount>100``."""
+        name, operator = match[1], match[2]
+        found, end = _values(text, match.end(), inside)
+        if not found:
+            return f"{match[0]} has no value right after it; it is read as text"
+        tests: list[Filters] = []
+        for value in found:
+            bounds, is_date = self._bounds(value)
+            if operator not in ":=" and bounds is None:
+                return f"{match[0]}{clipped(value)} compares with neither a number nor a date"
+            sort = cast(Comparison, "is" if operator in ":=" else operator)
+            test = MetadataTest((name,), sort, value, bounds, is_date)
+            tests.append(Filters(metadata=(test,)))
+        return Condition(f"{match[0]}{','.join(map(_written, found))}", tuple(tests)), end
+
+    def _bounds(self, value: str) -> tuple[tuple[float, float] | None, bool]:
+        """The number, or the first and last millisecond of the date; and whether it is a date."""
+        if _NUMBER.fullmatch(value):
+            return (float(value), float(value)), False
+        if _DAY.fullmatch(value):
+            try:
+                span = dates.parse_range(value, now=self.now, tz=self.tz)
+            except InputError:
+                return None, False
+            if span.start is not None and span.end is not None:
+                return (span.start, span.end), True
+        return None, False
 
     def _sort_of(self, name: str, value: str) -> Filters | str:
         kind, word = self.kinds.named(value), value.lower()
@@ -119,7 +203,9 @@ class Fields:
             return Filters(kinds=(kind,))
         if name == "kind":
             known = ", ".join(self.kinds.names)
-            return f"no kind is called {clipped(value)}, known are {known}; it is read as text"
+            near = spelling.closest(value, self.kinds.names)
+            meant = f"did you mean {name}:{near}? Known" if near else "known"
+            return f"no kind is called {clipped(value)}, {meant} are {known}; it is read as text"
         if name == "is":
             if word in ("archived", "active"):
                 return Filters(archived=word == "archived")
@@ -127,7 +213,9 @@ class Fields:
                 return Filters(superseded=word == "superseded")
             if word not in TYPES:
                 known = ", ".join((*STATES, *sorted(TYPES)))
-                return f"is:{clipped(value)} has no meaning; known are {known} and kinds"
+                near = spelling.closest(value, (*STATES, *sorted(TYPES), *self.kinds.names))
+                meant = f"did you mean is:{near}? Known" if near else "known"
+                return f"is:{clipped(value)} has no meaning; {meant} are {known} and kinds"
         return Filters(types=(value,))
 
     def _scope(self, name: str) -> Filters | str:
@@ -207,13 +295,10 @@ def _written(value: str) -> str:
     return value if _PLAIN.fullmatch(value) else f'"{value}"'
 
 
-def _is_near(word: str, known: str) -> bool:
-    """Whether a letter is changed, added, omitted or swapped, in words of at least four."""
-    if len(known) < 4 or abs(len(word) - len(known)) > 1 or word[0] != known[0]:
-        return False
-    same = 0
-    while same < min(len(word), len(known)) and word[same] == known[same]:
-        same += 1
-    rest, other = word[same:], known[same:]
-    swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
-    return swapped or other == rest[1:] or rest == other[1:] or rest[1:] == other[1:]
+def _has(value: str) -> Filters:
+    """Records with something under that name: a URL, a title, or metadata."""
+    name = value.lower().removesuffix("s")
+    if name == "url":
+        return Filters(url=":")
+    names = (value, name, f"{name}s", *_HAS.get(name, ()))
+    return Filters(metadata=(MetadataTest(tuple(dict.fromkeys(names)), "has"),))

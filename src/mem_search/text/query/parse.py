@@ -44,7 +44,7 @@ class Reading:
 LONGEST_EXPRESSION = 48
 """Words; a longer text is prose, in which a dash or a colon is no operator."""
 
-_OPERATOR_LIKE = re.compile(r'["()+\-:*~]|\b(?:AND|OR|NOT)\b')
+_OPERATOR_LIKE = re.compile(r'["()+\-:*~<>=]|\b(?:AND|OR|NOT)\b')
 """Without any of these a text has only words, so it needs no parser. Most queries have none."""
 
 

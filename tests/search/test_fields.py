@@ -1,0 +1,126 @@
+"""Fields find what metadata, titles and texts hold; values that no record has are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from drafts import draft
+from mem_search.model import Filters, SearchPage, SearchRequest
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+DRAFTS = (
+    draft(
+        "mail",
+        "The invoice of October is attached",
+        kind="email",
+        title="Invoice for lamps",
+        project="claude-mem",
+        metadata={
+            "from": "Ann Lee <ann@example.org>",
+            "to": ["Bob <bob@example.org>", "carl@example.org"],
+            "cc": "Dora <dora@example.org>",
+            "attachments": ["invoice-7.pdf"],
+            "amount": 120,
+            "due": "2025-10-03T09:00:00Z",
+            "paid": False,
+        },
+    ),
+    draft(
+        "page",
+        "Lamps and their invoice",
+        kind="website",
+        title="Lighting",
+        url="https://shop.example.org/lamps",
+        tags=("light",),
+        metadata={"byline": "Émile Zola", "amount": 80, "state": {"phase": "Open"}, "paid": True},
+    ),
+    draft(
+        "fix",
+        "Lamps crashed",
+        kind="observation",
+        title="修复登录问题",
+        metadata={"type": "bugfix", "failed": True, "due": "2025-11-01", "amount": "12"},
+    ),
+)
+
+
+async def search(runtime: Runtime, text: str, **values: object) -> SearchPage:
+    await fill(runtime, *DRAFTS)
+    request = SearchRequest(text, **values)  # type: ignore[arg-type]
+    return await runtime.search.service.search(request, "test")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("title:lamps", "mail"),
+        ("title:lamp", "mail"),
+        ("title:登录", "fix"),
+        ("content:lamps", "fix page"),
+        ('content:"their invoice"', "page"),
+        ("lamps title:invoice", "mail"),
+        ("author:ann", "mail"),
+        ("author:zola", "page"),
+        ("from:ANN@example.org", "mail"),
+        ("to:bob", "mail"),
+        ("to:carl,dora", "mail"),
+        ("cc:dora", "mail"),
+        ("cc:bob", ""),
+        ("-from:ann", "fix page"),
+        ("url:/lamps", "page"),
+        ("url:100%", ""),
+        ("failed:true", "fix"),
+        ("failed:false", "mail page"),
+        ("has:attachment", "mail"),
+        ("has:attachments", "mail"),
+        ("has:url", "page"),
+        ("has:tags", "page"),
+        ("has:paid", "page"),
+        ("meta.amount>100", "mail"),
+        ("meta.amount>=80", "mail page"),
+        ("meta.amount<100", "page"),
+        ("meta.amount:80,120", "mail page"),
+        ("meta.amount=12", "fix"),
+        ("meta.due<2025-10-03", ""),
+        ("meta.due<=2025-10-03", "mail"),
+        ("meta.due:2025-10-03", "mail"),
+        ("meta.due>2025-10-03", "fix"),
+        ("meta.due>=2025-11", "fix"),
+        ("meta.state.phase:open", "page"),
+        ("meta.state.phase:op*", "page"),
+        ("meta.paid:true", "page"),
+        ("meta.attachments:*.pdf", "mail"),
+        ("meta.nothing:1", ""),
+        ("lamps AND meta.amount>100", "mail"),
+    ],
+)
+async def test_a_field_finds(runtime: Runtime, query: str, found: str) -> None:
+    page = await search(runtime, query)
+    assert {result.record.source_id for result in page.results} == set(found.split())
+    assert not page.report.analyzed.warnings
+
+
+@pytest.mark.parametrize(
+    ("query", "notices"),
+    [
+        ("lamps project:claudemem", "no record has project 'claudemem'; nearest: 'claude-mem'"),
+        ("lamps type:bug", "no record has type 'bug'; nearest: 'bugfix'"),
+        ("lamps type:bug,bugfix", "no record has type 'bug'; nearest: 'bugfix'"),
+        ("lamps -tag:lihgt", "no record has tag 'lihgt'; nearest: 'light'"),
+        ("lamps domain:shop.example.com", "no record has domain 'shop.example.com'"),
+        ("lamps project:claude-mem", ""),
+        ("lamps -tag:light", ""),
+    ],
+)
+async def test_a_value_that_no_record_has_is_named(
+    runtime: Runtime, query: str, notices: str
+) -> None:
+    found = (await search(runtime, query)).report.notices
+    assert "; ".join(each for each in found if "no record" in each).startswith(notices)
+    assert bool(notices) == any("no record" in each for each in found)
+
+
+async def test_a_parameter_that_no_record_has_is_named(runtime: Runtime) -> None:
+    page = await search(runtime, "lamps", filters=Filters(types=("bug",)))
+    assert "no record has type 'bug'; nearest: 'bugfix'" in page.report.notices
