@@ -148,7 +148,8 @@ class SearchService:
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
         if not page.total and page.report.analyzed.alone and not request.offset:
             page = await self._with_words_alone(page)
-        page = await self._with_unknown_values(page)
+        if page.filters and not request.offset:
+            page = await self._with_unknown_values(page)
         found_little = page.total <= FEW or by_words == [0]
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)
@@ -170,7 +171,7 @@ class SearchService:
     async def _with_unknown_values(self, page: SearchPage) -> SearchPage:
         """The page with a notice for each value of its filters that no record has."""
         filters = page.filters
-        if not filters or page.request.offset or not unknown_values.is_suspect(page, filters):
+        if not unknown_values.is_suspect(page, filters):
             return page
         notices = await self.suggestions.store.read(unknown_values.notices, filters)
         report = replace(page.report, notices=(*page.report.notices, *notices))
