@@ -128,11 +128,23 @@ def mbox(folder: Path) -> Path:
     return path
 
 
+def mail(folder: Path) -> Path:
+    box = mbox(folder)
+    path = folder / "mail"
+    path.mkdir()
+    box.rename(path / "letters.mbox")
+    (path / "lease.eml").write_text(
+        "From: Ada <ada@example.org>\nSubject: The lease\nMessage-ID: <3@harbour>\n\nSign it.\n"
+    )
+    return path
+
+
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
     "git": git,
     "jsonl": jsonl,
+    "mail": mail,
     "mbox": mbox,  # of docs/extending.md
 }
 
@@ -140,4 +152,4 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
 def file_of(source: str, folder: Path) -> Path:
     """A sample that is one file, for a source that reads files."""
     sample = SAMPLES[source](folder)
-    return sample if sample.is_file() else next(sample.rglob("*.jsonl"))
+    return sample if sample.is_file() else next(sample.rglob("*.*"))

@@ -27,6 +27,8 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
 from mem_search.sources.claude_code import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
+from mem_search.sources.mail import bodies, headers
+from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
     dates,
     decoding,
@@ -82,6 +84,19 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "prepare.prepare": lambda text: prepare.prepare(_draft(text)),
     "prepare.is_code": prepare.is_code,
     "edges.key_of_link": edges.key_of_link,
+    "bodies.html_text": bodies.html_text,
+    "bodies.html_text of lines": lambda text: bodies.html_text(text.replace(":", "<b><p></i>")),
+    "bodies.take_apart": bodies.take_apart,
+    "bodies.take_apart of quotes": lambda text: bodies.take_apart(text.replace(":", ":\n>")),
+    "bodies.unflowed": bodies.unflowed,
+    "headers.ids": headers.ids,
+    "headers.people": lambda text: headers.people([text]),
+    "headers.read_words": headers.read_words,
+    "headers.sent_at": headers.sent_at,
+    "message.read_events": mail_message.read_events,
+    "message.read_message": lambda text: mail_message.read_message(
+        f"Content-Type: multipart/mixed; boundary={text}\nTo: {text}\n\n{text}".encode()
+    ),
     "text.without_injected": claude_code_text.without_injected,
     "text.command_words": claude_code_text.command_words,
     "text.cut": lambda text: claude_code_text.cut(text, 500),
@@ -122,6 +137,9 @@ BOUNDED = {
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
     "highlight.stem": "one word that was found by a linear scan",
+    "headers.mailbox": "a name and an address that headers.people found",
+    "message.attachment": "run by message.read_message",
+    "message.text_of": "run by message.read_message",
     "secret_finders.says_password": "a name that was found",
     "secret_values.is_secret": "run by redact",
     "spelling.distance": "two words of the vocabulary, of bounded length",
@@ -236,6 +254,7 @@ def _modules() -> Iterator[ModuleType]:
         for module in pkgutil.iter_modules(package.__path__):
             yield importlib.import_module(f"{package.__name__}.{module.name}")
     yield from (prepare, edges, safe_text, claude_code_text, claude_mem_drafts)
+    yield from (bodies, headers, mail_message)
 
 
 def test_every_function_of_a_text_is_run_or_explained() -> None:

@@ -15,13 +15,29 @@ from mem_search.records.citation_fields import first_time
 
 
 class EmailMetadata(Metadata):
-    """The metadata of an e-mail. Addresses are written as in the header they come from."""
+    """The metadata of an e-mail. Addresses are written as in the header they come from.
+
+    ``thread_id`` is the message id of the first message of the thread. ``quoted`` and ``signature``
+    are cut from the text of the message and are not searched.
+    """
 
     subject: str | None = None
     sender: str | list[str] | None = Field(default=None, alias="from", title="From")
     to: str | list[str] | None = None
     cc: str | list[str] | None = None
+    bcc: str | list[str] | None = None
+    reply_to: str | list[str] | None = None
     date: str | None = None
+    message_id: str | None = Field(default=None, title="Message-ID")
+    in_reply_to: str | None = None
+    thread_id: str | None = None
+    mailing_list: str | None = None
+    attachments: list[str] | None = None
+    event_name: str | None = Field(default=None, title="Event")
+    event_date: str | None = None
+    location: str | None = None
+    signature: str | None = None
+    quoted: str | None = None
 
 
 class Email(BaseKind[EmailMetadata]):
@@ -46,7 +62,7 @@ class Email(BaseKind[EmailMetadata]):
         known = self.known(draft.metadata)
         people = [
             *(("from", who) for who in _people(known.sender)),
-            *(("to", who) for who in [*_people(known.to), *_people(known.cc)]),
+            *(("to", who) for who in [*_people(known.to), *_people(known.cc), *_people(known.bcc)]),
         ]
         return [*super().facets(draft), *dict.fromkeys(people)]
 

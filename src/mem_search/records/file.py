@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mem_search.model import Kind
 from mem_search.records.base import BaseKind, Metadata
 
 
 class FileMetadata(Metadata):
-    """The metadata of a file."""
+    """The metadata of a file; ``size`` is in bytes."""
 
     path: str | None = None
     language: str | None = None
+    media_type: str | None = Field(default=None, title="Type")
+    size: int | None = None
 
 
 class File(BaseKind[FileMetadata]):

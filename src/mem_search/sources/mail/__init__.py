@@ -1,0 +1,276 @@
+"""The source `mail`: messages in `.eml` and `.msg` files, mbox files and Maildir folders.
+
+``mailboxes`` tells formats apart and cuts mbox files, ``message`` and ``outlook`` read a message,
+``headers`` and ``bodies`` its words, ``drafts`` makes the records. Each message becomes an e-mail;
+its attachments become files, and the messages inside it e-mails, which it links to. A message that
+cannot be read is named in the ledger, and the others go on.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import FileFormat
+from mem_search.errors import SourceError
+from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.mail.drafts import NAME, content_digest, drafts_of, identity
+from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
+from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
+from mem_search.sources.mail.outlook import read_outlook
+
+log = logging.getLogger(__name__)
+
+_HEAD: Final = 32_768
+_NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
+_MAILDIR: Final = frozenset({"cur", "new"})
+_MARK: Final = 12
+"""Characters of a file's mark: 48 bits, so a hundred thousand files are told apart."""
+
+
+class MailFiles(BaseSource):
+    """Reads a file, or all mail files below a folder. What a file is, its content says.
+
+    ``source_id`` is the message id, so a message that lies in several files is one record. A file
+    that is gone deletes no record.
+
+    The cursor has ``boxes``, the ``Place`` in each mbox file, and ``files``, the marks of the other
+    files one after the other. While a folder is read, ``at`` is the last file and ``since`` (ns)
+    when the reading began: a file before ``at`` that changed since then is read again.
+    """
+
+    name = NAME
+    file_format = FileFormat(
+        (".eml", ".mbox", ".msg", ".emlx", ".mbx"),
+        ("message/rfc822", "application/mbox", "application/vnd.ms-outlook"),
+    )
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        """Messages that are new or changed; nothing when none are.
+
+        Raises SourceError when the location is missing or cannot be listed or opened.
+        """
+        root = Path(location.path).expanduser()
+        try:
+            files, left = _files(root, location.upload)
+        except OSError as error:
+            raise SourceError(f"cannot read {root}: {error.strerror}", field="path") from error
+        yield from _Reading(files, left, cursor).batches()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file and its ``name`` in the ledger. ``mark`` changes with its content, but not when a
+    Maildir message is moved from ``new`` to ``cur`` or gets flags."""
+
+    name: str
+    path: Path
+    size: int
+    modified: int
+    changed: int
+    mark: str
+
+
+class _Reading:
+    """One reading of the files of a location. Progress is in bytes."""
+
+    def __init__(
+        self, files: list[_File], left: Mapping[str, str], cursor: Mapping[str, Any]
+    ) -> None:
+        self._files = files
+        self._left = {name: (why, _digest(name, why)) for name, why in left.items()}
+        self._cursor = cursor
+        self._found = BatchBuilder(total=sum(file.size for file in files))
+        self._marks = str(cursor.get("files", ""))
+        self._known = {self._marks[at : at + _MARK] for at in range(0, len(self._marks), _MARK)}
+        self._boxes: dict[str, Any] = dict(cursor.get("boxes", {}))
+        self._at = str(cursor.get("at", ""))
+        self._since = int(cursor.get("since", 0)) or time.time_ns()
+        self._said: dict[str, str] = {}
+        """Id → what the message says, so that an id that is used twice loses no message."""
+        self._taken: set[str] = set()
+
+    def batches(self) -> Iterator[Batch]:
+        done = 0
+        for file in self._files:
+            if not self._is_read(file):
+                for part in self._read(file):
+                    if self._found.is_full:
+                        at = {"at": max(self._at, file.name), "since": self._since}
+                        cursor = {"boxes": dict(self._boxes), "files": self._marks, **at}
+                        yield self._found.build(cursor, done + part)
+            done += file.size
+        for name, (why, mark) in self._left.items():
+            if mark not in self._known:
+                self._found.leave(name, why)
+        marks = {*(file.mark for file in self._files), *(mark for _, mark in self._left.values())}
+        names = {file.name for file in self._files}
+        boxes = {name: place for name, place in self._boxes.items() if name in names}
+        cursor = {"boxes": boxes, "files": "".join(sorted(marks))}
+        if self._found or cursor != self._cursor:
+            yield self._found.build(cursor, done)
+
+    def _is_read(self, file: _File) -> bool:
+        if file.name in self._boxes:
+            place = Place.of(self._boxes[file.name])
+            return (place.size, place.modified) == (file.size, file.modified)
+        return file.mark in self._known or (file.name <= self._at and file.changed < self._since)
+
+    def _read(self, file: _File) -> Iterator[int]:
+        """Take what is new in ``file``; after each message, how many bytes of it are read."""
+        try:
+            with file.path.open("rb") as opened:
+                head = opened.read(_HEAD)
+            match format_of(file.path.name, head) if head.strip() else None:
+                case "mbox":
+                    yield from self._read_box(file)
+                    return
+                case None if not head.strip():
+                    self._found.leave(file.name, "the file is empty")
+                case None:
+                    self._found.leave(file.name, _NO_MAIL)
+                case form:
+                    self._found.outdate(file.name)
+                    if taken := self._take(file.name, partial(_read_file, file, form)):
+                        self._found.note(LedgerEntry(file.name, "taken", records=taken))
+        except OSError as error:
+            self._found.fail(file.name, f"cannot be read: {error.strerror or error}")
+        yield file.size
+
+    def _read_box(self, file: _File) -> Iterator[int]:
+        with file.path.open("rb") as opened:
+            start = continued(opened, Place.of(self._boxes.get(file.name)), file.size)
+            if not start.messages:
+                self._found.outdate(file.name)
+            first, taken = start.messages + 1, 0
+            for message in messages_of(opened, start):
+                start = message.after
+                item = f"{file.name}:{start.messages}"
+                taken += self._take(item, partial(_read_part, message.data))
+                self._boxes[file.name] = start.stored()
+                if self._found.is_full:
+                    self._note_span(file, first, start.messages, taken)
+                    first, taken = start.messages + 1, 0
+                    yield start.offset
+            self._note_span(file, first, start.messages, taken)
+        self._boxes[file.name] = replace(start, size=file.size, modified=file.modified).stored()
+
+    def _note_span(self, file: _File, first: int, last: int, taken: int) -> None:
+        """One entry for many messages: a mailbox may have a hundred thousand."""
+        if taken:
+            self._found.note(LedgerEntry(f"{file.name}:{first}-{last}", "taken", records=taken))
+
+    def _take(self, item: str, read: Callable[[], Mail]) -> int:
+        """Take the message that ``read`` returns, or say in the ledger why not.
+
+        Returns the number of its records.
+        """
+        try:
+            mail = read()
+            is_copy = self._distinguish(mail)
+            drafts = [*drafts_of(mail)]
+        except ValueError as error:
+            self._found.fail(item, str(error))
+        except Exception as error:  # noqa: BLE001 - a broken message may trip the parser anywhere
+            log.warning("%s: %r", item, error)
+            self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
+        else:
+            if not is_copy:
+                records = {draft.source_id: draft for draft in drafts}.values()
+                for draft in records:
+                    self._found.take(draft, item)
+                return len(records)
+            self._found.leave(item, "a copy of a message that was read before it")
+        return 0
+
+    def _distinguish(self, mail: Mail) -> bool:
+        """Whether the same message was read before. Another message with its id gets another id."""
+        for inside in mail.messages:
+            self._distinguish(inside)
+        said = content_digest(mail)
+        own = identity(mail)
+        if self._said.setdefault(own, said) == said:
+            is_copy = own in self._taken
+            self._taken.add(own)
+            return is_copy
+        mail.message_id = f"{own}#{said}"
+        is_copy = mail.message_id in self._taken
+        self._taken.add(mail.message_id)
+        return is_copy
+
+
+def _read_file(file: _File, form: Format) -> Mail:
+    if form == "outlook":
+        return read_outlook(file.path)
+    if file.size > LARGEST:
+        raise ValueError(TOO_LARGE)
+    data = file.path.read_bytes()
+    if form == "apple":  # the length of the message, the message, then properties of the program
+        length, _, data = data.lstrip().partition(b"\n")
+        data = data[: int(length)]
+    return read_message(data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
+
+
+def _read_part(data: bytes | None) -> Mail:
+    if data is None:
+        raise ValueError(TOO_LARGE)
+    return read_message(data)
+
+
+def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
+    """The files at ``root``, sorted by name, and why other paths are left. Raises OSError."""
+    if stat.S_ISREG(root.stat().st_mode):
+        return [_file(upload or root.name, root)], {}
+    if not root.is_dir():
+        raise OSError(errno.EINVAL, "it is neither a file nor a folder")
+    files: list[_File] = []
+    left: dict[str, str] = {}
+
+    def name_of(path: str | Path) -> str:
+        return Path(path).relative_to(root).as_posix().encode("utf-8", "replace").decode()
+
+    def refuse(error: OSError) -> None:
+        if Path(error.filename) == root:
+            raise error
+        left[name_of(error.filename)] = f"cannot be listed: {error.strerror}"
+
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
+            folders[:] = [name for name in folders if name != "tmp"]
+        folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]
+        for name in names:
+            path = Path(folder, name)
+            try:
+                if path.is_symlink():
+                    left[name_of(path)] = "a symbolic link; only the file it points to is read"
+                elif name.startswith(".") or not path.is_file():
+                    left[name_of(path)] = "hidden, or no regular file"
+                else:
+                    files.append(_file(name_of(path), path))
+            except OSError as error:  # gone, or moved within a Maildir: the next reading has it
+                left[name_of(path)] = f"cannot be read: {error.strerror}"
+    return sorted(files, key=lambda file: file.name), left
+
+
+def _file(name: str, path: Path) -> _File:
+    status = path.stat()
+    key = name
+    if path.parent.name in _MAILDIR:
+        key = f"{name.rpartition('/')[0].rpartition('/')[0]}/{path.name.partition(':2,')[0]}"
+    mark = _digest(key, str(status.st_size), str(status.st_mtime_ns))
+    return _File(name, path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, mark)
+
+
+def _digest(*said: str) -> str:
+    data = "\0".join(said).encode("utf-8", "replace")
+    return hashlib.blake2b(data, digest_size=_MARK // 2).hexdigest()

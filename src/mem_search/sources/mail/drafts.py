@@ -1,0 +1,152 @@
+"""A message as drafts: an e-mail, its attachments as files, the messages inside it as e-mails."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Final
+
+from mem_search.model import Draft, Link
+from mem_search.sources.mail.bodies import take_apart
+from mem_search.sources.mail.message import MOST_TEXT, Attachment, Event, Mail
+from mem_search.text.date_words import to_ms
+
+NAME: Final = "mail"
+ATTACHED: Final = "attachment"
+"""The relation from a message to what is attached to it. The attached record has no link back: a
+message that was forwarded as a file is the same record wherever it was found."""
+
+_MOST_ATTACHMENTS: Final = 200
+
+
+def drafts_of(mail: Mail) -> Iterator[Draft]:
+    """The drafts of ``mail``, the message itself first. Raises ValueError when it is empty."""
+    own = identity(mail)
+    reply = take_apart(mail.text[:MOST_TEXT])
+    files = [
+        _file(own, number, attached, mail)
+        for number, attached in enumerate(mail.attachments[:_MOST_ATTACHMENTS], 1)
+    ]
+    inside = [
+        [*drafts_of(each)] for each in mail.messages[:_MOST_ATTACHMENTS] if not is_empty(each)
+    ]
+    attached = [*(draft.source_id for draft in files), *(drafts[0].source_id for drafts in inside)]
+    if is_empty(mail):
+        raise ValueError("the message is empty: it has no subject, no text and no attachment")
+    answered = mail.in_reply_to[:1] or mail.references[-1:]
+    names = [
+        *(a.name or a.media_type for a in mail.attachments),
+        *(m.subject for m in mail.messages),
+    ]
+    thread = next(iter([*mail.references, *mail.in_reply_to]), own)
+    metadata: dict[str, object] = {
+        "from": mail.sender,
+        "to": mail.to,
+        "cc": mail.cc,
+        "bcc": mail.bcc,
+        "reply_to": mail.reply_to,
+        "date": mail.sent.isoformat() if mail.sent else "",
+        "message_id": mail.message_id,
+        "in_reply_to": answered[0] if answered else "",
+        "thread_id": thread,
+        "mailing_list": mail.mailing_list,
+        "attachments": [name for name in names if name],
+        "quoted": reply.quoted,
+        "signature": reply.signature,
+        **_of_event(mail.events),
+    }
+    if len(mail.text) > MOST_TEXT:
+        metadata["cut_at"] = MOST_TEXT
+    yield Draft(
+        kind="email",
+        source=NAME,
+        source_id=own,
+        title=mail.subject,
+        text="\n\n".join(filter(None, (reply.own, *map(_event_text, mail.events))))
+        or ", ".join(names),
+        created_at=to_ms(mail.sent) if mail.sent else None,
+        session=thread,
+        tags=tuple(label for label in mail.labels if label),
+        metadata={name: value for name, value in metadata.items() if value},
+        links=(
+            *(Link(answer, "replies_to") for answer in answered),
+            *(Link(each, ATTACHED) for each in attached),
+        ),
+    )
+    yield from files
+    for drafts in inside:
+        yield from drafts
+
+
+def identity(mail: Mail) -> str:
+    """Its message id, else a hash of what it says, the same in whatever file it lies."""
+    if mail.message_id:
+        return mail.message_id
+    said = [mail.subject, *mail.sender, "\0", *mail.to, str(mail.sent), mail.text]
+    said += [each.digest for each in mail.attachments]
+    return "sha256:" + hashlib.sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def content_digest(mail: Mail) -> str:
+    """A digest that tells messages with one message id apart when they say different things."""
+    said = [mail.subject, str(mail.sent), mail.text, *(each.digest for each in mail.attachments)]
+    data = "\0".join(said).encode("utf-8", "replace")
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def is_empty(mail: Mail) -> bool:
+    """Whether there is nothing that it could be found by."""
+    found = mail.subject or mail.text.strip() or mail.attachments or mail.messages or mail.events
+    return not found
+
+
+def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
+    """Without text of its own, a file is found by its name, its type and the message's subject."""
+    name = attached.name or f"attachment {number}"
+    about = f"{name} ({attached.media_type}), attached to “{mail.subject or own}”"
+    metadata: dict[str, object] = {
+        "path": name,
+        "media_type": attached.media_type,
+        "size": attached.size,
+        "sha256": attached.digest,
+        "attached_to": own,
+    }
+    if len(attached.text) > MOST_TEXT:
+        metadata["cut_at"] = MOST_TEXT
+    return Draft(
+        kind="file",
+        source=NAME,
+        source_id=f"{own}#attachment-{number}",
+        title=name,
+        text=attached.text[:MOST_TEXT] if attached.text.strip() else about,
+        created_at=to_ms(mail.sent) if mail.sent else None,
+        metadata=metadata,
+    )
+
+
+def _of_event(events: list[Event]) -> dict[str, object]:
+    """The metadata of the first appointment; the text has all."""
+    if not events:
+        return {}
+    first = events[0]
+    return {"event_name": first.name, "event_date": first.start, "location": first.location}
+
+
+def _event_text(event: Event) -> str:
+    when = " to ".join(filter(None, (_event_time(event.start), _event_time(event.end))))
+    lines = (
+        ("Event", event.name), ("When", when), ("Where", event.location),
+        ("Organizer", event.organizer), ("", event.description),
+    )  # fmt: skip
+    return "\n".join(f"{label}: {value}" if label else value for label, value in lines if value)
+
+
+def _event_time(value: str) -> str:
+    """``20260301T100000Z`` as ``2026-03-01 10:00 UTC``; anything else as it is."""
+    day, _, clock = value.partition("T")
+    if len(day) != 8 or not day.isdigit():
+        return value
+    shown = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+    if len(clock) < 4 or not clock[:4].isdigit():
+        return shown
+    return f"{shown} {clock[:2]}:{clock[2:4]}" + (" UTC" if clock.endswith("Z") else "")

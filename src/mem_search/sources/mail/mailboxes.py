@@ -1,0 +1,135 @@
+"""Mail files: what format a file has, and the messages of an mbox file with their places.
+
+An mbox file separates messages by lines ``From ADDRESS DATE`` (RFC 4155). Programs differ in
+whether they mark such lines inside a message, so only a line with the time of day and the year
+counts. ``>From`` at the start of a line is unmarked.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, BinaryIO, Final, Literal
+
+from mem_search.sources.mail.message import LARGEST
+
+Format = Literal["message", "mbox", "outlook", "apple"]
+
+_SEPARATOR: Final = re.compile(rb"From [^\n]{0,300}?\b\d{1,2}:\d\d[^\n]{0,60}?\b\d{4}\b")
+_MARKED: Final = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
+_HEADER: Final = re.compile(
+    rb"^(?:from|to|subject|date|message-id|received|return-path|mime-version|reply-to|delivered-to"
+    rb"|content-type|x-[a-z-]{1,40}):",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FIELD: Final = re.compile(rb"[!-9;-~]{1,80}:")
+_OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_LOOKED_AT: Final = 16_384
+_LONGEST_LINE: Final = 1024 * 1024
+_CHECKED: Final = 4_096
+
+
+def format_of(name: str, head: bytes) -> Format | None:
+    """The format of a file called ``name`` that begins with ``head``; None if it is no mail."""
+    suffix = name.lower().rpartition(".")[2] if "." in name else ""
+    if head.startswith(_OLE):
+        return "outlook" if suffix in ("msg", "oft") else None
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")[:_LOOKED_AT]
+    if head.startswith(b"From ") and (suffix in ("mbox", "mbx", "mbs") or _SEPARATOR.match(head)):
+        return "mbox"
+    if suffix == "emlx" and head.partition(b"\n")[0].strip().isdigit():
+        return "apple"
+    if suffix == "eml":
+        return "message"
+    top = head.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0]
+    if b"\0" not in head and _FIELD.match(head) and len(_HEADER.findall(top)) >= 2:
+        return "message"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far an mbox file was read: ``offset`` in bytes after ``messages`` messages, the last of
+    which begins at ``last``. ``check`` is a checksum of bytes before ``offset``; ``size`` and
+    ``modified`` (ns) are those of the file when it was read."""
+
+    offset: int = 0
+    messages: int = 0
+    last: int = 0
+    check: int = 0
+    size: int = -1
+    modified: int = 0
+
+    @classmethod
+    def of(cls, stored: object) -> Place:
+        """The place that a cursor has; the start for anything else."""
+        if isinstance(stored, Mapping):
+            known: dict[str, Any] = {
+                name: value
+                for name, value in stored.items()
+                if name in cls.__slots__ and isinstance(value, int)
+            }
+            return cls(**known)
+        return cls()
+
+    def stored(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message of an mbox file: its bytes, None if it is too large, and the place after it."""
+
+    data: bytes | None
+    after: Place
+
+
+def continued(file: BinaryIO, place: Place, size: int) -> Place:
+    """Where to go on in a file that was read up to ``place``: there if messages were appended, at
+    its last message if that one grew, at the start if the file is another one."""
+    if not place.messages or size < place.offset or _check(file, place.offset) != place.check:
+        return Place()
+    file.seek(place.offset)
+    if size == place.offset or _SEPARATOR.match(file.readline(_LOOKED_AT)):
+        return place
+    return Place(place.last, place.messages - 1, place.last)
+
+
+def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
+    """The messages after ``start``. Memory is bounded by the largest message."""
+    begun = at = start.offset
+    number = start.messages
+    lines: list[bytes] = []
+    size = 0
+    file.seek(at)
+    at_start = True
+    while line := file.readline(_LONGEST_LINE):
+        end = at + len(line)
+        if at_start and line.startswith(b"From ") and (at == 0 or _SEPARATOR.match(line)):
+            if at > begun:
+                number += 1
+                yield _found(file, lines, size, Place(at, number, begun))
+                file.seek(end)
+            begun, lines, size = at, [], 0
+        else:
+            size += len(line)
+            lines.append(line)
+            if size > LARGEST:
+                lines.clear()
+        at = end
+        at_start = line.endswith(b"\n")
+    if at > begun:
+        yield _found(file, lines, size, Place(at, number + 1, begun))
+
+
+def _found(file: BinaryIO, lines: list[bytes], size: int, after: Place) -> Found:
+    data = None if size > LARGEST else _MARKED.sub(rb"\1", b"".join(lines))
+    return Found(data, replace(after, check=_check(file, after.offset)))
+
+
+def _check(file: BinaryIO, offset: int) -> int:
+    start = max(0, offset - _CHECKED)
+    file.seek(start)
+    return zlib.crc32(file.read(offset - start))

@@ -1,0 +1,338 @@
+"""Messages of every format as records: words, people, dates, threads, attachments, the ledger."""
+
+import os
+from collections.abc import Mapping
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mem_search.errors import SourceError
+from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
+from mem_search.records.registry import installed_kinds
+from mem_search.sources.mail import MailFiles
+from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
+from mem_search.sources.mail.headers import decoded, ids, people, read_words, sent_at
+from mem_search.sources.mail.message import LARGEST, read_message
+
+
+def read(path: Path, cursor: Mapping[str, Any] | None = None, upload: str = "") -> list[Batch]:
+    return list(MailFiles().read(Location("mail", str(path), upload=upload), cursor or {}))
+
+
+def drafts(batches: list[Batch]) -> list[Draft]:
+    return [draft for batch in batches for draft in batch.drafts]
+
+
+def ledger(batches: list[Batch]) -> list[LedgerEntry]:
+    return [entry for batch in batches for entry in batch.ledger]
+
+
+def reasons(batches: list[Batch]) -> dict[str, str]:
+    return {e.item: e.reason for e in ledger(batches) if e.outcome in ("left", "failed")}
+
+
+def letter(number: int = 1, text: str = "The lamp burns again.", **more: str) -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = "Ada Quay <ada@example.org>"
+    message["To"] = "Bob <bob@example.org>"
+    message["Subject"] = f"Lamp {number}"
+    message["Date"] = "Sun, 01 Mar 2026 10:00:00 +0100"
+    message["Message-ID"] = f"<{number}@harbour>"
+    for name, value in more.items():
+        message[name.replace("_", "-")] = value
+    message.set_content(text)
+    return message
+
+
+def boxed(*messages: EmailMessage) -> bytes:
+    head = b"From ada@example.org Sun Mar  1 10:00:00 2026\n"
+    return b"".join(head + bytes(message) + b"\n" for message in messages)
+
+
+def one(tmp_path: Path, data: bytes | EmailMessage) -> list[Draft]:
+    path = tmp_path / "one.eml"
+    path.write_bytes(bytes(data))
+    return drafts(read(path))
+
+
+def test_a_message_is_an_email_with_its_people_its_time_and_its_thread(tmp_path: Path) -> None:
+    sent = letter(3, Cc="Eve <eve@example.org>", In_Reply_To="<2@harbour>")
+    sent["References"] = "<1@harbour> <2@harbour>"
+    (draft,) = one(tmp_path, sent)
+    assert draft == Draft(
+        kind="email",
+        source="mail",
+        source_id="3@harbour",
+        title="Lamp 3",
+        text="The lamp burns again.",
+        created_at=1_772_355_600_000,
+        session="1@harbour",
+        metadata={
+            "from": ["Ada Quay <ada@example.org>"],
+            "to": ["Bob <bob@example.org>"],
+            "cc": ["Eve <eve@example.org>"],
+            "date": "2026-03-01T10:00:00+01:00",
+            "message_id": "3@harbour",
+            "in_reply_to": "2@harbour",
+            "thread_id": "1@harbour",
+        },
+        links=(Link("2@harbour", "replies_to"),),
+    )
+    kind = installed_kinds().require("email")
+    assert ("from", "ada@example.org") in kind.facets(kind.compose(draft))
+
+
+def test_a_message_without_id_has_the_same_one_in_every_file(tmp_path: Path) -> None:
+    sent = letter()
+    del sent["Message-ID"]
+    (tmp_path / "box.mbox").write_bytes(boxed(sent))
+    (alone,) = one(tmp_path, sent)
+    (box,) = drafts(read(tmp_path / "box.mbox"))
+    assert alone.source_id == box.source_id
+    assert alone.source_id.startswith("sha256:")
+
+
+def test_attachments_are_files_that_the_message_links_to(tmp_path: Path) -> None:
+    sent = letter()
+    sent.add_attachment("lamp oil;5", subtype="csv", filename="käufe.csv")
+    sent.add_attachment(b"%PDF-1", "application", "pdf", filename="C:\\scans\\lease.pdf")
+    mail, table, lease = one(tmp_path, sent)
+    assert mail.metadata["attachments"] == ["käufe.csv", "lease.pdf"]
+    assert [link.to for link in mail.links] == [table.source_id, lease.source_id]
+    assert {link.relation for link in mail.links} == {"attachment"}
+    assert (table.kind, table.title, table.text.strip()) == ("file", "käufe.csv", "lamp oil;5")
+    assert (lease.metadata["media_type"], lease.metadata["size"]) == ("application/pdf", 6)
+    assert "Lamp 1" in lease.text
+
+
+def test_a_message_inside_a_message_is_a_record_of_its_own(tmp_path: Path) -> None:
+    outer = letter(2, "See below.")
+    outer.add_attachment(letter(1))
+    mail, inner = one(tmp_path, outer)
+    assert (inner.source_id, inner.text.strip()) == ("1@harbour", "The lamp burns again.")
+    assert Link("1@harbour", "attachment") in mail.links
+    assert inner == one(tmp_path, letter(1))[0]  # the same record wherever it lies
+
+
+def test_the_plain_text_is_preferred_and_html_is_read_without_it(tmp_path: Path) -> None:
+    both = letter(text="The plain words.")
+    both.add_alternative("<p>The <b>rich</b> words.</p>", subtype="html")
+    assert one(tmp_path, both)[0].text == "The plain words."
+    rich = letter()
+    rich.set_content("<style>p{}</style><p>The <b>rich</b>&nbsp;words.</p>", subtype="html")
+    assert one(tmp_path, rich)[0].text == "The rich words."
+
+
+def test_an_appointment_is_text_and_metadata(tmp_path: Path) -> None:
+    sent = letter(text="Come.")
+    sent.add_attachment(
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Lamp\\, lit\nDTSTART;TZID=X:20260301T\n 100000\n"
+        "LOCATION:Pier 9\nEND:VEVENT\nEND:VCALENDAR\n",
+        subtype="calendar",
+    )
+    (draft,) = one(tmp_path, sent)
+    assert draft.text.endswith("Event: Lamp, lit\nWhen: 2026-03-01 10:00\nWhere: Pier 9")
+    assert (draft.metadata["event_name"], draft.metadata["location"]) == ("Lamp, lit", "Pier 9")
+
+
+def test_quotes_and_the_signature_are_kept_but_are_no_text(tmp_path: Path) -> None:
+    (draft,) = one(
+        tmp_path,
+        letter(text="Agreed.\n\nOn Sun, 1 Mar 2026, Bob wrote:\n> Shall we?\n\n-- \nAda, Quay 1\n"),
+    )
+    assert draft.text == "Agreed."
+    assert "> Shall we?" in draft.metadata["quoted"]
+    assert draft.metadata["signature"] == "--\nAda, Quay 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("Yes.\n\n-----Original Message-----\nFrom: Bob\nShall we?", "Yes."),
+        ("Ja.\n\nVon: Bob\nGesendet: Montag\nAn: Ada\nBetreff: Lampe\n\nSollen wir?", "Ja."),
+        ("Yes.\n\nOn Mon, 2 Mar 2026 at 9:00, Bob\n<b@x.org> wrote:\n\n> Shall we?", "Yes."),
+        ("> One?\nYes.\n> Two?\nNo.", "Yes.\nNo."),
+        ("Yes.\n\nSent from my lamp", "Yes."),
+        ("From: Bob\nSent: Monday\nTo: Ada\nSubject: Lamp", None),
+        ("FYI\n---------- Forwarded message ---------\nFrom: Bob\nDate: 1\nTo: A\nWords", None),
+        ("> only a quote", None),
+        ("Take these: \n- a lamp", None),
+    ],
+)
+def test_a_reply_is_told_from_what_it_quotes(text: str, own: str | None) -> None:
+    assert take_apart(text).own == (text if own is None else own).replace(": \n", ":\n")
+
+
+def test_html_is_read_as_a_reader_sees_it() -> None:
+    html = (
+        "<html><head><title>x</title></head><body><div style='display: none'>hidden</div>"
+        "<p>One<br>two</p><ul><li>three</li></ul><pre>a  b\n c</pre>"
+        "<blockquote>old</blockquote><img alt='a lamp'><script>no</script></body></html>"
+    )
+    assert html_text(html) == "One\ntwo\n\n- three\na  b\n c\n> old\n\na lamp"
+
+
+def test_flowed_lines_are_one_paragraph() -> None:
+    assert unflowed("one \ntwo\n>q \n>r\n-- \nme") == "one two\n> q r\n-- \nme"
+    assert unflowed("to \nday", delete_space=True) == "today"
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("=?utf-8?q?The_pier_=E2=80=94?= longer", "The pier — longer"),
+        ("=?utf-8?b?w6Q=?= =?utf-8?b?w7Y=?=", "äö"),
+        ("=?utf-8?b?4oI=?=\n =?utf-8?b?rA==?=", "€"),
+        ("Re: =?x-unknown?q?caf=E9?=!", "Re: café!"),
+        ("=?utf-8?x?no?= =?broken", "=?utf-8?x?no?= =?broken"),
+        ("caf\udcc3\udca9", "café"),
+    ],
+)
+def test_words_of_headers_are_decoded(header: str, words: str) -> None:
+    assert read_words(header) == words
+
+
+def test_people_dates_and_ids_are_read_as_far_as_they_go() -> None:
+    assert people(['"Quay, Ada" <a@x.org>, b@x.org', "=?utf-8?q?=C3=84da?= <c@x.org>"]) == [
+        '"Quay, Ada" <a@x.org>',
+        "b@x.org",
+        "Äda <c@x.org>",
+    ]
+    assert people(["(" * 5000]) is not None
+    assert ids("<a@x> <b@x>\n <a@x>") == ["a@x", "b@x"]
+    assert ids("a@x") == ["a@x"]
+    assert sent_at("yesterday") is None
+    assert str(sent_at("Sun, 01 Mar 2026 10:00:00 -0000")) == "2026-03-01 10:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("data", "charset", "text"),
+    [
+        (b"\x93x\x94", "iso-8859-1", "“x”"),
+        ("é".encode(), "us-ascii", "é"),
+        ("漢".encode("gb18030"), "gb2312", "漢"),
+        (b"xn--e9", "punycode", "xn--e9"),
+        (b"\xff\x81", "nonsense", "ÿ\ufffd"),
+    ],
+)
+def test_a_charset_is_read_as_it_is_meant(data: bytes, charset: str, text: str) -> None:
+    assert decoded(data, charset) == text
+
+
+class TestFiles:
+    def test_an_unchanged_mailbox_is_not_read_again(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        box.write_bytes(boxed(letter(1), letter(2)))
+        batches = read(box)
+        assert [draft.source_id for draft in drafts(batches)] == ["1@harbour", "2@harbour"]
+        assert read(box, batches[-1].cursor) == []
+
+    def test_of_an_appended_mailbox_only_the_new_is_read(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        box.write_bytes(boxed(letter(1), letter(2)))
+        cursor = read(box)[-1].cursor
+        with box.open("ab") as file:
+            file.write(boxed(letter(3)))
+        again = read(box, cursor)
+        assert [draft.source_id for draft in drafts(again)] == ["3@harbour"]
+        assert [entry.item for entry in ledger(again)] == ["box.mbox:3-3"]
+
+    def test_a_message_that_was_still_being_written_is_read_again(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        whole = boxed(letter(1), letter(2, "First half, second half."))
+        box.write_bytes(whole[:-15])
+        cursor = read(box)[-1].cursor
+        box.write_bytes(whole)
+        (draft,) = drafts(read(box, cursor))
+        assert draft.text == "First half, second half."
+
+    def test_a_rewritten_mailbox_is_read_from_its_start(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        box.write_bytes(boxed(letter(1), letter(2)))
+        cursor = read(box)[-1].cursor
+        box.write_bytes(boxed(letter(2), letter(4), letter(5)))
+        assert len(drafts(read(box, cursor))) == 3
+
+    def test_lines_that_look_like_separators_do_not_cut_a_message(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        box.write_bytes(boxed(letter(1, "One.\n\nFrom now on it burns.\n>From here")))
+        (draft,) = drafts(read(box))
+        assert draft.text == "One.\n\nFrom now on it burns.\nFrom here"
+
+    def test_a_maildir_is_read_and_a_message_that_moves_in_it_is_not_read_again(
+        self, tmp_path: Path
+    ) -> None:
+        for name in ("cur", "new", "tmp", ".Sent/cur", ".Sent/new"):
+            (tmp_path / name).mkdir(parents=True)
+        (tmp_path / "new/1.host").write_bytes(bytes(letter(1)))
+        (tmp_path / ".Sent/cur/2.host:2,S").write_bytes(bytes(letter(2)))
+        (tmp_path / "tmp/3.host").write_bytes(bytes(letter(3)))
+        batches = read(tmp_path)
+        assert {draft.source_id for draft in drafts(batches)} == {"1@harbour", "2@harbour"}
+        (tmp_path / "new/1.host").rename(tmp_path / "cur/1.host:2,RS")
+        assert drafts(read(tmp_path, batches[-1].cursor)) == []
+
+    def test_a_reading_that_was_interrupted_goes_on_and_misses_no_new_file(
+        self, tmp_path: Path
+    ) -> None:
+        for number in range(250):
+            (tmp_path / f"{number:03}.eml").write_bytes(bytes(letter(number)))
+        first, *_ = read(tmp_path)
+        assert 0 < len(first.drafts) < 250
+        (tmp_path / "000a.eml").write_bytes(bytes(letter(999)))
+        rest = drafts(read(tmp_path, first.cursor))
+        assert len({d.source_id for d in (*first.drafts, *rest)}) == 251
+        assert len(rest) == 251 - len(first.drafts)
+
+    def test_a_broken_message_is_named_and_the_others_are_read(self, tmp_path: Path) -> None:
+        (tmp_path / "a.eml").write_bytes(b"X-Nothing: here\n\n")
+        (tmp_path / "b.msg").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1broken")
+        (tmp_path / "c.eml").write_bytes(bytes(letter()))
+        (tmp_path / "d.txt").write_text("A shopping list.")
+        (tmp_path / "e.eml").write_bytes(b"")
+        (tmp_path / "f.eml").write_bytes(b"From: a@x\nTo: b@x\n\n")
+        os.truncate(tmp_path / "f.eml", LARGEST + 1)
+        deep = b"".join(
+            b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(99)
+        )
+        (tmp_path / "g.eml").write_bytes(b"From: a@x\n" + deep + b"\nwords\n")
+        (tmp_path / "h").symlink_to(tmp_path / "c.eml")
+        (tmp_path / "i.eml").write_bytes(bytes(letter()))
+        os.mkfifo(tmp_path / "j.eml")
+        batches = read(tmp_path)
+        assert [draft.source_id for draft in drafts(batches)] == ["1@harbour"]
+        why = reasons(batches)
+        assert why.pop("b.msg").startswith("it is damaged: ")
+        assert "nested" in why.pop("g.eml")
+        assert why == {
+            "a.eml": "the message is empty: it has no subject, no text and no attachment",
+            "d.txt": "no mail: it is no .eml or .msg file, mbox file or message",
+            "e.eml": "the file is empty",
+            "f.eml": "the message is larger than 48 MiB",
+            "h": "a symbolic link; only the file it points to is read",
+            "i.eml": "a copy of a message that was read before it",
+            "j.eml": "hidden, or no regular file",
+        }
+        assert read(tmp_path, batches[-1].cursor) == []
+
+    def test_two_messages_with_one_id_are_both_kept(self, tmp_path: Path) -> None:
+        box = tmp_path / "box.mbox"
+        box.write_bytes(boxed(letter(1), letter(1, "Something else.")))
+        first, second = drafts(read(box))
+        assert first.source_id == "1@harbour"
+        assert second.source_id.startswith("1@harbour#")
+        assert second.text == "Something else."
+
+    def test_what_is_neither_file_nor_folder_is_an_error(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(SourceError, match="neither a file nor a folder"):
+            read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\0" * 99, b"\xff" * 99, b"Content-Type: multipart/x\n\n--"]
+)
+def test_any_bytes_give_a_message_or_a_reason(data: bytes) -> None:
+    assert read_message(data).attachments == []
