@@ -310,7 +310,7 @@ class TestFiles:
             "a.eml": "the message is empty: it has no subject, no text and no attachment",
             "d.txt": "no mail: it is no .eml or .msg file, mbox file or message",
             "e.eml": "the file is empty",
-            "f.eml": "the message is larger than 48 MiB",
+            "f.eml": "the message is larger than 36 MiB",
             "h": "a symbolic link; only the file it points to is read",
             "i.eml": "a copy of a message that was read before it",
             "j.eml": "hidden, or no regular file",

@@ -19,8 +19,8 @@ from typing import Any, Final
 from mem_search.sources.mail import headers
 from mem_search.sources.mail.bodies import html_text, unflowed
 
-LARGEST: Final = 48 * 1024 * 1024
-"""Bytes of one message. Providers deliver at most about 35 MB after encoding; parsing takes six
+LARGEST: Final = 36 * 1024 * 1024
+"""Bytes of one message. Providers deliver at most about 35 MB after encoding; parsing takes ten
 times the size."""
 
 MOST_TEXT: Final = 1_000_000
