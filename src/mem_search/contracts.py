@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import Batch, Citation, Draft, Filters, Kind, Location, Record
+from mem_search.model import Batch, Citation, DateRange, Draft, Filters, Kind, Location, Record
 from mem_search.model.ingest import VectorEntry as VectorEntry
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors
@@ -210,13 +210,14 @@ class VectorIndex(Protocol):
 @dataclass(frozen=True, slots=True)
 class Question:
     """A parsed search, the same for every leg. ``exact`` excludes the approximate index, so that
-    equal searches have equal results.
+    equal searches have equal results. Records from ``times`` are raised.
     """
 
     text: str
     words: Words
     filters: Filters
     exact: bool = False
+    times: tuple[DateRange, ...] = ()
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]

@@ -30,13 +30,13 @@ from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
-    dates,
     decoding,
     highlight,
     mentions,
     names,
     passages,
     query,
+    question_times,
     redaction,
     secret_rules,
     secret_values,
@@ -71,7 +71,7 @@ def _draft(text: str) -> Draft:
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "decoding.without_escapes": decoding.without_escapes,
     "decoding.without_folds": decoding.without_folds,
-    "dates.find_dates": lambda text: dates.find_dates(text, NOW, UTC),
+    "question_times.find_times": lambda text: question_times.find_times(text, NOW, UTC),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
     "mentions.find": lambda text: mentions.find(text, installed_kinds().names),

@@ -322,13 +322,6 @@ def test_prefixes_and_misspellings_stand_for_words_of_the_store() -> None:
     assert found.analyzed.near == (("auth*", ("authentication",)), ("tokn~", ("token",)))
 
 
-def test_dates_in_plain_words_are_reported_and_not_applied() -> None:
-    found = reading("what did we decide last October?")
-    assert found.demand is None
-    assert found.text == "what did we decide last October?"
-    assert [date.phrase for date in found.analyzed.dates] == ["last October"]
-
-
 def test_phrases_by_quotes_alone_can_be_let_go() -> None:
     found = reading('"no such thing" here', demand_quotes=False)
     assert found.demand is None

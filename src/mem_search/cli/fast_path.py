@@ -18,7 +18,6 @@ from mem_search.cli.search_options import (
     Command,
     Option,
     built_in,
-    collect,
     exported,
 )
 from mem_search.daemon.address import address, home_of
@@ -102,7 +101,7 @@ def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] |
                 return None
             value = following
         options.append((option, value))
-    return collect(words, options)
+    return command.pairs(words, options)
 
 
 def target_of(route: str, pairs: list[tuple[str, str]]) -> str:

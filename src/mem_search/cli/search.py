@@ -18,9 +18,9 @@ from mem_search.cli.search_options import (
     FORMATS,
     MIXED,
     NO_START,
+    UNIFIED,
     Command,
     Option,
-    collect,
     exported,
     search_of,
 )
@@ -72,7 +72,7 @@ def _function(command: Command) -> Any:
         _parameter(
             "words",
             list[str] | None,
-            typer.Argument(help="What to look for.", show_default=False),
+            typer.Argument(help=command.words, show_default=False),
             None,
         ),
         *(_of_option(option) for option in command.options),
@@ -97,7 +97,7 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
             given += [(option, each) for each in value or ()]
         elif value is not None:
             given.append((option, value))
-    pairs = collect(list(values["words"] or ()), given)
+    pairs = command.pairs(list(values["words"] or ()), given)
     if (wanted := dict(pairs).get("format", FORMATS[0])) not in FORMATS:
         # The worker's error would name only listings, because another route makes the files.
         raise InputError(f"cannot be {wanted!r}; write {', '.join(FORMATS)}", field="--format")
@@ -107,7 +107,13 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
     as_json = ("format", "json") in pairs
     client = open_client(may_start=not values["no_start"])
     answer = client.raw if as_json else client.text
-    body = answer(command.route, local(pairs))
+    try:
+        body = answer(command.route, local(pairs))
+    except InputError as error:
+        since_given = any(option.param == error.field for option, _ in given)
+        if command.dated and error.field == "dateStart" and not since_given:
+            raise InputError(error.message.removeprefix("dateStart: "), field="DATE") from None
+        raise
     show_listing(body, as_json=as_json)
     if is_empty(body, as_json=as_json):
         raise typer.Exit(1)
@@ -148,7 +154,7 @@ def export_results(command: Command, pairs: list[tuple[str, str]], *, may_start:
     parameters = [("as", exported(pairs)), *(pair for pair in pairs if pair[0] != "format")]
     if not command.mixed:
         parameters.append(("types", command.name))
-    if command.name == "unified" and not any(name == "orderBy" for name, _ in pairs):
+    if command.route == UNIFIED and not any(name == "orderBy" for name, _ in pairs):
         parameters.append(("orderBy", "date_desc"))
     body, headers = open_client(may_start=may_start).file("/api/search/export", local(parameters))
     write(body.decode())

@@ -10,15 +10,44 @@ from mem_search.records import BUILT_IN
 
 
 class Command:
-    """``mem-search NAME`` requests ``route``; ``mixed`` commands find several kinds."""
+    """``mem-search NAME`` requests ``route``; ``mixed`` commands find several kinds.
 
-    __slots__ = ("help", "mixed", "name", "route")
+    ``sends`` are parameters that options may replace. The words of a ``dated`` command are a date
+    instead of a question; ``words`` tells what they are.
+    """
 
-    def __init__(self, name: str, route: str, text: str, *, mixed: bool = False) -> None:
+    __slots__ = ("dated", "help", "mixed", "name", "route", "sends", "words")
+
+    def __init__(
+        self,
+        name: str,
+        route: str,
+        text: str,
+        *,
+        mixed: bool = False,
+        sends: tuple[tuple[str, str], ...] = (),
+        dated: bool = False,
+        words: str = "What to look for.",
+    ) -> None:
         self.name = name
         self.route = route
         self.help = text
         self.mixed = mixed
+        self.sends = sends
+        self.dated = dated
+        self.words = words
+
+    def pairs(self, words: list[str], options: list[tuple[Option, str]]) -> list[tuple[str, str]]:
+        """The pairs of the query string for what is typed behind the command."""
+        if self.dated:
+            day = " ".join(words) or "today"
+            given = [("dateStart", day), ("dateEnd", day)]
+            words = []
+        else:
+            given = [*self.sends]
+        pairs = collect(words, options)
+        named = {name for name, _ in pairs}
+        return [*pairs, *(pair for pair in given if pair[0] not in named)]
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -58,9 +87,26 @@ class Option:
         return self.flag[2:].replace("-", "_")
 
 
+UNIFIED = "/api/search/unified"
+
 MIXED = (
-    Command("unified", "/api/search/unified", "Search every kind, newest first.", mixed=True),
+    Command("unified", UNIFIED, "Search every kind, newest first.", mixed=True),
     Command("search", "/api/search", "Search every kind, best match first.", mixed=True),
+    Command(
+        "day",
+        UNIFIED,
+        "List all that is from a day or another time, newest first.",
+        mixed=True,
+        dated=True,
+        words="Today by default; 2026-11-20, yesterday, 'last week', 'Dec 24'.",
+    ),
+    Command(
+        "recent",
+        UNIFIED,
+        "List the newest records.",
+        mixed=True,
+        sends=(("dateEnd", "now"),),
+    ),
 )
 
 

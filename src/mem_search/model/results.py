@@ -71,10 +71,13 @@ class LegReport:
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date that the question names in plain words: reported, not applied as a filter."""
+    """A time that the question names in plain words, and its use: what is from that time is raised
+    (``lift``); or the question asks for nothing else and finds just that (``filter``).
+    """
 
     phrase: str
     range: DateRange
+    use: Literal["lift", "filter"] = "lift"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from mem_search.renderers.record_line import (
     explanation,
     index_line,
     name_of,
+    time_notes,
     total_scores,
 )
 from mem_search.renderers.safe_text import cut, harmless, one_line
@@ -67,7 +68,7 @@ def render(page: SearchPage, format: str, display: DisplayOptions, *, title: str
     blocks = [
         title or heading(page, display),
         listing.between.join([listing.entry(result, display) for result in page.results]),
-        "\n".join(filter(None, (paging(page, display), *facet_lines(page), *notes(page)))),
+        "\n".join(filter(None, (paging(page, display), *facet_lines(page), *notes(page, display)))),
         "\n".join(_tips(page, display, listing.tips) if page.results else _advice(page, display)),
     ]
     return "\n\n".join(filter(None, blocks))
@@ -101,7 +102,7 @@ def _shortened_listing(
         shown = shortened(page, kept, limit, kept + bool(last), display.parameter)
         entries = [written[id(result)] for result in shown.results]
         body = listing.between.join([*entries, last] if last else entries)
-        blocks = (top, body, "\n".join(notes(shown)))
+        blocks = (top, body, "\n".join(notes(shown, display)))
         return "\n\n".join(filter(None, blocks)), shown
 
     kept = most_that(lambda count: fits(text_of(count)[0], limit), len(ranked))
@@ -211,7 +212,7 @@ def facet_lines(page: SearchPage) -> list[str]:
     return lines
 
 
-def notes(page: SearchPage) -> list[str]:
+def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
     """A better spelling, and a ``Note: …`` for each difference from the request."""
     report = page.report
     lines = [cut(notice, 300) for notice in report.notices]
@@ -231,6 +232,7 @@ def notes(page: SearchPage) -> list[str]:
         what = "is an operator" if " " not in operators else "are operators"
         lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
     lines += [cut(warning, 300) for warning in report.analyzed.warnings]
+    lines += time_notes(report.analyzed.dates, display)
     meant = ", ".join([cut(text, _QUERY_LENGTH) for text in report.suggestions])
     return [
         *([f"Did you mean: {meant}?"] if meant else []),

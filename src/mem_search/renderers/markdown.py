@@ -28,7 +28,7 @@ def as_markdown(page: SearchPage, display: DisplayOptions, base: str) -> str:
     entries = [
         _entry(number, result, display, base) for number, result in enumerate(page.results, first)
     ]
-    remarks = [escaped(line) for line in (paging(page, display), *notes(page)) if line]
+    remarks = [escaped(line) for line in (paging(page, display), *notes(page, display)) if line]
     blocks = [f"# {escaped(heading(page, display).rstrip(':'))}", "\n".join(entries), *remarks]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

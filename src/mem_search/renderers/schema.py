@@ -276,15 +276,19 @@ class SearchLeg:
 
 @schema
 class QuestionDate:
-    """A date that the question names in plain words. It is reported, not applied as a filter."""
+    """A time that the question names in plain words. `use` is `lift` where records from it are
+    raised, `filter` where the question asks for nothing else and finds all that is from it.
+    """
 
     phrase: str
     start: Time | None
     end: Time | None
+    use: Literal["lift", "filter"]
 
     @classmethod
     def of(cls, found: FoundDate) -> Self:
-        return cls(phrase=found.phrase, start=found.range.start, end=found.range.end)
+        start, end = found.range.start, found.range.end
+        return cls(phrase=found.phrase, start=start, end=end, use=found.use)
 
 
 @schema

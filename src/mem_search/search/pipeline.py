@@ -136,7 +136,7 @@ class SearchPipeline:
     async def selection(self, request: SearchRequest) -> Filters:
         """The filters that select every record with all words and fields of ``request``."""
         query = replace(request, filters=await self.filters_of(request))
-        question, _ = await understand_query(self._store, query, self._kinds)
+        question, _ = await understand_query(self._store, query, self._kinds, times=False)
         return demanding_every_word(question)
 
     async def filters_of(self, request: SearchRequest) -> Filters:

@@ -36,11 +36,12 @@ from mem_search.text.query.fields import KnownKinds
 
 
 async def understand_query(
-    store: SearchStore, request: SearchRequest, kinds: KnownKinds
+    store: SearchStore, request: SearchRequest, kinds: KnownKinds, *, times: bool = True
 ) -> tuple[Question, Analyzed]:
     """The question, and how the text of the request was parsed.
 
-    The text of the question is empty when the request has only filters.
+    The text of the question is empty when the request has only filters. Without ``times`` words
+    such as "last week" are looked for like others.
     """
     now = request.asked_at or datetime.now().astimezone()
     if now.tzinfo is None:
@@ -48,7 +49,9 @@ async def understand_query(
     scopes = {}
     if "scope:" in request.text.lower():
         scopes = await named(store, now, kinds)
-    reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes)
+    # Weights of the caller alone decide the order of a weighted search.
+    times = times and request.fusion is None
+    reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
     if reading.wild or reading.quoted:
@@ -61,6 +64,7 @@ async def understand_query(
             near=near,
             demand_quotes=not nowhere,
             scopes=scopes,
+            times=times,
         )
     analyzed = reading.analyzed
     if nowhere:
@@ -71,7 +75,9 @@ async def understand_query(
     filters = request.filters
     if reading.demand is not None:
         filters = replace(filters, demand=_both(filters.demand, reading.demand))
-    return Question(reading.text, reading.words, filters, request.is_research), analyzed
+    lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
+    question = Question(reading.text, reading.words, filters, request.is_research, lifted)
+    return question, analyzed
 
 
 def demanding_every_word(question: Question) -> Filters:

@@ -30,14 +30,14 @@ _DAY: Final = timedelta(days=1)
 MONTHS: Final = (
     "january february march april may june july august september october november december"
 ).split()
-_WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
-_COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
+WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
+COUNTS: Final = "one two three four five six seven eight nine ten eleven twelve".split()
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks", "y": "years"}
 _HOURS: Final = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
 
 _MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})"
-WEEKDAY: Final = rf"(?:{'|'.join(_WEEKDAYS)})"
-COUNT: Final = rf"(?:[0-9]{{1,5}}|an?|{'|'.join(_COUNTS)})"
+WEEKDAY: Final = rf"(?:{'|'.join(WEEKDAYS)})"
+COUNT: Final = rf"(?:[0-9]{{1,5}}|an?|{'|'.join(COUNTS)})"
 UNIT: Final = r"(?:min(?:ute)?s?|h(?:ou)?rs?|days?|weeks?|months?|years?)"
 _NTH: Final = r"[0-3]?[0-9](?:st|nd|rd|th)?"
 
@@ -250,12 +250,44 @@ def _relative(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 
 
 def _weekday(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
-    ahead = [name[:3] for name in _WEEKDAYS].index(match[2][:3]) - clock.today.weekday()
+    ahead = [name[:3] for name in WEEKDAYS].index(match[2][:3]) - clock.today.weekday()
     if match[1] == "next":
         ahead = (ahead - 1) % 7 + 1
     elif match[1] != "this":
         ahead = ahead % 7 - 7
     return clock.day(clock.today + ahead * _DAY)
+
+
+def _weekend(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    saturday = clock.today + (5 - clock.today.weekday()) * _DAY
+    weeks = {"last": -1, "next": 1}.get(match[1], 0)
+    if match[1] in (None, "past") and saturday > clock.today:
+        weeks = -1
+    return clock.days(saturday + 7 * weeks * _DAY, relativedelta(days=2))
+
+
+def _week_of(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    first = EPOCH + timedelta(milliseconds=_first(clock, match[1]))
+    return clock.week(first.astimezone(clock.tz).date())
+
+
+def _first(clock: Clock, words: str) -> int:
+    span = None if words.startswith("week of ") else clock.atom(words)
+    if span is None:
+        raise ValueError(words)
+    return span[0]
+
+
+def _nth(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
+    """``3rd``: the latest day with this number in its month."""
+    day = int(match[1])
+    for months in range(3):  # of two months in a row one has 31 days, but not yet this one
+        first = clock.today.replace(day=1) - relativedelta(months=months)
+        if 1 <= day <= monthrange(first.year, first.month)[1]:
+            found = first.replace(day=day)
+            if found <= clock.today:
+                return clock.day(found)
+    raise ValueError(match[0])
 
 
 def _month(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
@@ -289,7 +321,7 @@ def _month_day(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
 def _count(word: str) -> int:
     if word.isdigit():
         return int(word)
-    return 1 if word in {"a", "an"} else _COUNTS.index(word) + 1
+    return 1 if word in {"a", "an"} else COUNTS.index(word) + 1
 
 
 def _unit(word: str) -> str:
@@ -313,7 +345,7 @@ def _month_number(name: str) -> int:
 
 
 _Reader = Callable[[Clock, re.Match[str], bool], Span]
-_SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in _WEEKDAYS)})"
+_SHORT_WEEKDAY: Final = rf"(?:{WEEKDAY}|tues|thurs?|{'|'.join(day[:3] for day in WEEKDAYS)})"
 _YEAR: Final = "[0-9]{4}"
 _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
     (re.compile(pattern), read)
@@ -330,6 +362,9 @@ _ATOMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = tuple(
         (rf"past(?P<count>) (?P<unit>{UNIT})", _rolling),
         (r"last(?P<count>) (?P<unit>minute|hour|day)", _rolling),
         ("(last|previous|this|current|next) (week|month|year)", _relative),
+        ("(?:(last|past|this|next) )?weekend", _weekend),
+        ("week of ([^/]{1,40})", _week_of),
+        ("([0-3]?[0-9])(?:st|nd|rd|th)", _nth),
         (rf"(?:(last|this|next) )?({_SHORT_WEEKDAY})", _weekday),
         (rf"(?:(last|this|next) )?({_MONTH})\.?", _month),
         (rf"({_MONTH})\.?,? ({_YEAR})", _month_year),

@@ -1,7 +1,7 @@
 """Dates as people write them to milliseconds, and milliseconds to dates as people read them.
 
-``parse_range`` and ``parse_bound`` read a value that must be a date. ``find_dates`` looks for one
-in a query, and misses a date rather than take a word of the query. ``date_words`` has the grammar.
+``parse_range`` and ``parse_bound`` read a value that must be a date. ``question_times`` looks for
+times in a question. ``date_words`` has the grammar.
 Only ``now_ms`` reads the clock; elsewhere ``now`` is an argument, aware or as wall time in ``tz``.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange
-from mem_search.text.date_words import COUNT, EPOCH, MONTHS, UNIT, WEEKDAY, Clock, to_ms
+from mem_search.text.date_words import COUNTS, EPOCH, MONTHS, UNIT, WEEKDAYS, Clock, to_ms
 
 _DATE_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
@@ -41,48 +41,14 @@ def _rfc3339_refusal() -> InputError:
 
 
 _LONGEST: Final = 100
-
-# The phrases that find_dates recognizes: they can hardly mean anything else.
-_LONG_MONTH: Final = "|".join(name for name in MONTHS if name != "may")
-_CAPITAL_MONTH: Final = "|".join(name.title()[:3] for name in MONTHS if name != "may")
-_ANY_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{_CAPITAL_MONTH.lower()})\.?"
-# "may" is a verb, and code has "dec" and "mar": alone they need a capital.
-_SURE_MONTH: Final = rf"(?:{_LONG_MONTH}|(?-i:May|Sept|(?:{_CAPITAL_MONTH})\.?))"
-_YEAR: Final = "(?:19[89]|20[0-9])[0-9]"
-# "in 2000 files": a number before a plural or a unit is no year.
-_NO_COUNT: Final = r"(?:as|is|was|has|does|this|its|us|vs|across|versus)\b"
-_LONE_YEAR: Final = rf"{_YEAR}(?!\s+(?!{_NO_COUNT})(?:[a-z]+s|token|record|[kmg]?b|px)\b)"
-_NTH: Final = "[0-3]?[0-9](?:st|nd|rd|th)?"
-_MONTH_YEAR: Final = rf"{_ANY_MONTH}(?:,\s?|\s){_YEAR}"
-_DAY_YEAR: Final = rf"(?:{_ANY_MONTH}\s{_NTH}|{_NTH}\s(?:of\s)?{_ANY_MONTH})(?:,\s?|\s){_YEAR}"
-_DAY: Final = rf"(?:{_DAY_YEAR}|{_ANY_MONTH}\s{_NTH}|{_NTH}\s(?:of\s)?{_ANY_MONTH})"
-_ISO: Final = rf"{_YEAR}-[01][0-9](?:-[0-3][0-9])?"
-_EXPLICIT: Final = "|".join(
-    (
-        r"day\sbefore\syesterday|yesterday\s(?:morning|afternoon|evening)|yesterday|today|tonight",
-        r"this\s(?:morning|afternoon|evening)|last\snight|(?:this|last|past)\s(?:week|month|year)",
-        rf"{COUNT}\s{UNIT}\sago|(?:last|past)\s{COUNT}\s{UNIT}|past\s(?:day|hour)",
-        rf"(?:last|this)\s(?:{_SURE_MONTH}|{WEEKDAY})",
-        rf"{_DAY_YEAR}|{_MONTH_YEAR}|(?-i:(?:{_CAPITAL_MONTH})[a-z]*)\s{_NTH}",
-    )
+_KNOWN: Final = frozenset(
+    f"{' '.join((*MONTHS, *WEEKDAYS, *COUNTS))} a an ago"
+    f" {' '.join(name[:3] for name in (*MONTHS, *WEEKDAYS))}"
+    " and as at before after between by current during for from in last next now of on over past"
+    " previous since the this through till to today tomorrow tonight until up weekend within"
+    " yesterday morning afternoon evening night day sept tues thur thurs".split()
 )
-_POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
-_QUOTED: Final = re.compile(r'"[^"]*(?:"|\Z)|“[^”]*(?:”|\Z)|`[^`]*(?:`|\Z)')
-# "the week before March" is one week, not all time before March.
-_DISTANCE: Final = re.compile(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNORECASE)
-_CLOSING: Final = tuple("?!.,;:)]}")
-_PHRASE: Final = re.compile(
-    rf"""(?<![\w\-./@\#:])
-    (?P<date> (?:between|from)\s{_POINT}\s(?:and|to|until|till|-)\s{_POINT}
-      | (?:since|after|before|until|till|as\sof)\s{_POINT}
-      | by\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR})
-      | (?:in|during)\s(?:{_ISO}|{_MONTH_YEAR}|{_SURE_MONTH}|{_LONE_YEAR})
-      | (?:on|from)\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR}|{WEEKDAY})
-      | from\s{_LONE_YEAR}(?!\s(?:to|until|till|-)\s)
-      | (?:(?:in|on|during|from|over|within|of|for)\s)?(?:the\s)?(?:{_EXPLICIT})
-    )(?:['’]s)?(?![\w\-/@\#]|\.\w)""",
-    re.VERBOSE | re.IGNORECASE,
-)
+_MOST_WORDS: Final = 12
 
 
 def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange") -> DateRange:
@@ -92,13 +58,13 @@ def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange
     InputError naming ``field`` when ``text`` is no date, or ends before it begins.
     """
     clock = Clock(_aware(now, tz), tz)
-    words = _normalise(text)
+    words = normalised(text)
     try:
         found = clock.range(words)
     except (ValueError, OverflowError):
         found = None
     if found is None:
-        raise _refusal(text, field)
+        raise _refusal(text, field, clock)
     if found.start is not None and found.end is not None and found.start > found.end:
         raise InputError(
             f"{clipped(text)} ends before it begins: give the earlier date first", field=field
@@ -120,18 +86,46 @@ def parse_bound(
         text = "a number that long"
     clock = Clock(_aware(now, tz), tz)
     try:
-        span = clock.atom(_normalise(text), bound=True)
+        span = clock.atom(normalised(text), bound=True)
     except (ValueError, OverflowError):
         span = None
     if span is None:
-        raise _refusal(text, field)
+        raise _refusal(text, field, clock)
     return span[1] if end else span[0]
 
 
-def _refusal(text: str, field: str) -> InputError:
+def _refusal(text: str, field: str, clock: Clock) -> InputError:
+    why = _misunderstood(normalised(text), clock)
     return InputError(
-        f"{clipped(text)} is not a date; write 2025-10-03 or '3 days ago', for example", field=field
+        f"{clipped(text)} is not a date{why}; write 2025-10-03 or '3 days ago', for example",
+        field=field,
     )
+
+
+def _misunderstood(words: str, clock: Clock) -> str:
+    """What of a text that is no date was understood, as the end of a sentence; or empty."""
+    each = words.split()[:_MOST_WORDS]
+    strange = [word for word in each if not _is_known(word)]
+    if each and not strange:
+        return ": every word was understood, but there is no such date"
+    for length in range(len(each) - 1, 0, -1):
+        for at in range(len(each) - length + 1):
+            part = " ".join(each[at : at + length])
+            try:
+                found = None if part.isdigit() else clock.range(part)
+            except (ValueError, OverflowError):
+                found = None
+            if found is not None:
+                others = " ".join((*each[:at], *each[at + length :]))
+                return f": {part!r} was understood, {others!r} was not"
+    return f": {strange[0]!r} was not understood" if len(strange) < len(each) else ""
+
+
+def _is_known(word: str) -> bool:
+    """Whether the word has a meaning in some date."""
+    bare = word.strip(",.")
+    numbers = rf"[0-3]?[0-9](?:st|nd|rd|th)?|[0-9]{{4}}|{UNIT}|[0-9-]{{6,10}}"
+    return bare in _KNOWN or re.fullmatch(numbers, bare) is not None
 
 
 def clipped(text: str) -> str:
@@ -143,44 +137,13 @@ def _aware(now: datetime, tz: tzinfo) -> datetime:
     return now.replace(tzinfo=tz) if now.tzinfo is None else now.astimezone(tz)
 
 
-def _normalise(text: str) -> str:
+def normalised(text: str) -> str:
     """Lower case with single spaces; empty when it cannot be a date anyway."""
     if len(text) > _LONGEST:
         return ""
     words = " ".join(text.translate({0x2013: "-", 0x2014: "-"}).lower().split())
     words = re.sub(r",(?=[0-9]{4}\b)", ", ", words)
     return re.sub(r"\bthe ", "", words).strip(" ?!,;") if words.isascii() else ""
-
-
-def find_dates(text: str, now: datetime, tz: tzinfo) -> tuple[DateRange, str, str]:
-    """The first clear date phrase in a question: (range, text without it, the phrase).
-
-    Finds ``since Tuesday``, ``last October``, ``in 2024``, ``3 days ago``; takes no lone month,
-    weekday, year or ISO date, and nothing inside double quotes or backticks. Without one the
-    answer is (DateRange(), text, "").
-    """
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
-    for match in _PHRASE.finditer(text):
-        start, end = match.span()
-        if any(start < after and first < end for first, after in quoted):
-            continue
-        if match["date"][:6].lower().startswith(("before", "after")) and _DISTANCE.search(
-            text[max(0, start - 12) : start]
-        ):
-            continue
-        try:
-            found = parse_range(match["date"], now=now, tz=tz)
-        except InputError:  # "on 31 February" remains in the query as words
-            continue
-        return found, _without(text, start, end), text[start:end]
-    return DateRange(), text, ""
-
-
-def _without(text: str, start: int, end: int) -> str:
-    before, after = text[:start].rstrip(), text[end:].lstrip()
-    if not before:
-        return after.lstrip(" ,;:").rstrip()
-    return (before + ("" if after.startswith(_CLOSING) else " ") + after).rstrip()
 
 
 def now_ms() -> int:
@@ -217,6 +180,37 @@ def local(ms: int, tz: tzinfo, now: datetime) -> str:
     year = "" if when.year == now.astimezone(tz).year else f" {when.year},"
     hour, half = when.hour % 12 or 12, "AM" if when.hour < 12 else "PM"
     return f"{MONTHS[when.month - 1].title()[:3]} {when.day},{year} {hour}:{when:%M} {half}"
+
+
+def local_range(span: DateRange, tz: tzinfo, now: datetime) -> str:
+    """``Nov 9-15``, ``Nov 28-Dec 4``, ``Nov 22``, ``since Nov 9``, ``Nov 22, 6:00 PM-Nov 23, …``.
+
+    The year is there unless it is the current one.
+    """
+    if span.start is None or span.end is None:
+        if span.start is not None:
+            return f"since {_moment(span.start, tz, now, first=True)}"
+        return f"until {_moment(span.end, tz, now, first=False)}" if span.end is not None else ""
+    first = _moment(span.start, tz, now, first=True)
+    last = _moment(span.end, tz, now, first=False)
+    if first == last:
+        return first
+    month, _, day = last.partition(" ")
+    number, _, year = first.removeprefix(f"{month} ").partition(", ")
+    if number.isdigit() and year == day.partition(", ")[2]:  # of one month
+        return f"{month} {number}-{day}"
+    if year and first.endswith(year) and last.endswith(f", {year}"):
+        return f"{first.removesuffix(f', {year}')}-{last}"
+    return f"{first}-{last}"
+
+
+def _moment(at: int, tz: tzinfo, now: datetime, *, first: bool) -> str:
+    """``Nov 9``; with the time where a range does not begin or end with a day."""
+    edge = at if first else at + 1
+    text = local(at if first else edge, tz, now)
+    if text.endswith(", 12:00 AM"):
+        return local(at, tz, now).rpartition(", ")[0]
+    return text
 
 
 def _to_datetime(ms: int) -> datetime:

@@ -19,6 +19,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
     Stage("feedback", scoring.feedback),
+    Stage("time", scoring.time_named),
     Stage("relevant", scoring.relevant),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),

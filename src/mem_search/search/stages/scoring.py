@@ -145,6 +145,9 @@ RECENCY_WEIGHT = 0.5
 HALF_LIFE = 30 * 86_400_000
 """Milliseconds after which a record gains half of it."""
 
+TIME_WEIGHT = 3.0
+"""What a record gains that is from the time which the question names."""
+
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
 
@@ -242,6 +245,22 @@ def session(state: RankingState) -> RankingState:
     added = np.zeros(len(support))
     added[rows] = SESSION_WEIGHT * sums[group] / SESSION_DEPTH
     return state.added("session", added)
+
+
+def time_named(state: RankingState) -> RankingState:
+    """Raises records from the time that the question names in words.
+
+    The same for each of them, so that a clearly better answer from another time stays above.
+    """
+    if not state.question.times:
+        return state
+    created = state.stored.columns.created
+    inside = np.zeros(len(created), np.bool_)
+    for span in state.question.times:
+        first = -np.inf if span.start is None else span.start
+        last = np.inf if span.end is None else span.end
+        inside |= (created >= first) & (created <= last)
+    return state.added("time", np.where(inside, TIME_WEIGHT, 0.0))
 
 
 def relevant(state: RankingState) -> RankingState:

@@ -114,7 +114,7 @@ class Fields:
             if isinstance(filters, str):
                 return filters
             found.append(filters)
-        return Condition(f"{name}:{','.join(map(_written, values))}", tuple(found)), end
+        return Condition(f"{name}:{','.join(map(written, values))}", tuple(found)), end
 
     def _filters(self, name: str, value: str) -> Filters | str:
         """The filters of one value, or a warning."""
@@ -237,7 +237,7 @@ class Fields:
                 found = dates.parse_range(f"{_DATES[name]}{value}", now=self.now, tz=self.tz)
             except InputError:
                 continue
-            return Condition(f"{name}:{_written(value)}", (Filters(created=found),)), end
+            return Condition(f"{name}:{written(value)}", (Filters(created=found),)), end
         if not tried:
             return f"{name}: has no value right after it; it is read as text"
         return (
@@ -290,7 +290,7 @@ def _end_of_value(text: str, at: int, inside: bool) -> int:
     return at
 
 
-def _written(value: str) -> str:
+def written(value: str) -> str:
     """A value as it can be read again, quoted if necessary."""
     return value if _PLAIN.fullmatch(value) else f'"{value}"'
 

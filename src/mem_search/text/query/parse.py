@@ -13,13 +13,14 @@ from datetime import datetime, tzinfo
 from itertools import chain
 from typing import cast
 
-from mem_search.model import AllOf, Analyzed, Condition, Demand, FoundDate, Term
-from mem_search.text import dates, words
+from mem_search.model import AllOf, Analyzed, AnyOf, Condition, Demand, Filters, Term
+from mem_search.text import words
 from mem_search.text.query import demands, operators
 from mem_search.text.query.demands import Near
-from mem_search.text.query.fields import Fields, KnownKinds
+from mem_search.text.query.fields import Fields, KnownKinds, written
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
 from mem_search.text.query.lexer import Lexer, Token
+from mem_search.text.question_times import Times, find_times
 from mem_search.text.words import Words
 
 
@@ -66,21 +67,27 @@ def read(
     near: Near | None = None,
     demand_quotes: bool = True,
     scopes: Mapping[str, Demand] | None = None,
+    times: bool = False,
 ) -> Reading:
     """Read any text; never raises. ``now`` is aware, in the time zone of the caller.
 
-    ``scopes`` is lower-case name → demand, for ``scope:name``.
+    ``scopes`` is lower-case name → demand, for ``scope:name``. With ``times`` a time in plain
+    words is no word that ranks (``question_times``). A text that selects records, such as a scope,
+    is read without: there no word may be lost.
     """
     tz = cast(tzinfo, now.tzinfo)
     # Lone surrogates can be neither stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
     if not _OPERATOR_LIKE.search(clean):
+        asked = find_times(text, now, tz) if times and not is_pasted(text) else None
+        if asked is not None:
+            text = "" if asked.alone else asked.rest
         found = words.read(text)
         analyzed = Analyzed(text, (*found.words, *found.cjk))
-        span, _, phrase = dates.find_dates(text, now, tz)
-        if phrase:
-            analyzed = replace(analyzed, dates=(FoundDate(phrase, span),))
-        return Reading(text, found, None, analyzed)
+        if asked is None:
+            return Reading(text, found, None, analyzed)
+        demand = _within(asked) if asked.alone else None
+        return Reading(text, found, demand, _with_times(analyzed, asked, demand))
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
@@ -89,10 +96,18 @@ def read(
     if not plain and is_pasted(clean):
         return _as_plain(text, "a pasted text is not parsed; it is read as words")
     kept = text if plain else _kept(clean, [*wanted, *parsed.dangling, *_noise(parsed.tokens)])
+    # In an expression each word is there for a reason; beside fields alone it may name a time.
+    parts = [demands.of_node(item, near or {}) for item in explicit]
+    asked = None
+    if times and not wild and not is_pasted(clean) and not any(_terms(parts, negative=True)):
+        asked = find_times(kept, now, tz)
+    if asked is not None:
+        kept = "" if asked.alone else asked.rest
     found = words.read(kept)
     quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
-    parts = [demands.of_node(item, near or {}) for item in explicit]
-    demand = demands.all_of([*quoted, *parts]) if quoted or parts else None
+    within = [_within(asked)] if asked is not None and asked.alone else []
+    required = [*quoted, *parts, *within]
+    demand = demands.all_of(required) if required else None
     if demand is not None and demands.is_too_large(demand):
         return _as_plain(
             text,
@@ -107,7 +122,6 @@ def read(
     found = replace(found, near=looked_up)
     if not plain and not found:
         kept = ""
-    span, _, phrase = dates.find_dates(kept, now, tz)
     return Reading(
         text=kept,
         words=found,
@@ -120,7 +134,7 @@ def read(
             filters=_conditions(demand),
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
-            dates=(FoundDate(phrase, span),) if phrase else (),
+            dates=asked.dates if asked is not None else (),
             operators=_operators(parsed),
             alone=_alone(found, demand),
             warnings=parsed.warnings,
@@ -228,11 +242,34 @@ def _quoted(found: Words, items: Iterable[Node], plain: bool) -> tuple[Term, ...
     )
 
 
-def _terms(parts: Iterable[Demand]) -> Iterator[Term]:
+def _terms(parts: Iterable[Demand], *, negative: bool = False) -> Iterator[Term]:
     for part in parts:
         for leaf, positive in demands.leaves(part):
-            if isinstance(leaf, Term) and positive:
+            if isinstance(leaf, Term) and (positive or negative):
                 yield leaf
+
+
+def _within(asked: Times) -> Demand:
+    """What a record is that is from one of the times."""
+    ranges = [
+        Condition(
+            f"in:{written(_POSSESSIVE.sub('', found.phrase))}", (Filters(created=found.range),)
+        )
+        for found in asked.dates
+    ]
+    return ranges[0] if len(ranges) == 1 else AnyOf(tuple(ranges))
+
+
+_POSSESSIVE = re.compile("['’]s$")
+
+
+def _with_times(analyzed: Analyzed, asked: Times, demand: Demand | None) -> Analyzed:
+    return replace(
+        analyzed,
+        demanded=demands.canonical(demand),
+        filters=_conditions(demand),
+        dates=asked.dates,
+    )
 
 
 def _wild(tokens: Iterable[Token]) -> list[Token]:

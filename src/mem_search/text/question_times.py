@@ -1,0 +1,216 @@
+"""Times in a question: which days it names, and whether it asks for anything else.
+
+A phrase is taken where it can hardly mean anything else: a word of the question is kept rather
+than taken for a time. Not taken is what is quoted, in code or part of an identifier; a word that
+is capitalised as in a name (``Last Week Tonight``); ``last 30 days of logs`` and ``older than 3
+days ago``; a time that is still to come. In a question that asks only what happened (``what did we
+do Tuesday``) any date of ``date_words`` is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Final, Literal
+
+from mem_search.errors import InputError
+from mem_search.model import DateRange, FoundDate
+from mem_search.text import words
+from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
+from mem_search.text.dates import normalised, parse_range
+
+MOST_TIMES: Final = 4
+"""Times of one question; further ones stay words."""
+
+EMPTY: Final = words.STOP_WORDS | frozenset(
+    "about accomplish accomplished achieve achieved activities activity again all any anything been"
+    " being can change changed complete completed could discuss discussed display doing done else"
+    " everything finish finished get give go going got happen happened happening happens just let"
+    " list look me more one our over overview please recall recap remember remind review see should"
+    " show so some something stuff summaries summarise summarize summary talk talked tell there"
+    " thing things through time together up us went work worked working worth".split()
+)
+"""Words that ask for nothing in particular beside a time; with those that never rank."""
+
+_ASKS_FOR_A_TIME: Final = frozenset(
+    "accomplish accomplished achieved activity anything changed completed did display done"
+    " everything finished happened list recap show summarise summarize summary was worked".split()
+)
+"""One of these makes clear that ``Tuesday`` in the question is a day."""
+
+# Phrases that can hardly mean anything else.
+_LONG_MONTH: Final = "|".join(name for name in MONTHS if name != "may")
+_CAPITAL_MONTH: Final = "|".join(name.title()[:3] for name in MONTHS if name != "may")
+_ANY_MONTH: Final = rf"(?:{'|'.join(MONTHS)}|sept|{_CAPITAL_MONTH.lower()})\.?"
+# "may" is a verb, and code has "dec" and "mar": alone they need a capital.
+_SURE_MONTH: Final = rf"(?:{_LONG_MONTH}|(?-i:May|Sept|(?:{_CAPITAL_MONTH})\.?))"
+_YEAR: Final = "(?:19[89]|20[0-9])[0-9]"
+# "in 2000 files": a number before a plural or a unit is no year.
+_NO_COUNT: Final = r"(?:as|is|was|has|does|this|its|us|vs|across|versus)\b"
+_LONE_YEAR: Final = rf"{_YEAR}(?!\s+(?!{_NO_COUNT})(?:[a-z]+s|token|record|[kmg]?b|px)\b)"
+_NTH: Final = "[0-3]?[0-9](?:st|nd|rd|th)?"
+_MONTH_YEAR: Final = rf"{_ANY_MONTH}(?:,\s?|\s){_YEAR}"
+_DAY_YEAR: Final = rf"(?:{_ANY_MONTH}\s{_NTH}|{_NTH}\s(?:of\s)?{_ANY_MONTH})(?:,\s?|\s){_YEAR}"
+_DAY: Final = rf"(?:{_DAY_YEAR}|{_ANY_MONTH}\s{_NTH}|{_NTH}\s(?:of\s)?{_ANY_MONTH})"
+_ISO: Final = rf"{_YEAR}-[01][0-9](?:-[0-3][0-9])?"
+_EXPLICIT: Final = "|".join(
+    (
+        r"day\sbefore\syesterday|yesterday\s(?:morning|afternoon|evening)|yesterday|today|tonight",
+        r"this\s(?:morning|afternoon|evening)|last\snight|(?:this|last|past)\s(?:week|month|year)",
+        rf"(?:this|last|past)\sweekend|week\sof\s(?:{_ISO}|{_DAY})",
+        rf"{COUNT}\s{UNIT}\sago|(?:last|past)\s{COUNT}\s{UNIT}|past\s(?:day|hour)",
+        rf"(?:last|this)\s(?:{_SURE_MONTH}|{WEEKDAY})",
+        rf"{_DAY_YEAR}|{_MONTH_YEAR}|(?-i:(?:{_CAPITAL_MONTH})[a-z]*)\s{_NTH}",
+    )
+)
+_POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
+_QUOTED: Final = re.compile(
+    r""" "[^"]*(?:"|\Z) | “[^”]*(?:”|\Z) | `[^`]*(?:`|\Z) | (?<!\w)'[^'\n]{1,200}'(?!\w) """,
+    re.VERBOSE,
+)
+# "the week before March" is one week, not all time before March.
+_DISTANCE: Final = re.compile(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IGNORECASE)
+_CLOSING: Final = tuple("?!.,;:)]}")
+_PHRASE: Final = re.compile(
+    rf"""(?<![\w\-./@\#:])
+    (?P<date> (?:between|from)\s{_POINT}\s(?:and|to|until|till|-)\s{_POINT}
+      | (?:since|after|before|until|till|as\sof)\s{_POINT}
+      | by\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR})
+      | (?:in|during)\s(?:{_ISO}|{_MONTH_YEAR}|{_SURE_MONTH}|{_LONE_YEAR})
+      | (?:on|from)\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR}|{WEEKDAY})
+      | (?:on|over|at)\s(?:the\s)?weekend
+      | from\s{_LONE_YEAR}(?!\s(?:to|until|till|-)\s)
+      | (?:(?:in|on|during|from|over|within|of|for)\s)?(?:the\s)?(?:{_EXPLICIT})
+    )(?:['’]s)?(?![\w\-/@\#]|\.\w)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+_LONGEST: Final = 120
+"""Characters of a question that may be only a time."""
+
+_LONGEST_TEXT: Final = 1_000
+"""Characters; a longer text is pasted, and its times are those of its own story."""
+
+_OF: Final = re.compile(r"\s+of\s", re.IGNORECASE)
+_ENDS_IN_UNIT: Final = re.compile(rf"(?:last|this|past)\s(?:{COUNT}\s)?{UNIT}", re.IGNORECASE)
+_THAN: Final = re.compile(r"\bthan\s$", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"\s+(?:the\s+)?[0-3]?[0-9](?:st|nd|rd|th)\b", re.IGNORECASE)
+_RELATIVE: Final = re.compile(
+    r"\b(?:Yesterday|Today|Tonight|Last|This|Past|Week|Weekend|Month|Year|Night|Morning|Afternoon"
+    r"|Evening|Ago|Day|Days|Weeks|Months|Years)\b"
+)
+_TODAYS: Final = re.compile(r"(?:today|tonight)['’]s", re.IGNORECASE)
+_MONTH_ALONE: Final = re.compile(rf"(?:{_ANY_MONTH})")
+_MONTH_AFTER: Final = re.compile(rf"\b(?:in|during|of|for|from|last)\s+{_ANY_MONTH}", re.IGNORECASE)
+_NO_DATE: Final = re.compile(r"[0-9. +-]*[a-z]?|now")
+_WORD: Final = re.compile(r"[\w'’.,/-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times of a question. ``rest`` is the question without them; ``alone``: it has only
+    empty words, so the question asks for all that is from these times.
+    """
+
+    dates: tuple[FoundDate, ...]
+    rest: str
+    alone: bool
+
+
+def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
+    """The times that a question names, at most ``MOST_TIMES``; None when it names none."""
+    if len(text) > _LONGEST_TEXT:
+        return None
+    spans = _clear_phrases(text, now, tz)
+    rest = text
+    for start, end, _ in reversed(spans):
+        rest = _without(rest, start, end)
+    alone = _is_empty(rest)
+    if not alone:
+        todays = (span for span in spans if not _TODAYS.search(text, *span[:2]))
+        present = to_ms(now)
+        kept = [each for each in todays if each[2].start is None or each[2].start <= present]
+        if kept != spans:
+            spans, rest = kept, text
+            for start, end, _ in reversed(spans):
+                rest = _without(rest, start, end)
+    if spans:
+        use: Literal["lift", "filter"] = "filter" if alone else "lift"
+        found = [FoundDate(text[start:end], span, use) for start, end, span in spans]
+        return Times(tuple(found), rest, alone)
+    return _only_a_time(text, now, tz)
+
+
+def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int, DateRange]]:
+    """The places and ranges of phrases that are times, in the order of the text."""
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    found: list[tuple[int, int, DateRange]] = []
+    for match in _PHRASE.finditer(text):
+        start, end = match.span()
+        if any(start < after and first < end for first, after in quoted):
+            continue
+        if _is_something_else(text, match):
+            continue
+        try:
+            span = parse_range(match["date"], now=now, tz=tz)
+        except InputError:  # "on 31 February" remains in the query as words
+            continue
+        found.append((start, end, span))
+        if len(found) == MOST_TIMES:
+            break
+    return found
+
+
+def _is_something_else(text: str, match: re.Match[str]) -> bool:
+    """Whether the words around a phrase, or its capitals, show that it is no time."""
+    start, end = match.span()
+    before, phrase = text[max(0, start - 12) : start], match["date"]
+    if phrase[:6].lower().startswith(("before", "after")) and _DISTANCE.search(before):
+        return True
+    if _THAN.search(before):
+        return True
+    if _OF.match(text, end) and _ENDS_IN_UNIT.search(phrase):
+        return True
+    if re.search(rf"{WEEKDAY}$", phrase, re.IGNORECASE) and _NUMBERED.match(text, end):
+        return True
+    # A capital is usual only at the beginning, or where everything is in capitals.
+    first = len(text) - len(text.lstrip())
+    capitals = [at.start() + start for at in _RELATIVE.finditer(phrase)]
+    return not text.isupper() and any(at > first for at in capitals)
+
+
+def _is_empty(text: str) -> bool:
+    return all(run in EMPTY for run in words.runs_of(text))
+
+
+def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
+    """A question like ``what did we do Tuesday``: any date between words that ask for nothing."""
+    if len(text) > _LONGEST or '"' in text or "`" in text:
+        return None
+    asked = list(_WORD.finditer(text))
+    if _ASKS_FOR_A_TIME.isdisjoint(word[0].lower().strip(".,") for word in asked):
+        return None
+    full = [at for at, word in enumerate(asked) if not _is_empty(word[0])]
+    if not full:
+        return None
+    start, end = asked[full[0]].start(), asked[full[-1]].end()
+    phrase = text[start:end].rstrip(".,")
+    plain = normalised(phrase)
+    if _NO_DATE.fullmatch(plain) and not re.fullmatch(_ISO, plain):
+        return None
+    if _MONTH_ALONE.fullmatch(plain) and not _MONTH_AFTER.search(text):
+        return None
+    try:
+        span = parse_range(phrase, now=now, tz=tz)
+    except InputError:
+        return None
+    return Times((FoundDate(phrase, span, "filter"),), _without(text, start, end), True)
+
+
+def _without(text: str, start: int, end: int) -> str:
+    before, after = text[:start].rstrip(), text[end:].lstrip()
+    if not before:
+        return after.lstrip(" ,;:").rstrip()
+    return (before + ("" if after.startswith(_CLOSING) else " ") + after).rstrip()
