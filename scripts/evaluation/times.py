@@ -17,7 +17,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -123,35 +123,30 @@ def _inside(at: int, days: DateRange) -> bool:
 
 
 async def _created(runtime: Runtime) -> list[int]:
-    """When each record was created."""
-    everything = SearchRequest("kind:" + ",".join(_kinds()), limit=100)
+    """When each record was created. Raises ValueError when there is none."""
+    everything = SearchRequest("until:now", order="date_desc", limit=1000)
     found: list[int] = []
     while True:
-        page = await runtime.search.pipeline.search(
-            SearchRequest(everything.text, limit=1000, offset=len(found))
-        )
+        page = await runtime.search.pipeline.search(replace(everything, offset=len(found)))
         if not page.results:
-            return found
+            break
         found += [result.record.created_at for result in page.results]
-
-
-def _kinds() -> Sequence[str]:
-    from mem_search.records.registry import installed_kinds
-
-    return installed_kinds().names
+    if not found:
+        raise ValueError("the store has no records, so every answer would be right")
+    return found
 
 
 async def load(runtime: Runtime, over: str, data: Path, home: Path) -> None:
     """Import what the questions are asked over, and wait until it can be found."""
     if over == "transcripts":
-        await runtime.ingest.reader.read(
-            Location("claude-code", str(data / "transcripts" / "claude-code"))
-        )
+        location = Location("claude-code", str(data / "transcripts" / "claude-code"))
     else:
         exchange = home / "own-activity.jsonl"
         lines = (data / "claude-mem" / over / "corpus.jsonl").read_text("utf-8").splitlines()
         exchange.write_text("".join(map(_with_iso_date, lines)), "utf-8")
-        await runtime.ingest.reader.read(Location("jsonl", str(exchange)))
+        location = Location("jsonl", str(exchange))
+    taken = await runtime.ingest.reader.read(location)
+    print(f"{over}: {taken.new} records, {taken.failed} could not be read", file=sys.stderr)
     while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
         await asyncio.sleep(0.5)
 
@@ -159,7 +154,13 @@ async def load(runtime: Runtime, over: str, data: Path, home: Path) -> None:
 def _with_iso_date(line: str) -> str:
     document = json.loads(line)
     moment = datetime.strptime(document["date"], WRITTEN)  # noqa: DTZ007 - taken as UTC
-    return json.dumps(document | {"date": f"{moment.isoformat()}Z", "meta": {}}) + "\n"
+    record = {
+        "kind": document["type"],
+        "source_id": document["id"],
+        "text": document["text"],
+        "created_at": f"{moment.isoformat()}Z",
+    }
+    return json.dumps(record) + "\n"
 
 
 async def main() -> int:

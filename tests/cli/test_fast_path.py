@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mem_search.cli import search
 from mem_search.cli.app import main as framework
 from mem_search.cli.fast_path import read_arguments, run, target_of, with_timezone
-from mem_search.cli.search_options import MIXED, OPTIONS, collect, flag_of, search_of
+from mem_search.cli.search_options import MIXED, OPTIONS, built_in, collect, flag_of, search_of
 from standin_worker import Standin, standing_in
 
 UNIFIED = MIXED[0]
@@ -76,6 +76,27 @@ def test_the_quick_path_reads_arguments_as_the_framework_does(parts: list[list[s
 )
 def test_unusual_arguments_are_left_to_the_framework(argv: list[str]) -> None:
     assert read_arguments(UNIFIED, argv) is None
+
+
+@pytest.mark.parametrize(
+    ("argv", "pairs"),
+    [
+        (["day"], {"dateStart": "today", "dateEnd": "today"}),
+        (["day", "last", "week"], {"dateStart": "last week", "dateEnd": "last week"}),
+        (
+            ["day", "yesterday", "--project", "web"],
+            {"dateStart": "yesterday", "dateEnd": "yesterday", "project": "web"},
+        ),
+        (["recent", "-n", "3"], {"dateEnd": "now", "limit": "3"}),
+        (["recent", "--until", "yesterday"], {"dateEnd": "yesterday"}),
+        (["recent", "auth"], {"query": "auth", "dateEnd": "now"}),
+    ],
+)
+def test_day_and_recent_are_searches_with_a_time(argv: list[str], pairs: dict[str, str]) -> None:
+    command = built_in(argv[0])
+    assert command is not None
+    assert command.route == "/api/search/unified"
+    assert dict(read_arguments(command, argv[1:]) or ()) == pairs
 
 
 def test_a_kind_cannot_be_chosen_where_there_is_one() -> None:

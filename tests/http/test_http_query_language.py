@@ -82,3 +82,49 @@ async def test_nothing_that_is_typed_is_an_error(client: Client, query: str) -> 
     for route in ("/api/search", "/api/search/unified", "/api/search/notes"):
         reply = await client.get(route, params={"query": query})
         assert reply.status == 200, await reply.text()
+
+
+async def test_a_question_that_is_only_a_time_finds_all_from_then_newest_first(get: Get) -> None:
+    found = await get(
+        "/api/search", query="what did we do in November 2025?", format="json", tz="UTC"
+    )
+    dates = [result["created_at"] for result in found["results"]]
+    assert found["total"] == len(dates) > 1
+    assert dates == sorted(dates, reverse=True)
+    assert all(date.startswith("2025-11-") for date in dates)
+    assert found["search"]["analyzed"]["dates"] == [
+        {
+            "phrase": "in November 2025",
+            "start": "2025-11-01T00:00:00.000Z",
+            "end": "2025-11-30T23:59:59.999Z",
+            "use": "filter",
+        }
+    ]
+
+
+async def test_a_time_beside_words_raises_and_says_what_narrows_it(get: Get) -> None:
+    found = await get("/api/search", query="auth in November 2020", tz="UTC")
+    plain = await get("/api/search", query="auth", tz="UTC")
+    assert found["total"] == plain["total"] > 0
+    text = found["content"][0]["text"]
+    assert (
+        'Note: "in November 2020" read as Nov 1-30, 2020; dateStart/dateEnd keep only that' in text
+    )
+    dates = found["search"]["analyzed"]["dates"]
+    assert [date["use"] for date in dates] == ["lift"]
+    assert found["search"]["analyzed"]["words"] == ["auth"]
+
+
+async def test_a_time_that_is_still_to_come_is_told(get: Get) -> None:
+    found = await get("/api/search", query="what did we do next week", tz="UTC")
+    assert found["total"] == 0
+    assert ": which is still to come" in found["content"][0]["text"]
+
+
+async def test_a_parameter_that_is_no_time_says_what_was_understood(client: Client) -> None:
+    reply = await client.get(
+        "/api/search", params={"query": "auth", "dateStart": "yesterday evning"}
+    )
+    problem = await reply.json()
+    assert reply.status == 422
+    assert "'yesterday' was understood, 'evning' was not" in problem["detail"]

@@ -332,3 +332,12 @@ async def test_a_bug_is_logged_and_the_reply_shows_no_detail(
     assert said.startswith("internal error")
     assert "the tool search failed" in caplog.text
     assert "a secret question" not in caplog.text
+
+
+async def test_a_search_with_texts_says_how_a_time_was_read(context: ToolContext) -> None:
+    found = await ask(context, "search_local_knowledge", query="token in November 2025")
+    assert found["total_count"] > 0
+    assert '"in November 2025" read as Nov 1-30' in found["note"]
+    assert "created_after" in found["note"]
+    alone = await ask(context, "search_local_knowledge", query="what did we do on 2025-11-02?")
+    assert [each["created_at"][:10] for each in alone["results"]] == ["2025-11-02"]

@@ -134,7 +134,12 @@ def test_a_page_has_exactly_these_keys() -> None:
                 "near": {"logn~": ["login"]},
                 "operators": [],
                 "dates": [
-                    {"phrase": "since Monday", "start": "2025-11-17T17:45:00.000Z", "end": None}
+                    {
+                        "phrase": "since Monday",
+                        "start": "2025-11-17T17:45:00.000Z",
+                        "end": None,
+                        "use": "lift",
+                    }
                 ],
                 "warnings": ["a quote is not closed"],
             },

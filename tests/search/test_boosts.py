@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from mem_search.model import Boost, SearchRequest
+from mem_search.model import Boost, DateRange, SearchRequest
 from mem_search.search.stages import scoring
-from mem_search.search.stages.scoring import HALF_LIFE, IMPORTANCE_WEIGHT, RECENCY_WEIGHT
+from mem_search.search.stages.scoring import (
+    HALF_LIFE,
+    IMPORTANCE_WEIGHT,
+    RECENCY_WEIGHT,
+    TIME_WEIGHT,
+)
 from ranking_states import state
 
 NOW = 100 * HALF_LIFE
@@ -67,3 +73,21 @@ def test_records_of_one_date_gain_alike() -> None:
 def test_importance_adds_and_takes_and_leaves_alone_what_has_none() -> None:
     half = IMPORTANCE_WEIGHT / 2
     assert added("importance", [1.0, np.nan, 0.0, 0.5, 7.0]) == [half, 0.0, -half, 0.0, half]
+
+
+@pytest.mark.parametrize(
+    ("times", "raised"),
+    [
+        ((), []),
+        ((DateRange(20, 30),), [0, 1, 1, 0]),
+        ((DateRange(start=30),), [0, 0, 1, 1]),
+        ((DateRange(end=10), DateRange(40, 50)), [1, 0, 0, 1]),
+    ],
+)
+def test_records_from_a_time_in_the_question_gain_the_same(
+    times: tuple[DateRange, ...], raised: list[int]
+) -> None:
+    before = state(4, created=np.array([10, 20, 30, 40], np.int64))
+    asked = replace(before, question=replace(before.question, times=times))
+    parts = scoring.time_named(asked).parts
+    assert [value / TIME_WEIGHT for value in parts.get("time", ())] == raised

@@ -234,3 +234,11 @@ async def test_bad_syntax_answers(runtime: Runtime, text: str) -> None:
     await fill(runtime, draft("a", "say alpha"))
     page = await runtime.search.pipeline.search(SearchRequest(text))
     assert len(page.results) == ("alpha" in text)
+
+
+async def test_what_is_selected_for_forgetting_has_every_word_a_time_too(runtime: Runtime) -> None:
+    pipeline = runtime.search.pipeline
+    for text in ("what did we do yesterday", "login last week"):
+        assert "in:" not in repr((await pipeline.selection(SearchRequest(text))).demand)
+    selected = await pipeline.selection(SearchRequest("login last week"))
+    assert "'week'" in repr(selected.demand)

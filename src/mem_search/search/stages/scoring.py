@@ -145,7 +145,7 @@ RECENCY_WEIGHT = 0.5
 HALF_LIFE = 30 * 86_400_000
 """Milliseconds after which a record gains half of it."""
 
-TIME_WEIGHT = 3.0
+TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
 IMPORTANCE_WEIGHT = 1.0
