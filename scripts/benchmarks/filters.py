@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import questions
 from figures import Bar, median
 from filing import SHARES, file_anew
 from process import Worker, worker
+
+import questions
 
 QUESTIONS = 60
 _WARM = 40

@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import questions
 from figures import Bar, median, percentile
 from process import Worker, ps, worker
+
+import questions
 
 QUESTIONS = 150
 FETCHES = 200

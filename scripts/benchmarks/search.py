@@ -7,11 +7,12 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-import questions
 import store
 from figures import Bar, median, percentile
 from floor import Floor, Parts, chroma
 from process import Worker, worker
+
+import questions
 
 QUESTIONS = 200
 _WARM = 40

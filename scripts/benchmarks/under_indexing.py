@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import corpus
-import questions
 from figures import Bar, median, percentile
 from process import Worker, worker
+
+import questions
 
 QUESTIONS = 200
 IMPORTED = 6_000

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import questions
 from figures import Bar, median
 
+import questions
 from mem_search.http.schemas.universal_requests import BASE
 from mem_search.search.citations import cite
 from mem_search.settings import Settings

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import questions
 from figures import Bar, median
 from process import Worker, worker
+
+import questions
 
 QUESTIONS = 200
 _WARM = 20
