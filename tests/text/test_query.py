@@ -42,7 +42,7 @@ def word(text: str) -> Term:
         'stop treating the "magic trailing commas" of collections as `a AND b -c type:x`',
         "a - b -> c - d",
         "登录问题 ABC-123 don't snake_case CamelCase x/y.py",
-        "**bold** *.py ~/x HEAD~1 a*b",
+        "**bold** *.py ~/x HEAD~1 2*x",
     ],
 )
 def test_plain_text_is_unchanged(text: str) -> None:
@@ -199,6 +199,9 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
         ("type: bugfix", "type: has no value"),
         ("since:whenever auth", "'whenever' is no date"),
         ("kind:wombat", "no kind is called 'wombat'"),
+        ("au*tion", "* works only at the end of a word"),
+        ("*tion", "* works only at the end of a word"),
+        ("a*b", "fewer than three letters"),
         ("kind:obs", "did you mean kind:observation?"),
         ("is:desision", "did you mean is:decision?"),
         ("autor:smith", "did you mean author:?"),

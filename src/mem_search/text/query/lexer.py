@@ -29,6 +29,8 @@ _SPACE: Final = re.compile(r"\s+")
 _OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
 _CODE: Final = re.compile(r"`[^`]*`")
 _WILD: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
+_INNER_WILD: Final = re.compile(r"\*?[^\W\d_]+\*[^\W\d_]+\*?|\*[^\W\d_]+\*?")
+"""``au*tion`` and ``*tion``; a number before the sign is a product."""
 _SHOWN: Final = 24
 
 FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]
@@ -120,6 +122,13 @@ class Lexer:
             self._demands += 1
             self._add("prefix" if wild[2] == "*" else "fuzzy", at, end, words)
         else:
+            if _INNER_WILD.fullmatch(text := self._text[at:end]):
+                shown = f"“{text[:_SHOWN]}”"
+                self._warn(
+                    f"* works only at the end of a word, so {shown} is read as text"
+                    if sum(map(str.isalpha, text)) > 2
+                    else f"{shown} has fewer than three letters beside its *; it is read as text"
+                )
             self._add("word" if words else "noise", at, end, words)
         return end
 
