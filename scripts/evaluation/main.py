@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import bootstrap
 import dataset as datasets
+import names
 import runs
 from ablation import OPTIONS, PARTS, leave_out
 from asking import Asked, ask_all
@@ -33,7 +34,12 @@ from mem_search.wiring import Runtime, open_runtime
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/evaluate", description=__doc__)
-    parser.add_argument("dataset", type=Path, metavar="DATASET_DIR")
+    parser.add_argument(
+        "dataset",
+        type=Path,
+        metavar="DATASET_DIR",
+        help="a judged set, or DIR/names: 500 names of the data in DIR (names.py)",
+    )
     parser.add_argument("--qrels", default="", metavar="FILE")
     parser.add_argument(
         "--modes",
@@ -85,6 +91,8 @@ def arguments() -> argparse.Namespace:
 def missing_files(given: argparse.Namespace) -> str:
     """The files that are missing, reported before minutes of work are lost; empty when none is."""
     folder = given.dataset
+    if folder.name == "names":
+        return ""
     for name in ("corpus.jsonl", "queries.jsonl"):
         if not (folder / name).is_file():
             return f"DATASET_DIR: {folder / name} does not exist"
@@ -104,13 +112,17 @@ async def main() -> int:
     except InputError as error:
         print(f"--without: {error.message}", file=sys.stderr)
         return 2
-    data = datasets.read(
-        args.dataset,
-        args.qrels,
-        args.project_field,
-        args.session_field,
-        args.queries,
-        set(installed_kinds().names),
+    data = (
+        names.read(args.dataset.parent)
+        if args.dataset.name == "names"
+        else datasets.read(
+            args.dataset,
+            args.qrels,
+            args.project_field,
+            args.session_field,
+            args.queries,
+            set(installed_kinds().names),
+        )
     )
     if not data.queries:
         print(f"no judged query in {args.dataset}", file=sys.stderr)
@@ -123,6 +135,9 @@ async def main() -> int:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
             with opened(args.modes, data, runtime.search.pipeline, embedder, args.extra) as systems:
+                if args.dataset.name == "names":
+                    names.show(await names.measure(systems, data), data)
+                    return 0
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
     report = as_report(data, scopes, compared)
