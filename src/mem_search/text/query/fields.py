@@ -182,7 +182,7 @@ class Fields:
             sort = cast(Comparison, "is" if operator in ":=" else operator)
             test = MetadataTest((name,), sort, value, bounds, is_date)
             tests.append(Filters(metadata=(test,)))
-        return Condition(f"{match[0]}{','.join(map(_written, found))}", tuple(tests)), end
+        return Condition(f"{match[0]}{','.join(map(written, found))}", tuple(tests)), end
 
     def _bounds(self, value: str) -> tuple[tuple[float, float] | None, bool]:
         """The number, or the first and last millisecond of the date; and whether it is a date."""
