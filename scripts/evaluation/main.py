@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
@@ -67,6 +68,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--embedder", default="bundled")
+    parser.add_argument("--reranker", default="", help="as MEM_SEARCH_RERANKER; its key, too")
     parser.add_argument(
         "--without", default="", metavar="PART,…", help=f"leave out: {', '.join(PARTS)}"
     )
@@ -130,7 +132,13 @@ async def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
         home = args.home or Path(temporary)
         home.mkdir(parents=True, exist_ok=True)
-        settings = Settings(home=home, embedder=args.embedder, follow=0)
+        settings = Settings.read(
+            {**os.environ, "MEM_SEARCH_HOME": str(home)},
+            embedder=args.embedder,
+            follow=0,
+            reranker=args.reranker,
+            reranker_seconds=60,  # quality is measured, not patience
+        )
         async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
@@ -141,7 +149,7 @@ async def main() -> int:
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}
     report = as_report(data, scopes, compared)
-    report |= {"embedder": args.embedder, "qrels": args.qrels}
+    report |= {"reranker": args.reranker, "embedder": args.embedder, "qrels": args.qrels}
     report |= {"without": args.without, "with": ",".join(args.extra)}
     show(report, compared)
     if args.json:

@@ -149,6 +149,21 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Question and texts to scores: an optional second look at the best hits."""
+
+    name: str
+
+    def score(self, question: str, texts: Sequence[str]) -> Values:
+        """One finite score a text, the higher the better; scores of two questions do not compare.
+
+        Blocking and thread-safe. Raises ModelUnavailable.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
 class VectorIndex(Protocol):
     """Nearest entries, unfiltered. Derived: it can be emptied and filled again from SQLite.
 

@@ -39,6 +39,8 @@ class Settings:
     ``fastembed[:MODEL]`` or ``openai:MODEL[@BASE_URL]`` (key from ``OPENAI_API_KEY``).
     ``chroma_url``: empty for the owned child process, else a remote Chroma server,
     ``off`` for none (exact search over stored vectors).
+    ``reranker``: empty for none, or one of ``rerankers.FORMS``; ``reranker_key`` is the key of its
+    endpoint, ``reranker_seconds`` the time that it has for each search.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``search_log``: whether searches are logged in the store.
@@ -69,6 +71,9 @@ class Settings:
     limit_research_remote: int = 10
     limit_jobs: int = 10
     webhook_allow: tuple[str, ...] = ()
+    reranker: str = ""
+    reranker_key: str = field(default="", repr=False)
+    reranker_seconds: float = 2.0
     prepare_seconds: int = 120
     prepare_memory: int = 2048
     connections: int = 512
@@ -169,9 +174,9 @@ def _coerce(name: str, value: Any) -> Any:
                 if not _LEAST[name] <= number <= MOST_LIMIT:
                     raise ValueError
                 return number
-            case "follow":
+            case "follow" | "reranker_seconds":
                 seconds = float(str(value))
-                if not 0 <= seconds < float("inf"):
+                if not 0 <= seconds < float("inf") or (name != "follow" and not seconds):
                     raise ValueError
                 return seconds
             case "timezone":
@@ -200,6 +205,8 @@ def _allowed(name: str) -> str:
             return "a number from 0 (any free port) to 65535"
         case "follow":
             return "seconds, 0 or more"
+        case "reranker_seconds":
+            return "seconds, more than 0"
         case "search_log" | "read_token":
             return "true or false"
         case "timezone":

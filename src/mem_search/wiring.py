@@ -36,6 +36,7 @@ from mem_search.research.search_jobs import SearchJobs
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.search.pipeline import SearchPipeline
+from mem_search.search.reranking import Reranking, open_reranking
 from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
@@ -68,6 +69,7 @@ class EmbeddingModel:
     embedder: Embedder
     passage_thread: ThreadPoolExecutor
     query_thread: ThreadPoolExecutor
+    reranking: Reranking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ def _search_runtime(
             searched, index, model.embedder, model.query_thread, scans=index.state == "off"
         ),
     )
-    pipeline = SearchPipeline(searched, legs, kinds, stages)
+    pipeline = SearchPipeline(searched, legs, kinds, stages, reranking=model.reranking)
     service = SearchService(
         pipeline,
         Suggestions(searched),
@@ -294,10 +296,13 @@ async def _open_model(
         embedder=await asyncio.to_thread(_embedder, settings),
         passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
         query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
+        reranking=await asyncio.to_thread(open_reranking, settings),
     )
     try:
         yield model
     finally:
+        if model.reranking is not None:
+            await model.reranking.close()
         for executor in (model.passage_thread, model.query_thread):
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 

@@ -44,7 +44,7 @@ class OpenAIEmbedder:
     def __init__(
         self, model: str, base: str = DEFAULT_BASE, *, api_key: str = "", patience: float = 60.0
     ) -> None:
-        host, loopback = _checked_host(base)
+        host, loopback = checked_host(base)
         self.name: str = model
         self.dimensions: int = 0
         self.fingerprint: str = f"openai:{model}@{host}"
@@ -52,7 +52,7 @@ class OpenAIEmbedder:
         self._key = api_key
         self._patience = patience
         proxies = [ProxyHandler({})] if loopback else []
-        self._opener = build_opener(_NoRedirect(), *proxies)
+        self._opener = build_opener(NoRedirect(), *proxies)
 
     @classmethod
     def connect(
@@ -138,8 +138,10 @@ def parse_setting(detail: str) -> tuple[str, str]:
     return match["model"], match["base"] or DEFAULT_BASE
 
 
-def _checked_host(base: str) -> tuple[str, bool]:
-    """host[:port] of the base URL, and whether it is loopback."""
+def checked_host(
+    base: str, *, of: str = "the openai embedder", field: str = "embedder"
+) -> tuple[str, bool]:
+    """host[:port] of the base URL, and whether it is loopback. Raises InputError."""
     try:
         parts = urlsplit(base)
         port = "" if parts.port is None else f":{parts.port}"
@@ -147,14 +149,15 @@ def _checked_host(base: str) -> tuple[str, bool]:
         parts, port = urlsplit(""), ""
     if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
         raise InputError(
-            "the base URL of the openai embedder must be http(s)://host[:port]/path, "
-            "without a user name",
-            field="embedder",
+            f"the base URL of {of} must be http(s)://host[:port]/path, without a user name",
+            field=field,
         )
     return parts.hostname + port, parts.hostname in _LOOPBACK
 
 
-class _NoRedirect(HTTPRedirectHandler):
+class NoRedirect(HTTPRedirectHandler):
+    """Follows no redirect: the key would go to another host."""
+
     def redirect_request(
         self,
         req: Request,

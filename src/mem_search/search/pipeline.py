@@ -41,6 +41,7 @@ from mem_search.search.query_understanding import (
     understand_query,
 )
 from mem_search.search.ranking import LegResults, count_facets, rank
+from mem_search.search.reranking import LONGEST_TEXT, TOP, Reranking
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, Stage
@@ -72,6 +73,11 @@ class _Found:
     graph: KnowledgeGraph | None = None
     facets: Mapping[FacetName, FacetCounts] = field(default_factory=dict)
 
+    hits: Sequence[Hit] = ()
+    texts: Sequence[str] = ()
+    """With a reranker: all hits to the end of the page, and what it reads of the first."""
+    notice: str = ""
+
 
 class SearchPipeline:
     """Search over one store with a fixed set of legs.
@@ -86,7 +92,9 @@ class SearchPipeline:
         kinds: KindRegistry,
         stages: Sequence[Stage] = STAGES,
         expand: Expand = graph.expand,
+        reranking: Reranking | None = None,
     ) -> None:
+        self._reranking = reranking
         self._store = store
         self._legs = legs
         self._kinds = kinds
@@ -155,21 +163,48 @@ class SearchPipeline:
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.report.detail}" for a in answers))
         traits = self._kinds.ranking
-        answered = LegResults(query, question, answers, depth, traits, self._expand)
+        reranks = self._reranks(query, question)
+        asked = query
+        if reranks:  # the same first hits for every page
+            most = max(TOP, query.offset + query.limit)
+            asked = replace(query, offset=0, limit=most)
+        answered = LegResults(asked, question, answers, depth, traits, self._expand)
         fusion: Fusion = Z_SCORE_SUM
         stages = self._stages
         if query.fusion is not None:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
-        found = await self._store.read(_ranked, answered, rankings, fusion, stages)
+        found = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
         reach = query.offset + query.limit + found.folded
         if reach > depth and found.beyond and query.order == "relevance":
             further = await _further(question, answers, reach)
-            found = await self._store.read(_ranked, answered, further, fusion, stages)
+            found = await self._store.read(_ranked, answered, further, fusion, stages, reranks)
+        if reranks:
+            found = await self._reranked(query, question, found)
         return replace(
             found,
             legs=(*[answer.report for answer in answers], *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
         )
+
+    def _reranks(self, query: SearchRequest, question: Question) -> bool:
+        """Whether the page has hits that are read again: not of research, which is repeatable."""
+        return (
+            self._reranking is not None
+            and query.order == "relevance"
+            and query.fusion is None
+            and not question.exact
+            and query.offset < TOP
+        )
+
+    async def _reranked(self, query: SearchRequest, question: Question, found: _Found) -> _Found:
+        if self._reranking is None:
+            return found
+        hits, notice = found.hits, ""
+        if len(found.texts) > 1:
+            hits, notice = await self._reranking.order(question.text, hits, found.texts)
+        page = hits[query.offset : query.offset + query.limit]
+        results = await self._store.read(_hydrate, query, page, question.words.all)
+        return replace(found, results=results, hits=(), texts=(), notice=notice)
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
@@ -209,8 +244,12 @@ def _ranked(
     further: Sequence[Ranking],
     fusion: Fusion,
     stages: Sequence[Stage],
+    reranks: bool = False,
 ) -> _Found:
-    """Everything after the legs, in one read: a switch between threads costs as much as a stage."""
+    """Everything after the legs, in one read: a switch between threads costs as much as a stage.
+
+    With ``reranks`` it ends before the results, with the texts that a reranker reads.
+    """
     ranked = rank(snapshot, answered, further, fusion, stages)
     picture = None
     if ranked.expansion is not None:
@@ -220,7 +259,11 @@ def _ranked(
             snapshot.relationships(numbers, answered.question.filters),
         )
     return _Found(
-        results=_hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        results=()
+        if reranks
+        else _hydrate(snapshot, answered.request, ranked.page, answered.question.words.all),
+        hits=ranked.page if reranks else (),
+        texts=_texts(snapshot, ranked.page[:TOP]) if reranks else (),
         counts=ranked.counts,
         folded=ranked.folded,
         weaker=ranked.weaker,
@@ -230,6 +273,19 @@ def _ranked(
         graph=picture,
         facets=ranked.facets,
     )
+
+
+def _texts(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
+    """Title and matching passage of each hit; "" of one that was deleted since it was ranked."""
+    records = snapshot.records([hit.number for hit in hits])
+    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
+    texts = []
+    for hit in hits:
+        record = records.get(hit.number)
+        start, end, _ = spans.get(hit.passage or 0, (0, LONGEST_TEXT, None))
+        passage = "" if record is None else record.text[start : min(end, start + LONGEST_TEXT)]
+        texts.append("" if record is None else f"{record.title}\n{passage}".strip())
+    return texts
 
 
 def _hydrate(
@@ -281,6 +337,8 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         for leg in found.legs
         if leg.state == "failed"
     ]
+    if found.notice:
+        notices.append(found.notice)
     if query.fusion is not None and not found.legs:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):
