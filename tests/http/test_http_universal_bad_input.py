@@ -76,12 +76,13 @@ async def test_a_field_that_is_not_known_gets_the_name_that_was_meant(empty: Cli
     assert nested == {"pointer": "/search/limt", "detail": "unknown field"}
 
 
-async def test_a_body_nested_without_end_is_malformed(empty: Client) -> None:
+async def test_a_body_nested_without_end_names_the_field_and_the_limit(empty: Client) -> None:
     headers = {"Content-Type": "application/json"}
     text = '{"query": ' + "[" * 100_000 + "]" * 100_000 + "}"
     reply = await empty.post(SEARCH, data=text, headers=headers)
-    assert reply.status == 400
-    assert (await reply.json())["detail"] == "the body is not JSON: nested too deeply"
+    assert reply.status == 422
+    fault = {"pointer": "/query", "detail": "nested deeper than 32 levels"}
+    assert (await reply.json())["errors"] == [fault]
 
 
 async def test_only_rfc_3339_is_a_date(empty: Client) -> None:

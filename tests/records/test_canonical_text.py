@@ -93,7 +93,7 @@ def test_metadata_nested_without_end_is_refused() -> None:
     value: object = "x"
     for _ in range(40):
         value = [value]
-    with pytest.raises(InputError, match="nested too deeply"):
+    with pytest.raises(InputError, match="nested deeper than 32 levels"):
         clean({"a": value}, "metadata")
 
 

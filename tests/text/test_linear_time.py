@@ -32,6 +32,7 @@ from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
     decoding,
     highlight,
+    json_reading,
     mentions,
     names,
     passages,
@@ -74,6 +75,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "question_times.find_times": lambda text: question_times.find_times(text, NOW, UTC),
     "highlight.highlight": lambda text: highlight.highlight(text, ["auth", "a", "漢"]),
     "highlight.word_matcher": lambda text: highlight.WordMatcher(("auth", "a")).count_in(text),
+    "json_reading.open_path": json_reading.open_path,
     "mentions.find": lambda text: mentions.find(text, installed_kinds().names),
     "mentions.folded_title": mentions.folded_title,
     "mentions.normal_path": mentions.normal_path,

@@ -30,6 +30,7 @@ from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN
 from mem_search.records.registry import installed_kinds
+from mem_search.text.json_reading import LEVELS
 
 log = logging.getLogger(__name__)
 
@@ -211,7 +212,9 @@ class Preparing:
 def _frame(draft: Draft) -> bytes | str:
     try:
         return framed(draft)
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+    except RecursionError:
+        return f"metadata: nested deeper than {LEVELS} levels"
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
         return f"metadata: it holds what cannot be stored ({type(error).__name__}: {error})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -29,7 +29,18 @@ from mem_search.records.canonical_text import (
 )
 from mem_search.text.dates import from_iso
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 TITLE_LENGTH = 100
+_LONG: Final = 10**18
+_SAID: Final = {
+    "string_type": "input should be a string",
+    "tuple_type": "input should be a list",
+    "list_type": "input should be a list",
+    "dict_type": "input should be an object",
+    "model_type": "input should be an object",
+}
 FIRST_TIME, LAST_TIME = from_iso("0001-01-01"), from_iso("9999-12-31T23:59:59.999")
 
 
@@ -80,7 +91,7 @@ class BaseKind(Generic[M]):
     filterable: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def compose(self, draft: Draft) -> Draft:
-        metadata = clean(draft.metadata, "metadata")
+        metadata = _with_authors(clean(draft.metadata, "metadata"))
         known = self.known(metadata)
         title = fold(drop_unstorable(draft.title))
         canonical = Canonical(normalise(draft.text))
@@ -113,6 +124,7 @@ class BaseKind(Generic[M]):
         pairs = [
             (facet, value) for field, facet in fields for value in listed(getattr(known, field))
         ]
+        pairs += (("author", value) for value in listed((known.model_extra or {}).get("authors")))
         return list(dict.fromkeys(pairs))
 
     def icon(self, record: Record) -> str:
@@ -177,17 +189,52 @@ class BaseKind(Generic[M]):
             first = error.errors(include_url=False)[0]
             path = ".".join(str(part) for part in ("metadata", *first["loc"]))
             raise InputError(
-                f"{path} of this {self.name}: {first['msg'][0].lower()}{first['msg'][1:]}",
+                f"{path} of this {self.name}: {said_of(first)}",
                 field=f"metadata.{first['loc'][0]}" if first["loc"] else "metadata",
             ) from None
+
+
+def said_of(error: ErrorDetails) -> str:
+    """What is wrong with a value, in the words of JSON instead of pydantic's."""
+    if message := _SAID.get(error["type"]):
+        return f"{message}, not {_json_type(error['input'])}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def _json_type(value: object) -> str:
+    match value:
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case list() | tuple():
+            return "a list"
+        case Mapping():
+            return "an object"
+        case str():
+            return "a string"
+        case _:
+            return "null"
+
+
+def _with_authors(metadata: dict[str, Any]) -> dict[str, Any]:
+    """``metadata`` with a list of authors under ``authors``; ``author`` is one name."""
+    if not isinstance(given := metadata.get("author"), list):
+        return metadata
+    known = metadata.get("authors", [])
+    known = known if isinstance(known, list) else [known]
+    kept = {name: value for name, value in metadata.items() if name != "author"}
+    return {**kept, "authors": [*known, *(each for each in given if each not in known)]}
 
 
 def _check_numbers(draft: Draft) -> None:
     for field in ("created_at", "updated_at"):
         at = getattr(draft, field)
         if at is not None and not FIRST_TIME <= at <= LAST_TIME:
+            said = at if abs(at) < _LONG else "a number of more than 18 digits"
             raise InputError(
-                f"{field} is {at}; it is milliseconds since 1970, of a year from 1 to 9999",
+                f"{field} is {said}; it is milliseconds since 1970, of a year from 1 to 9999",
                 field=field,
             )
     if draft.importance is not None and not 0 <= draft.importance <= 1:

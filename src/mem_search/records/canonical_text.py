@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mem_search.errors import InputError
+from mem_search.text.json_reading import DIGITS, LEVELS
 
 LISTED_IN_TEXT = 50
 """Most items in the text of a record; a commit may touch thousands of files."""
 
+_BIGGEST = 10**DIGITS
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_DEEPEST = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +138,15 @@ def clean(metadata: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 
 def _plain(value: object, field: str, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise InputError(f"{field} is nested too deeply to be stored", field=_head(field))
+    if depth > LEVELS:
+        raise InputError(
+            f"{_head(field)} is nested deeper than {LEVELS} levels", field=_head(field)
+        )
     match value:
+        case int() if not -_BIGGEST < value < _BIGGEST:
+            raise InputError(
+                f"{_head(field)} is a number of more than {DIGITS} digits", field=_head(field)
+            )
         case None | bool() | int():
             return value
         case str():

@@ -170,7 +170,7 @@ def _clean_fields(value: Any, redaction: Redaction, seal: Seal | None) -> Any:
 def _document(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

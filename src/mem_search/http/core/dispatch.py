@@ -8,7 +8,6 @@ alias, or of the field; further spellings are in the field's ``spellings``.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import uuid
@@ -40,6 +39,7 @@ from mem_search.http.core.parameters import Parameters
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
+from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
@@ -198,9 +198,11 @@ async def read_body(request: web.Request, model: type[M]) -> M:
     if raw and request.content_type != "application/json":
         raise web.HTTPUnsupportedMediaType
     try:
-        value = json.loads(raw or b"{}", parse_constant=_no_constant)
-    except RecursionError:
-        raise MalformedBody("the body is not JSON: nested too deeply") from None
+        value = read_json(raw or b"{}")
+    except UnusableJson as error:
+        if not error.path or not error.is_json:
+            raise MalformedBody(f"the body is not JSON: {error}") from None
+        raise Invalid([Fault(error.message, pointer=_pointer(error.path))]) from None
     except ValueError as error:
         raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
     try:
@@ -245,7 +247,6 @@ def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
 
 
 def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
-    steps = [str(step).replace("~", "~0").replace("/", "~1") for step in item["loc"]]
     missing = item["type"] == "missing"
     match item["type"]:
         case "missing":
@@ -254,16 +255,17 @@ def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
             message = "has to be a JSON object"
         case "extra_forbidden":
             names = [field.alias or name for name, field in model.model_fields.items()]
-            hint = f"; {nearest(steps[0], names)}" if len(steps) == 1 else ""
+            hint = f"; {nearest(str(item['loc'][0]), names)}" if len(item["loc"]) == 1 else ""
             message = f"unknown field{hint}"
         case _:
             message = item["msg"]
     return Fault(
         message,
-        pointer="".join(f"/{step}" for step in steps),
+        pointer=_pointer(item["loc"]),
         missing=missing,
     )
 
 
-def _no_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
+def _pointer(path: Iterable[object]) -> str:
+    """The JSON pointer (RFC 6901) of a place in the body."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)

@@ -26,6 +26,7 @@ from mem_search.sources.jsonl.exchange import (
     parse_tombstone,
 )
 from mem_search.sources.jsonl.lines import LONGEST_LINE, LineReader, open_lines
+from mem_search.text.json_reading import open_path
 
 __all__ = ["ExchangeRecord", "Jsonl", "export_line", "export_tombstone", "parse_line"]
 
@@ -72,7 +73,7 @@ def _batches(
         item = _item(reader.number)
         try:
             if line is None:
-                raise ValueError(f"longer than {LONGEST_LINE // 2**20} MiB")
+                raise ValueError(_too_long(reader.cut_off))
             if later := repeated.get(reader.number):
                 reason = f"{_item(later)} has the same source_id; the last such line counts"
                 found.leave(item, reason)
@@ -95,6 +96,13 @@ def _batches(
     if reader.broken:
         stored = f"; the {reader.number} lines before are read" if reader.number else ""
         raise SourceError(f"cannot read {path}: {reader.broken}{stored}", field="path")
+
+
+def _too_long(beginning: bytes) -> str:
+    """Why a line is refused, with the field that takes it over the limit."""
+    path = open_path(beginning.decode("utf-8", "replace"))
+    field = f"{'.'.join(path)}: " if path else ""
+    return f"{field}the line is longer than {LONGEST_LINE // 2**20} MiB, the most for one record"
 
 
 def _item(number: int) -> str:

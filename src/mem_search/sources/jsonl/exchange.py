@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 from pydantic import (
     AfterValidator,
@@ -25,9 +25,11 @@ from pydantic import (
 from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
 from mem_search.model.forgetting import Tombstone
+from mem_search.records.base import said_of
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 from mem_search.text.date_words import from_epoch
+from mem_search.text.json_reading import read_json
 
 
 def read_time(value: object) -> int | None:
@@ -67,12 +69,6 @@ Time = Annotated[
 NonEmpty = Annotated[str, Field(min_length=1)]
 Id = Annotated[str, Field(coerce_numbers_to_str=True)]
 """An id of another program; many use numbers."""
-_SAID: Final = {
-    "tuple_type": "input should be a list",
-    "dict_type": "input should be an object",
-    "model_type": "input should be an object",
-}
-"""For pydantic's messages that name Python types."""
 
 
 class ExchangeLink(BaseModel):
@@ -186,13 +182,11 @@ def parse_tombstone(line: bytes) -> Tombstone | None:
 def parse_line(line: bytes) -> ExchangeRecord:
     """The record of one line; raises ValueError saying which field is wrong and why."""
     try:
-        value = json.loads(line.decode("utf-8-sig"), parse_constant=_reject)
+        value = read_json(line)
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error.msg} at character {error.pos + 1})") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     if _ESCAPED_SURROGATE.search(line):
@@ -211,12 +205,7 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         model = ExchangeLink if field.startswith("links.") else ExchangeRecord
         return f"{field}: unknown key; known are {', '.join(model.model_fields)}"
-    message = _SAID.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-    return f"{field}: {message[0].lower()}{message[1:]}"
-
-
-def _reject(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+    return f"{field}: {said_of(first)}"
 
 
 def _without_surrogates(value: Any) -> Any:

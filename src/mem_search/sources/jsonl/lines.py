@@ -25,7 +25,8 @@ _GZIP_MAGIC = b"\x1f\x8b"
 class LineReader:
     """Iterates over lines as bytes; ``None`` stands for a line that is too long.
 
-    When the file cannot be read any further, iteration ends and ``broken`` says why.
+    ``cut_off`` is then the beginning of that line. When the file cannot be read any further,
+    iteration ends and ``broken`` says why.
     """
 
     def __init__(self, raw: IO[bytes]) -> None:
@@ -40,6 +41,7 @@ class LineReader:
             gzip.GzipFile(fileobj=self._raw) if packed else self._raw
         )
         self.broken = ""
+        self.cut_off = b""
         self.number = 0
         self._offset = 0
         self._digest = hashlib.sha256()
@@ -50,9 +52,11 @@ class LineReader:
             if line.endswith(b"\n") or len(line) < LONGEST_LINE:
                 yield line
             else:
+                self.cut_off = line
                 while line and not line.endswith(b"\n"):
                     line = self._next()
                 yield None
+                self.cut_off = b""
 
     def _next(self) -> bytes:
         try:

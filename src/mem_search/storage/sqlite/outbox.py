@@ -44,12 +44,24 @@ class SqliteIndexing(Repository):
     @reads
     def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
         rows = connection.execute(
-            "select t.id, t.title, t.text, p.content_hash from (select passage_id from outbox"
+            "select p.id, p.record_id, p.start, p.end, p.content_hash"
+            " from (select passage_id from outbox"
             " where step = 'embed' order by passage_id desc limit ?) o"
-            " join passage_texts t on t.id = o.passage_id join passages p on p.id = o.passage_id",
+            " join passages p on p.id = o.passage_id",
             (limit,),
-        )
-        return [ToEmbed(*row) for row in rows]
+        ).fetchall()
+        # Each text is read once: SQLite reads all of a long one for each passage cut from it.
+        texts = {
+            number: (title, body)
+            for number, title, body in connection.execute(
+                "select id, title, body from records where id in (select value from json_each(?))",
+                (json.dumps([record for _, record, *_ in rows]),),
+            )
+        }
+        return [
+            ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest)
+            for passage, record, start, end, digest in rows
+        ]
 
     @reads
     def vectors_of_equal_content(

@@ -122,26 +122,27 @@ def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Sam
     Values by passage number (see ``passage_map``) must never change, so an id is only reused for
     the same kind and field.
     """
+    # The text is read once: SQLite reads all of a long one for each passage that is cut from it.
+    title, body = connection.execute(
+        "select title, body from records where id = ?", (number,)
+    ).fetchone()
     kept: dict[_Same, list[int]] = {}
-    for passage, *same in connection.execute(
-        "select id, content_hash, kind, field from passages where record_id = ? order by ordinal",
+    for passage, start, end, parts, *same in connection.execute(
+        "select id, start, end, parts, content_hash, kind, field from passages"
+        " where record_id = ? order by ordinal",
         (number,),
     ).fetchall():
-        _unindex(connection, passage)
+        # An external-content FTS5 table needs the old values to delete a row
+        # (https://sqlite.org/fts5.html#the_delete_command).
+        connection.execute(
+            "insert into passages_fts(passages_fts, rowid, title, text, parts)"
+            " values('delete', ?, ?, ?, ?)",
+            (passage, title, body[start:end], parts),
+        )
         kept.setdefault(_Same(*same), []).append(passage)
     # Ordinals are moved first, so that kept passages can take their new ones.
     connection.execute("update passages set ordinal = -1 - ordinal where record_id = ?", (number,))
     return kept
-
-
-def _unindex(connection: sqlite3.Connection, passage: int) -> None:
-    # An external-content FTS5 table needs the old values to delete a row
-    # (https://sqlite.org/fts5.html#the_delete_command).
-    connection.execute(
-        "insert into passages_fts(passages_fts, rowid, title, text, parts)"
-        " select 'delete', id, title, text, parts from passage_texts where id = ?",
-        (passage,),
-    )
 
 
 def _write_passages(
@@ -170,9 +171,8 @@ def _write_passages(
             rowid = cursor.lastrowid
             connection.execute("insert into outbox(passage_id, step) values(?, 'embed')", (rowid,))
         connection.execute(
-            "insert into passages_fts(rowid, title, text, parts)"
-            " select id, title, text, parts from passage_texts where id = ?",
-            (rowid,),
+            "insert into passages_fts(rowid, title, text, parts) values(?, ?, ?, ?)",
+            (rowid, item.draft.title, item.draft.text[passage.start : passage.end], parts),
         )
     for rowid in (rowid for rowids in kept.values() for rowid in rowids):
         _drop_passage(connection, rowid)
