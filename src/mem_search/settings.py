@@ -43,6 +43,7 @@ class Settings:
     endpoint, ``reranker_seconds`` the time that it has for each search.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
+    ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
     ``search_log``: whether searches are logged in the store.
     ``read_token``: whether reading needs a token on this machine, too.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
@@ -63,6 +64,7 @@ class Settings:
     follow: float = 15.0
     timezone: str = ""
     allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
     log_level: str = "INFO"
     search_log: bool = True
     read_token: bool = False
@@ -189,6 +191,10 @@ def _coerce(name: str, value: Any) -> Any:
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())
+            case "cors_origins":
+                if isinstance(value, str):
+                    value = value.split(",")
+                return tuple(_origin(str(item).strip()) for item in value if str(item).strip())
             case _:
                 return str(value)
     except (LookupError, OSError, TypeError, ValueError):
@@ -199,8 +205,26 @@ def _coerce(name: str, value: Any) -> Any:
         ) from None
 
 
+def _origin(text: str) -> str:
+    """A web origin as browsers send it (RFC 6454). Raises ValueError for anything else."""
+    from urllib.parse import urlsplit  # imported only when this setting is used
+
+    parts = urlsplit(text.lower().removesuffix("/"))
+    authority = parts.hostname or ""
+    if ":" in authority:
+        authority = f"[{authority}]"
+    if parts.port is not None and parts.port != {"http": 80, "https": 443}.get(parts.scheme):
+        authority += f":{parts.port}"
+    is_origin = parts.scheme in ("http", "https") and parts.hostname and "*" not in text
+    if not is_origin or parts.username or parts.path or parts.query or parts.fragment:
+        raise ValueError
+    return f"{parts.scheme}://{authority}"
+
+
 def _allowed(name: str) -> str:
     match name:
+        case "cors_origins":
+            return "origins such as https://app.example.org, separated by commas; never *"
         case "port":
             return "a number from 0 (any free port) to 65535"
         case "follow":

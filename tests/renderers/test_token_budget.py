@@ -13,7 +13,8 @@ from mem_search.model import Record, Result, SearchPage, SearchReport, SearchReq
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions, fitted, render
 from mem_search.renderers.record_line import index_line
-from mem_search.renderers.schema import SearchReply, to_json
+from mem_search.renderers.schema import to_json
+from mem_search.renderers.search_reply import SearchReply
 from mem_search.renderers.token_budget import fits, fitted_text, most_that, nearest_to
 from mem_search.text import token_count
 

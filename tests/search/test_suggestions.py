@@ -208,3 +208,18 @@ async def test_an_expression_that_finds_nothing_offers_what_its_words_find(
     assert page.report.notices == (
         "nothing is all of harbour AND token AND tag:jwt; harbour token tag:jwt finds 2",
     )
+
+
+async def test_a_question_counts_once_whatever_its_filters(runtime: Runtime) -> None:
+    service = runtime.search.service
+    await fill(runtime, draft("a", "apples", project="web"))
+    for text, project in (
+        ("pears", ""), ("Pears", "web"), ("pears", "api"), ("apples", "web"), ("apples", "api"),
+    ):  # fmt: skip
+        await service.search(SearchRequest(text, Filters(project=project)), "test")
+    await service.log.flush()
+    popular = await runtime.store.search_log.popular(10)
+    assert [(each.query.lower(), each.times) for each in popular] == [("pears", 3), ("apples", 2)]
+    # Apples are found with one of their filters, so nobody asks for them in vain.
+    in_vain = await runtime.store.search_log.without_results(10)
+    assert [(each.query, each.times) for each in in_vain] == [("pears", 3)]

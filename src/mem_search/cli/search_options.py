@@ -6,6 +6,8 @@ the worker checks them, its error names the parameter, and ``flag_of`` maps that
 
 from __future__ import annotations
 
+import os
+
 from mem_search.records import BUILT_IN
 
 
@@ -168,9 +170,18 @@ OPTIONS = (
     Option("--per-session", "per_session", "At most this many of a session before others.", "N"),
     Option("--boost", "boosts", "Count recency or importance too; may be repeated.", repeats=True),
     Option("--mode", "mode", "How to search; hybrid by default.", "hybrid|keyword|vector"),
+    Option(
+        "--snippets",
+        "snippets",
+        "Show why each was found; the default on a terminal of 100 columns and more.",
+        fixed="true",
+    ),
+    Option("--no-snippets", "snippets", "Titles only, also on a wide terminal.", fixed="false"),
     Option("--explain", "explain", "Show how each score is made up.", fixed="true"),
 )
 
+WIDE = 100
+"""Columns of a terminal."""
 NO_START = "--no-start"
 NOTHING_FOUND = "No results found"
 """How every listing without results begins."""
@@ -195,6 +206,14 @@ def flag_of(param: str) -> str:
     return param
 
 
+def is_wide() -> bool:
+    """Whether standard output is a terminal with room for a line of text under each title."""
+    try:
+        return os.get_terminal_size(1).columns >= WIDE
+    except OSError:  # a pipe or a file
+        return False
+
+
 def exported(pairs: list[tuple[str, str]]) -> str:
     """The format if it is one of ``EXPORTS``; else empty."""
     return next((value for name, value in pairs if name == "format" and value in EXPORTS), "")
@@ -212,6 +231,8 @@ def collect(words: list[str], options: list[tuple[Option, str]]) -> list[tuple[s
             pairs.append((option.param, value))
         else:
             last[option.param] = value
-    if last.get("format") == "index":
-        del last["format"]
+    if last.get("format", "index") == "index":
+        last.pop("format", None)
+        if "snippets" not in last and is_wide():
+            last["snippets"] = "true"
     return [*pairs, *last.items()]

@@ -64,7 +64,8 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
-from mem_search.renderers.schema import RecordExcerpt, SearchReply, WholeRecord
+from mem_search.renderers.schema import RecordExcerpt, WholeRecord
+from mem_search.renderers.search_reply import SearchReply
 from mem_search.renderers.universal import (
     McpFetchResponse,
     McpSearchResponse,
@@ -72,6 +73,7 @@ from mem_search.renderers.universal import (
 )
 
 GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
+TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
 FOUND: Any = SearchReply | search_schemas.SearchListing
@@ -80,15 +82,15 @@ OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
 SEARCH = (
-    GET("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
-    GET("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
-    *(GET(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
-    GET("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
-    GET("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
-    GET("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),
-    GET("/api/decisions", search.about(search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
-    GET("/api/changes", search.about(search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
-    GET("/api/how-it-works", search.about(search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),
+    TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
+    TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
+    *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
+    TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
+    TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
+    TAGGED("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),
+    TAGGED("/api/decisions", search.about(search.DECISIONS), "Search decisions", "search", KindParameters, response=FOUND),
+    TAGGED("/api/changes", search.about(search.CHANGES), "Search changes", "search", KindParameters, response=FOUND),
+    TAGGED("/api/how-it-works", search.about(search.HOW_IT_WORKS), "Search explanations of how things work", "search", KindParameters, response=FOUND),
     GET("/api/search/related", suggest.related, "Suggest further searches for a question", "suggest", suggest.RelatedParameters, response=suggest_schemas.RelatedSearches),
     GET("/api/search/popular", suggest.popular, "List the most frequent questions", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),
     GET("/api/search/zero-results", suggest.zero_results, "List the questions without results", "suggest", suggest.LogParameters, response=suggest_schemas.LoggedQueries),

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
+from mem_search.http.core.etags import etag, is_known, may_be_kept
 from mem_search.http.core.parameters import KindParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, Order
+from mem_search.model import Kind, Order, SearchRequest
 from mem_search.renderers.listing import heading
 
 
@@ -21,11 +22,37 @@ def search(*kinds: Kind, order: Order = "relevance") -> Handler:
 
     async def answer(call: Call) -> web.StreamResponse:
         params = call.parameters(KindParameters)
-        page = await call.search(params.search(kinds, order))
-        display = call.display(params.tz)
-        return page_reply(call.request, page, params.format, display, max_tokens=params.max_tokens)
+        return await _answer(call, params, params.search(kinds, order))
 
     return answer
+
+
+async def _answer(
+    call: Call, params: KindParameters, query: SearchRequest, about: str = ""
+) -> web.StreamResponse:
+    """Search and reply; 304 where the client has the answer. The heading names ``about``."""
+    display = call.display(params.tz)
+    # Before the search: a record that is written meanwhile must change the next tag.
+    tag = await etag(call, display.now.date())
+    headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
+    if is_known(call.request, tag):
+        return web.Response(status=304, headers=headers)
+    page = await call.search(query)
+    title = ""
+    if about and page.total:
+        title = heading(page, display).replace("result(s)", f"result(s) about {about}", 1)
+    reply = page_reply(
+        call.request,
+        page,
+        params.format,
+        display,
+        title=title,
+        max_tokens=params.max_tokens,
+        snippets=params.snippets,
+    )
+    if may_be_kept(query, page):
+        reply.headers.update(headers)
+    return reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +75,6 @@ def about(topic: Topic) -> Handler:
         params = call.parameters(KindParameters)
         query = params.search(("observation",))
         query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
-        page = await call.search(query)
-        display = call.display(params.tz)
-        title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)
-        return page_reply(
-            call.request,
-            page,
-            params.format,
-            display,
-            title=title if page.total else "",
-            max_tokens=params.max_tokens,
-        )
+        return await _answer(call, params, query, topic.name)
 
     return answer

@@ -12,7 +12,8 @@ from typing import Any
 
 from mem_search.model import SearchPage
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import SearchResult, to_values
+from mem_search.renderers.schema import to_values
+from mem_search.renderers.search_reply import SearchResult
 from mem_search.text.highlight import word_matcher
 
 COLUMNS = (

@@ -241,9 +241,11 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
 
 
 def _index_entry(result: Result, display: DisplayOptions) -> str:
-    """One line, and one with the parts of its score where that was asked for."""
-    line = index_line(result.record, display, result.similar)
-    return "\n".join((line, *explanation(result.scores)))
+    """One line; further ones tell why it was found and how it was scored, where asked for."""
+    lines = [index_line(result.record, display, result.similar)]
+    if display.why is not None and (why := display.why(result)):
+        lines.append(f"    {why}")
+    return "\n".join((*lines, *explanation(result.scores)))
 
 
 def _full_entry(result: Result, display: DisplayOptions) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from mem_search.contracts import RecordKind
-from mem_search.model import DateRange, FoundDate, Record, Ref
+from mem_search.model import DateRange, FoundDate, Record, Ref, Result
 from mem_search.renderers.safe_text import cost, cut, cut_to_cost
 from mem_search.text import dates
 from mem_search.text.date_words import to_ms
@@ -32,12 +32,14 @@ class DisplayOptions:
 
     ``kinds`` finds a kind by its name (``KindRegistry.get``), ``now`` is aware. On the command
     line parameters are written as its options. Times are milliseconds since 1970.
+    ``why`` gives the line under a title of the index (``renderers.why``); None for no such line.
     """
 
     kinds: Callable[[str], RecordKind]
     tz: tzinfo
     now: datetime
     command_line: bool = False
+    why: Callable[[Result], str] | None = None
 
     def parameter(self, name: str, value: object) -> str:
         """``offset=3``, on the command line ``--offset 3``."""

@@ -13,14 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.schema import (
-    RecordExcerpt,
-    SearchReply,
-    SearchResult,
-    WholeRecord,
-    dumped,
-    to_values,
-)
+from mem_search.renderers.schema import RecordExcerpt, WholeRecord, dumped, to_values
+from mem_search.renderers.search_reply import SearchReply, SearchResult
 from mem_search.text import token_count
 
 if TYPE_CHECKING:

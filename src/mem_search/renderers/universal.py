@@ -15,18 +15,8 @@ from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
-from mem_search.renderers.schema import (
-    Absent,
-    Count,
-    Facets,
-    Highlights,
-    HowSearched,
-    Share,
-    SnippetSpan,
-    Time,
-    facets_of,
-    schema,
-)
+from mem_search.renderers.schema import Absent, Count, HowSearched, Share, SnippetSpan, Time, schema
+from mem_search.renderers.search_reply import Facets, Highlights, facets_of
 from mem_search.search import citations
 from mem_search.search.citations import CitedResult, cite
 

@@ -104,11 +104,20 @@ def check_place(request: web.Request, settings: Settings) -> None:
             f" ask for 127.0.0.1:{port}, or add the name to MEM_SEARCH_ALLOWED_HOSTS"
         )
     for origin in request.headers.getall("Origin", []):
+        if origin in settings.cors_origins:
+            continue
         if not origin.startswith("http://") or not allowed(origin[7:], port, settings):
             raise Forbidden(f"pages of {origin[:100]} may not ask this worker")
     site = request.headers.get("Sec-Fetch-Site", "").lower()
-    if site in ("cross-site", "same-site") and request.path.startswith("/api"):
+    foreign = site in ("cross-site", "same-site") and not named_origin(request, settings)
+    if foreign and request.path.startswith("/api"):
         raise Forbidden("web pages of other sites may not use this worker")
+
+
+def named_origin(request: web.Request, settings: Settings) -> str:
+    """The origin of the page that asks, where the setting ``cors_origins`` names it; else ""."""
+    sent = request.headers.getall("Origin", [])
+    return sent[0] if len(sent) == 1 and sent[0] in settings.cors_origins else ""
 
 
 def is_remote(request: web.Request, settings: Settings) -> bool:

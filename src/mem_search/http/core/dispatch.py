@@ -25,6 +25,7 @@ from pydantic.fields import FieldInfo
 from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import InputError, MalformedBody, MemSearchError
 from mem_search.http.access.authentication import caller_of, check_place, check_rights, is_remote
+from mem_search.http.access.cross_origin import cross_origin_headers, preflight
 from mem_search.http.access.rate_limits import (
     RESEARCH,
     admit,
@@ -64,8 +65,9 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     sent = request.headers.get("X-Request-Id", "")
     problems.REQUEST_ID.set(sent if _ID.fullmatch(sent) else uuid.uuid4().hex[:16])
     try:
-        check_place(request, request.app[LIFECYCLE].settings)
-        return await handler(request)
+        settings = request.app[LIFECYCLE].settings
+        check_place(request, settings)
+        return preflight(request, settings) or await handler(request)
     except MemSearchError as error:
         if error.status >= 500:
             log.warning("%s %s: %s", request.method, request.path, error.message)
@@ -143,7 +145,11 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     """
     resource = request.match_info.route.resource
     deprecated = request.app[DEPRECATED].get(resource.canonical, {}) if resource else {}
-    response.headers.update({**_HEADERS, **deprecated, **limit_headers(request)})
+    settings = request.app[LIFECYCLE].settings
+    named = cross_origin_headers(request, settings)
+    response.headers.update({**_HEADERS, **deprecated, **named, **limit_headers(request)})
+    if settings.cors_origins:
+        response.headers.add("Vary", "Origin")
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
 
 

@@ -190,6 +190,10 @@ class KindParameters(FilterParameters):
         description="Most results of one kind",
         json_schema_extra=also("limit_per_type", "limitPerType"),
     )
+    snippets: bool = Field(
+        default=False,
+        description="Show under each title of format=index why the record was found",
+    )
     facets: Facets = Field(
         default=(),
         description="Count everything that is found by these facets: " + ", ".join(FACETS),

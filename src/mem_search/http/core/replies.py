@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -15,8 +16,10 @@ from mem_search.http.schemas.common import TextContent, TextReply
 from mem_search.http.schemas.search import SearchListing
 from mem_search.model import SearchPage
 from mem_search.renderers import DisplayOptions, fitted
-from mem_search.renderers.schema import HowSearched, facets_of, to_json
+from mem_search.renderers.schema import HowSearched, to_json
+from mem_search.renderers.search_reply import facets_of
 from mem_search.renderers.token_budget import page_within
+from mem_search.renderers.why import why_found
 from mem_search.text import token_count
 
 TEXT = "text/plain"
@@ -59,10 +62,12 @@ def page_reply(
     *,
     title: str = "",
     max_tokens: int | None = None,
+    snippets: bool = False,
 ) -> web.Response:
-    """A page of results in ``format``, within ``max_tokens``."""
+    """A page of results in ``format``, within ``max_tokens``; ``snippets`` as the parameter."""
     if format == "json":
         return json_reply(page_within(page, max_tokens))
+    display = replace(display, why=why_found(page)) if snippets else display
     shown = fitted(page, format, display, max_tokens, title=title)
     envelope = partial(
         SearchListing,

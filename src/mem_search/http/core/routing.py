@@ -119,6 +119,7 @@ class Route:
     index; ``home`` refuses everything but the home's own token. Other routes answer users from
     their own store. ``research``: each request counts as a step of deep research.
 
+    ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
@@ -140,6 +141,7 @@ class Route:
     research: bool = False
     early: bool = False
     waits: bool = False
+    tagged: bool = False
     is_rest: bool = True
     status: int = 200
     successor: str = ""

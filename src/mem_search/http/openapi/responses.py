@@ -33,6 +33,14 @@ _PROBLEMS = {
     500: "A bug; the worker's log has it under `request_id`",
     503: "A part that the reply needs is not available; try again",
 }
+_ETAG = {
+    "description": "Send it as If-None-Match to get 304 while the answer is the same",
+    "schema": {"type": "string"},
+}
+_UNCHANGED = {
+    "description": "The answer with the tag in If-None-Match is still the answer",
+    "headers": {"X-Request-Id": _REQUEST_ID, "ETag": {**_ETAG, "required": True}},
+}
 CSL_JSON = "application/vnd.citationstyles.csl+json"
 _SECONDS = {"type": "integer", "minimum": 0}
 _TOLD_BY = {
@@ -61,7 +69,8 @@ def refusals(route: Route) -> dict[str, Any]:
         statuses.add(404)
     if searches(route.query, route.body) or route.research or route.is_for_agents:
         statuses.add(429)
-    return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
+    found = {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
+    return {"304": _UNCHANGED, **found} if route.tagged else found
 
 
 def _problem(status: int) -> dict[str, Any]:
@@ -85,6 +94,8 @@ def reply(route: Route, schema: dict[str, Any] | None) -> dict[str, Any]:
     }
     if route.status in (201, 202, 302) and route.path != "/api/v1/tokens":
         response["headers"]["Location"] = {"required": True, "schema": {"type": "string"}}
+    if route.tagged:
+        response["headers"]["ETag"] = _ETAG
     if route.successor:
         response["headers"] |= {
             name: {"required": True, "schema": {"type": "string"}}

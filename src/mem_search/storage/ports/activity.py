@@ -310,7 +310,7 @@ class TokenStore(Protocol):
 
 
 class SearchLogStore(Protocol):
-    """The newest ten thousand searches; queries that differ only in case are equal."""
+    """The newest ten thousand searches; queries that differ in case or filters only are equal."""
 
     async def add(self, searches: Sequence[LoggedSearch]) -> None:
         """Store searches and drop the oldest beyond the limit."""
@@ -321,7 +321,7 @@ class SearchLogStore(Protocol):
         ...
 
     async def without_results(self, limit: int, since: int | None = None) -> list[AskedQuery]:
-        """Queries that found nothing when they were last asked with the same filters."""
+        """Queries that found nothing when they were last asked with each of their filters."""
         ...
 
     async def slow(self, limit: int, since: int | None = None) -> list[LoggedSearch]:

@@ -272,6 +272,10 @@ class SearchStore(Protocol):
         """As ``SearchSnapshot.passage_map``; mostly from memory."""
         ...
 
+    async def revision(self) -> int:
+        """A number that grows with every change of a record; from memory while none is written."""
+        ...
+
     def changed(self) -> None:
         """Note that the store has changed, so that the corpus statistics are counted again."""
         ...

@@ -111,8 +111,7 @@ class RecordColumnsCache:
 
     def current(self, connection: sqlite3.Connection) -> Columns:
         """Columns with every record that ``connection`` sees, and perhaps newer ones."""
-        (last,) = connection.execute("select max(revision) from record_changes").fetchone()
-        revision = last or 0
+        revision = newest_revision(connection)
         if self._known.revision < revision:
             with self._lock:
                 if self._known.revision < revision:
@@ -121,6 +120,12 @@ class RecordColumnsCache:
         known = self._known
         # Masks of an older snapshot do not hold for newer columns.
         return known if known.revision == revision else replace(known, masks={})
+
+
+def newest_revision(connection: sqlite3.Connection) -> int:
+    """The number of the newest change of a record; 0 before the first."""
+    (last,) = connection.execute("select max(revision) from record_changes").fetchone()
+    return last or 0
 
 
 def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) -> Columns:

@@ -1,7 +1,7 @@
 """The log of searches: the newest ten thousand, kept on this machine and nowhere else.
 
 Query texts come here already redacted. What was asked often, in vain or slowly is counted when
-it is asked for; equal questions are those that differ in case only.
+it is asked for; questions are equal that differ in case or filters only.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class SqliteSearchLog(Repository):
     def popular(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
-        return _asked(connection, "lower(query)", "1", limit, since)
+        return _asked(connection, "1", limit, since)
 
     @reads
     def without_results(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
-        return _asked(connection, "lower(query), filters", "total = 0", limit, since)
+        return _asked(connection, "found = 0", limit, since)
 
     @reads
     def slow(
@@ -69,23 +69,25 @@ def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[As
         return []
     condition = " or ".join("instr(lower(query), ?)" for _ in words)
     newest = f"id > (select max(id) from search_log) - {MOST_SHARING} and ({condition})"
-    return _asked(connection, "lower(query)", "total > 0", limit, None, newest, words)
+    return _asked(connection, "found > 0", limit, None, newest, words)
 
 
 def _asked(
     connection: sqlite3.Connection,
-    alike: str,
     kept: str,
     limit: int,
     since: int | None,
     condition: str = "1",
     values: Sequence[str] = (),
 ) -> list[AskedQuery]:
-    # With max(id) SQLite takes the other columns from the row that has it: the newest one.
+    # A question is one whatever its filters; ``found`` is what it found when it was last asked with
+    # each of them. With max(id) SQLite takes the other columns from the newest row.
     rows = connection.execute(
         "select query, times, last_at, total from ("
-        " select query, count(*) as times, at as last_at, total, max(id) from search_log"
-        f" where at >= ? and ({condition}) group by {alike})"
+        " select query, sum(times) as times, last_at, total, sum(total) as found, max(id) from ("
+        "  select query, count(*) as times, at as last_at, total, max(id) as id from search_log"
+        f"  where at >= ? and ({condition}) group by lower(query), filters)"
+        " group by lower(query))"
         f" where {kept} order by times desc, last_at desc limit ?",
         (_SINCE_EVER if since is None else since, *values, limit),
     )

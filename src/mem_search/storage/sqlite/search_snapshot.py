@@ -56,6 +56,7 @@ from mem_search.storage.sqlite.record_columns import (
     CorpusCache,
     RecordColumnsCache,
     mask_of,
+    newest_revision,
     passes,
     repeated,
 )
@@ -97,6 +98,7 @@ class SqliteSearchStore:
         self.chats = chats
         self.passages = PassageMapCache()
         self.records = RecordColumnsCache(corpus.changed)
+        self._revision: tuple[int, int] | None = None
         self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
 
     async def read(
@@ -115,6 +117,14 @@ class SqliteSearchStore:
 
     def changed(self) -> None:
         self.corpus.changed()
+
+    async def revision(self) -> int:
+        version, known = self._database.version(), self._revision
+        if known is not None and known[0] == version:
+            return known[1]
+        revision = await self._database.read(newest_revision)
+        self._revision = None if version is None else (version, revision)
+        return revision
 
     async def fill_caches(self) -> None:
         await self.vectors.fill(self._database)
