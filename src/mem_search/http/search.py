@@ -1,19 +1,28 @@
 """The searches that answer with a listing, and those for what an observation is about.
 
 A topic is an observation type *or* a concept, since tools note the same thing either way.
+
+Every reply has an entity tag: a client that has the answer already gets 304 without a search. The
+tag covers everything that an answer depends on: the request, the caller, the newest change of a
+record, the day, and this run of the worker with its settings. It is weak (RFC 9110, 8.8.1),
+because two answers with the same results differ in the milliseconds that they report.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
+import secrets
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Final
 
 from aiohttp import web
 
-from mem_search.http.core.etags import etag, is_known, may_be_kept
 from mem_search.http.core.parameters import KindParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, Order, SearchRequest
+from mem_search.model import Kind, Order, SearchPage, SearchRequest
 from mem_search.renderers.listing import heading
 
 
@@ -35,7 +44,7 @@ async def _answer(
     # Before the search: a record that is written meanwhile must change the next tag.
     tag = await etag(call, display.now.date())
     headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
-    if is_known(call.request, tag):
+    if "If-None-Match" in call.request.headers and is_known(call.request, tag):
         return web.Response(status=304, headers=headers)
     page = await call.search(query)
     title = ""
@@ -78,3 +87,52 @@ def about(topic: Topic) -> Handler:
         return await _answer(call, params, query, topic.name)
 
     return answer
+
+
+_RUN: Final = secrets.token_hex(8)
+_PASSES = re.compile(r"\b(now|hours?|minutes?|seconds?)\b", re.IGNORECASE)
+"""Words by which a question means another time a minute later."""
+
+_TAG = re.compile(r'(?:W/)?"[^"]*"')
+
+
+async def etag(call: Call, today: date) -> str:
+    """The tag of what a search would answer now; ``today`` is the day of the reader."""
+    revision = await call.runtime.search.store.revision()
+    sent = call.request.headers
+    parts = (
+        _RUN,
+        call.caller.token,
+        call.caller.user,
+        revision,
+        today.isoformat(),
+        call.base,
+        call.request.rel_url.raw_path_qs,
+        sent.get("Accept", ""),
+        call.surface,
+    )
+    digest = hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16)
+    return f'W/"{digest.hexdigest()}"'
+
+
+def is_known(request: web.Request, tag: str) -> bool:
+    """Whether the client has the answer with this tag (RFC 9110, 13.1.2)."""
+    sent = ",".join(request.headers.getall("If-None-Match", []))
+    opaque = tag.removeprefix("W/")
+    return any(each.removeprefix("W/") == opaque for each in _TAG.findall(sent))
+
+
+def may_be_kept(request: SearchRequest, page: SearchPage) -> bool:
+    """Whether the same question has the same answer until a record changes.
+
+    Not while a leg is down or the index is behind, and not where the answer depends on the minute
+    or on a scope, which change without a record.
+    """
+    report = page.report
+    return (
+        report.coverage == 1
+        and not {"failed", "degraded"}.intersection([leg.state for leg in report.legs])
+        and not request.scope
+        and not request.boosts
+        and not _PASSES.search(request.text)
+    )

@@ -67,7 +67,8 @@ async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         settings = request.app[LIFECYCLE].settings
         check_place(request, settings)
-        return preflight(request, settings) or await handler(request)
+        asked = preflight(request, settings) if settings.cors_origins else None
+        return asked or await handler(request)
     except MemSearchError as error:
         if error.status >= 500:
             log.warning("%s %s: %s", request.method, request.path, error.message)
@@ -146,9 +147,9 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     resource = request.match_info.route.resource
     deprecated = request.app[DEPRECATED].get(resource.canonical, {}) if resource else {}
     settings = request.app[LIFECYCLE].settings
-    named = cross_origin_headers(request, settings)
-    response.headers.update({**_HEADERS, **deprecated, **named, **limit_headers(request)})
+    response.headers.update({**_HEADERS, **deprecated, **limit_headers(request)})
     if settings.cors_origins:
+        response.headers.update(cross_origin_headers(request, settings))
         response.headers.add("Vary", "Origin")
     response.headers["X-Request-Id"] = problems.REQUEST_ID.get()
 

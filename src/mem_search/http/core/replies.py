@@ -75,7 +75,7 @@ def page_reply(
         counts_by_type=dict(shown.page.counts),
         folded=shown.page.folded,
         weaker=shown.page.weaker,
-        facets=facets_of(shown.page),
+        facets=facets_of(shown.page) if shown.page.facets else None,
         search=HowSearched.of(shown.page.report),
     )
     return text_reply(request, shown.text, envelope, shown.tokens)
