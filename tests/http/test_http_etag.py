@@ -54,7 +54,13 @@ async def test_a_new_record_changes_the_tag(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/search?query=auth+an+hour+ago", "/api/search?query=auth&boosts=recency"]
+    "path",
+    [
+        "/api/search?query=auth+an+hour+ago",
+        "/api/search?query=auth&dateStart=90000+hours+ago",
+        "/api/search?query=auth&since=90000h",
+        "/api/search?query=auth&boosts=recency",
+    ],
 )
 async def test_an_answer_that_ages_has_no_tag(client: Client, path: str) -> None:
     reply = await client.get(path)

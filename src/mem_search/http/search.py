@@ -2,10 +2,10 @@
 
 A topic is an observation type *or* a concept, since tools note the same thing either way.
 
-Every reply has an entity tag: a client that has the answer already gets 304 without a search. The
-tag covers everything that an answer depends on: the request, the caller, the newest change of a
-record, the day, and this run of the worker with its settings. It is weak (RFC 9110, 8.8.1),
-because two answers with the same results differ in the milliseconds that they report.
+A client that has the answer already sends its entity tag and gets 304 without a search. The tag
+covers everything that an answer depends on: the request, the caller, the newest change of a record,
+the day, and this run of the worker with its settings. It is weak (RFC 9110, 8.8.1), because two
+answers with the same results differ in the milliseconds that they report.
 """
 
 from __future__ import annotations
@@ -22,46 +22,8 @@ from aiohttp import web
 from mem_search.http.core.parameters import KindParameters
 from mem_search.http.core.replies import page_reply
 from mem_search.http.core.routing import Call, Handler
-from mem_search.model import Kind, Order, SearchPage, SearchRequest
+from mem_search.model import Kind, Order
 from mem_search.renderers.listing import heading
-
-
-def search(*kinds: Kind, order: Order = "relevance") -> Handler:
-    """A search among ``kinds``, or all; in ``order`` unless the request names one."""
-
-    async def answer(call: Call) -> web.StreamResponse:
-        params = call.parameters(KindParameters)
-        return await _answer(call, params, params.search(kinds, order))
-
-    return answer
-
-
-async def _answer(
-    call: Call, params: KindParameters, query: SearchRequest, about: str = ""
-) -> web.StreamResponse:
-    """Search and reply; 304 where the client has the answer. The heading names ``about``."""
-    display = call.display(params.tz)
-    # Before the search: a record that is written meanwhile must change the next tag.
-    tag = await etag(call, display.now.date())
-    headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
-    if "If-None-Match" in call.request.headers and is_known(call.request, tag):
-        return web.Response(status=304, headers=headers)
-    page = await call.search(query)
-    title = ""
-    if about and page.total:
-        title = heading(page, display).replace("result(s)", f"result(s) about {about}", 1)
-    reply = page_reply(
-        call.request,
-        page,
-        params.format,
-        display,
-        title=title,
-        max_tokens=params.max_tokens,
-        snippets=params.snippets,
-    )
-    if may_be_kept(query, page):
-        reply.headers.update(headers)
-    return reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +39,52 @@ CHANGES = Topic("changes", (("type", "change"), ("concept", "change"), ("concept
 HOW_IT_WORKS = Topic("how-it-works", (("type", "discovery"), ("concept", "how-it-works")))
 
 
-def about(topic: Topic) -> Handler:
-    """The route of one topic; its query is optional."""
+def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None) -> Handler:
+    """A search among ``kinds``, or all; in ``order`` unless the request names one.
+
+    With a ``topic`` only what is about it is found, and the query is optional.
+    """
 
     async def answer(call: Call) -> web.StreamResponse:
         params = call.parameters(KindParameters)
-        query = params.search(("observation",))
-        query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
-        return await _answer(call, params, query, topic.name)
+        query = params.search(kinds, order)
+        if topic is not None:
+            query = replace(query, filters=replace(query.filters, any_facets=topic.facets))
+        display = call.display(params.tz)
+        # Before the search: a record that is written meanwhile must change the next tag.
+        tag = await etag(call, display.now.date())
+        headers = {"ETag": tag, "Vary": "Accept, Authorization, User-Agent"}
+        if "If-None-Match" in call.request.headers and is_known(call.request, tag):
+            return web.Response(status=304, headers=headers)
+        page = await call.search(query)
+        title = ""
+        if topic is not None and page.total:
+            title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)
+        reply = page_reply(
+            call.request,
+            page,
+            params.format,
+            display,
+            title=title,
+            max_tokens=params.max_tokens,
+            snippets=params.snippets,
+        )
+        # No tag while a leg is down or the index is behind, nor where the answer depends on the
+        # minute or on a scope: these change without a record.
+        states = [leg.state for leg in page.report.legs]
+        is_whole = page.report.coverage == 1 and not {"failed", "degraded"}.intersection(states)
+        ages = query.scope or query.boosts or _PASSES.search(" ".join(call.request.query.values()))
+        if is_whole and not ages:
+            reply.headers.update(headers)
+        return reply
 
     return answer
 
 
 _RUN: Final = secrets.token_hex(8)
-_PASSES = re.compile(r"\b(now|hours?|minutes?|seconds?)\b", re.IGNORECASE)
+_PASSES = re.compile(
+    r"\b(now|h(ou)?rs?|min(ute)?s?|seconds?)\b|[0-9] ?[hm]\b|[0-9] ?(h(ou)?r|min)", re.IGNORECASE
+)
 """Words by which a question means another time a minute later."""
 
 _TAG = re.compile(r'(?:W/)?"[^"]*"')
@@ -106,7 +100,6 @@ async def etag(call: Call, today: date) -> str:
         call.caller.user,
         revision,
         today.isoformat(),
-        call.base,
         call.request.rel_url.raw_path_qs,
         sent.get("Accept", ""),
         call.surface,
@@ -120,19 +113,3 @@ def is_known(request: web.Request, tag: str) -> bool:
     sent = ",".join(request.headers.getall("If-None-Match", []))
     opaque = tag.removeprefix("W/")
     return any(each.removeprefix("W/") == opaque for each in _TAG.findall(sent))
-
-
-def may_be_kept(request: SearchRequest, page: SearchPage) -> bool:
-    """Whether the same question has the same answer until a record changes.
-
-    Not while a leg is down or the index is behind, and not where the answer depends on the minute
-    or on a scope, which change without a record.
-    """
-    report = page.report
-    return (
-        report.coverage == 1
-        and not {"failed", "degraded"}.intersection([leg.state for leg in report.legs])
-        and not request.scope
-        and not request.boosts
-        and not _PASSES.search(request.text)
-    )

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.rankings import KIND_CODES, PassageMap
+from mem_search.model.rankings import KIND_CODES, PassageContext, PassageMap
 
 T = TypeVar("T", bound=np.generic)
 
@@ -81,3 +81,17 @@ def _grown(column: NDArray[T], size: int) -> NDArray[T]:
     larger = np.zeros(size, column.dtype)
     larger[: len(column)] = column
     return larger
+
+
+def with_neighbours(
+    rows: list[tuple[int, int, int]], passage: int | None, reach: int
+) -> PassageContext:
+    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
+    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
+    near = rows[max(0, place - reach) : place + reach + 1]
+    return PassageContext(
+        ordinal=place,
+        count=len(rows),
+        start=min(start for _, start, _ in near),
+        end=max(end for _, _, end in near),
+    )

@@ -111,7 +111,8 @@ class RecordColumnsCache:
 
     def current(self, connection: sqlite3.Connection) -> Columns:
         """Columns with every record that ``connection`` sees, and perhaps newer ones."""
-        revision = newest_revision(connection)
+        (last,) = connection.execute("select max(revision) from record_changes").fetchone()
+        revision = last or 0
         if self._known.revision < revision:
             with self._lock:
                 if self._known.revision < revision:
@@ -120,12 +121,6 @@ class RecordColumnsCache:
         known = self._known
         # Masks of an older snapshot do not hold for newer columns.
         return known if known.revision == revision else replace(known, masks={})
-
-
-def newest_revision(connection: sqlite3.Connection) -> int:
-    """The number of the newest change of a record; 0 before the first."""
-    (last,) = connection.execute("select max(revision) from record_changes").fetchone()
-    return last or 0
 
 
 def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) -> Columns:

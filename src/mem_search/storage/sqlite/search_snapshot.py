@@ -50,13 +50,12 @@ from mem_search.storage.sqlite import (
     filters as sql_filters,
 )
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.passage_map import PassageMapCache
+from mem_search.storage.sqlite.passage_map import PassageMapCache, with_neighbours
 from mem_search.storage.sqlite.record_columns import (
     Columns,
     CorpusCache,
     RecordColumnsCache,
     mask_of,
-    newest_revision,
     passes,
     repeated,
 )
@@ -122,7 +121,7 @@ class SqliteSearchStore:
         version, known = self._database.version(), self._revision
         if known is not None and known[0] == version:
             return known[1]
-        revision = await self._database.read(newest_revision)
+        revision = (await self._database.read(self.records.current)).revision
         self._revision = None if version is None else (version, revision)
         return revision
 
@@ -357,8 +356,7 @@ class SqliteSnapshot:
         ):
             spans.setdefault(record, []).append((passage, start, end))
         return {
-            record: _with_neighbours(rows, passages[record], reach)
-            for record, rows in spans.items()
+            record: with_neighbours(rows, passages[record], reach) for record, rows in spans.items()
         }
 
     # Graph
@@ -392,17 +390,3 @@ class SqliteSnapshot:
         if self._columns is None:
             self._columns = self._store.records.current(self._connection)
         return self._columns
-
-
-def _with_neighbours(
-    rows: list[tuple[int, int, int]], passage: int | None, reach: int
-) -> PassageContext:
-    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
-    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
-    near = rows[max(0, place - reach) : place + reach + 1]
-    return PassageContext(
-        ordinal=place,
-        count=len(rows),
-        start=min(start for _, start, _ in near),
-        end=max(end for _, _, end in near),
-    )
