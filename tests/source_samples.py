@@ -139,12 +139,21 @@ def mail(folder: Path) -> Path:
     return path
 
 
+def files(folder: Path) -> Path:
+    path = folder / "documents"
+    path.mkdir()
+    (path / "lamp.txt").write_text("The lamp burns again.")
+    (path / "pier.md").write_text("# Pier\n\nThe pier is long, see [[lamp]].")
+    return path
+
+
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
     "git": git,
     "jsonl": jsonl,
     "mail": mail,
+    "files": files,
     "mbox": mbox,  # of docs/extending.md
 }
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.model import Batch, Citation, DateRange, Draft, Filters, Kind, Location, Record
+from mem_search.model.documents import Extracted
 from mem_search.model.ingest import VectorEntry as VectorEntry
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors
@@ -134,6 +135,22 @@ class Source(Protocol):
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Everything at ``location.path`` that is new since ``cursor``; {} is the start."""
+        ...
+
+
+class Extractor(Protocol):
+    """The reader of a file format. It runs in a process with limits of time and memory."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Ends of the names of such files, with the dot and in lower case."""
+
+    def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
+        """Whether the file, which begins with ``head``, is of this format."""
+        ...
+
+    def extract(self, path: Path, name: str) -> Extracted:
+        """The text. ``name`` is what a person calls the file. Raises ``extractors.Unreadable``."""
         ...
 
 

@@ -33,7 +33,7 @@ def snapshot(path: Path) -> dict[str, bytes]:
 def test_names_are_unique_and_lead_to_their_source() -> None:
     assert len({source.name for source in built_in()}) == len(built_in())
     assert all(by_name(source.name) is source for source in built_in())
-    with pytest.raises(InputError, match="jsonl, claude-mem, claude-code, git"):
+    with pytest.raises(InputError, match="jsonl, claude-mem, claude-code, git, files"):
         by_name("telepathy")
 
 
@@ -46,7 +46,7 @@ def test_the_name_or_type_of_a_file_selects_its_source() -> None:
     assert name("claude-mem.db", "", "application/x-ndjson") == "jsonl"
     assert name("", "claude-code", "text/plain") == "claude-code"
     for said, why in (
-        (("notes.txt",), "neither name nor type of notes.txt tells .* jsonl, claude-mem"),
+        (("notes.xyz",), "neither name nor type of notes.xyz tells .* jsonl, claude-mem"),
         (("x.jsonl", "git"), "git does not read single files; .* jsonl, claude-mem, claude-code"),
         (("x.jsonl", "poems"), "'poems' is no source; those that do are jsonl, claude-mem"),
     ):

@@ -12,6 +12,7 @@ from mem_search.cli import (
     access,
     backup,
     doctor,
+    documents,
     forget,
     ingest,
     jobs,
@@ -64,7 +65,7 @@ def mcp() -> None:
     raise typer.Exit(relay())
 
 
-for group in (search, records, forget, ingest, backup, stats, jobs):
+for group in (search, records, forget, documents, ingest, backup, stats, jobs):
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)

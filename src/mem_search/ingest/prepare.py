@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
-from mem_search.model import Draft
+from mem_search.model import Draft, Passage
+from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
@@ -78,6 +79,8 @@ def prepare(draft: Draft) -> PreparedDraft:
     source_code = draft.kind == "file" and is_code(draft.text)
     names = names_of(draft, facets)
     cut = passages.cut(draft.text, "code" if source_code else "content")
+    if isinstance(draft.metadata.get("pages"), int):
+        cut = tuple(replace(each, page=_page(draft.text, each)) for each in cut)
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts = words.parts(draft.title)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
@@ -96,6 +99,13 @@ def prepare(draft: Draft) -> PreparedDraft:
         names=names,
         sketch=sketch(draft.title, draft.text),
     )
+
+
+def _page(text: str, passage: Passage) -> int:
+    """The page on which the words of the passage begin, from 1."""
+    words_of = text[passage.start : passage.end]
+    blank = len(words_of) - len(words_of.lstrip())
+    return text.count(PAGE_BREAK, 0, passage.start + blank) + 1
 
 
 def redacted(draft: Draft) -> Draft:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import pickle
 import signal
 import subprocess
@@ -25,7 +24,7 @@ from typing import Final
 
 from mem_search.errors import Unavailable
 from mem_search.ingest.prepare import outcome
-from mem_search.ingest.prepare_process import HEAD, framed
+from mem_search.limited_process import HEAD, command, environment, framed
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN
@@ -172,17 +171,13 @@ class Preparing:
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is not None and self._process.returncode is None:
             return self._process
-        limits = {"parent": os.getpid(), "seconds": self._seconds, "megabytes": self._megabytes}
+        module = "mem_search.ingest.prepare_process"
         try:
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                "mem_search.ingest.prepare_process",
-                *(f"--{name}={value}" for name, value in limits.items()),
+                *command(module, seconds=self._seconds, megabytes=self._megabytes),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=environment(),
                 start_new_session=True,  # Ctrl-C goes to the worker, which then ends it in order
                 limit=_BUFFER,
             )

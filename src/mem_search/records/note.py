@@ -13,6 +13,7 @@ class NoteMetadata(Metadata):
     """The metadata of a note."""
 
     folder: str | None = None
+    path: str | None = None
 
 
 class Note(BaseKind[NoteMetadata]):
@@ -26,7 +27,7 @@ class Note(BaseKind[NoteMetadata]):
     agent_source_type = "conversation"
     genre = "Note"
     model = NoteMetadata
-    filterable = (("folder", "folder"),)
+    filterable = (("folder", "folder"), ("path", "path"))
 
     def citation(self, record: Record) -> Citation:
         return replace(super().citation(record), folder=words(record.metadata, "folder"))

@@ -25,6 +25,7 @@ BUILT_IN: Final = (
     "mem_search.sources.claude_code:ClaudeCode",
     "mem_search.sources.git:Git",
     "mem_search.sources.mail:MailFiles",
+    "mem_search.sources.files:Files",
 )
 """Where the class of each source is. When several read the same files, the first is the default."""
 

@@ -83,10 +83,14 @@ class BatchBuilder:
         """``item`` should have become a record but failed."""
         self.note(LedgerEntry(item, "failed", reason))
 
-    def delete(self, source_id: str, reason: str) -> None:
+    def delete(self, source_id: str, reason: str, item: str = "") -> None:
         """Delete the record ``source_id``, which the location no longer has."""
+        self.drop(source_id)
+        self.note(LedgerEntry(item or source_id, "deleted", reason))
+
+    def drop(self, source_id: str) -> None:
+        """Delete the record ``source_id`` of an item whose entry in the ledger says why."""
         self._deletions.append(source_id)
-        self.note(LedgerEntry(source_id, "deleted", reason))
 
     def note(self, *entries: LedgerEntry) -> None:
         """Add entries to the ledger."""

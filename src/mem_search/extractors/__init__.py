@@ -1,0 +1,68 @@
+"""The readers of file formats: one file each, and one line each in ``BUILT_IN``.
+
+``identify`` decides by content first, because names are often wrong, and by name second.
+``extraction`` runs a reader in a process with limits. A library is imported in that process only,
+by the reader that needs it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from mem_search.contracts import Extractor
+from mem_search.extractors.refusal import Unreadable, reason_for
+from mem_search.model.documents import Extracted
+
+BUILT_IN: Final = {
+    "pdf": "mem_search.extractors.pdf:Pdf",
+    "docx": "mem_search.extractors.docx:Docx",
+    "pptx": "mem_search.extractors.pptx:Pptx",
+    "sheet": "mem_search.extractors.sheet:Sheet",
+    "opendocument": "mem_search.extractors.opendocument:OpenDocument",
+    "epub": "mem_search.extractors.epub:Epub",
+    "rtf": "mem_search.extractors.rtf:Rtf",
+    "html": "mem_search.extractors.html:Html",
+    "markdown": "mem_search.extractors.markdown:Markdown",
+    "text": "mem_search.extractors.text:Text",
+}
+"""Name → class of the reader. The first that recognises a file reads it; ``text`` is the last."""
+
+SUFFIXES: Final = (
+    ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".docm", ".pptx",
+    ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub", ".rtf", ".csv", ".rst",
+)  # fmt: skip
+"""Ends of names that say that a reader here can read a file, for uploads. A contract test compares
+them with the readers."""
+
+_HEAD: Final = 4096
+
+
+@cache
+def readers() -> tuple[Extractor, ...]:
+    """Every reader, in the order in which they are asked."""
+    found = []
+    for value in BUILT_IN.values():
+        module, _, name = value.partition(":")
+        found.append(getattr(import_module(module), name)())
+    return tuple(found)
+
+
+def identify(path: Path, name: str) -> Extractor:
+    """The reader for the file at ``path``, which is called ``name``. Raises Unreadable."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise Unreadable("it is empty", empty=True)
+    suffix = Path(name).suffix.lower()
+    for reader in readers():
+        if reader.recognises(head, path, suffix):
+            return reader
+    raise Unreadable(reason_for(head, path, suffix))
+
+
+def extract(path: Path, name: str) -> Extracted:
+    """The text of the file. Raises Unreadable with the reason, for a person."""
+    return identify(path, name).extract(path, name)

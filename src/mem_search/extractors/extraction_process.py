@@ -1,0 +1,42 @@
+"""The process that reads files: ``extraction`` starts it with ``python -m``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from mem_search.extractors.refusal import Refused, Unreadable
+from mem_search.limited_process import serve
+from mem_search.model.documents import Extracted
+
+_LONGEST: Final = 10_000_000
+_MEMORY: Final = "it needs more than {megabytes} MB of memory to read"
+
+
+def _load() -> Callable[[tuple[str, str]], Extracted | Refused]:
+    from mem_search.extractors import extract
+
+    def read(asked: tuple[str, str]) -> Extracted | Refused:
+        path, name = asked
+        try:
+            found = extract(Path(path), name)
+        except Unreadable as error:
+            return Refused(error.reason, error.empty)
+        except MemoryError:
+            raise
+        except OSError as error:
+            return Refused(f"it cannot be opened: {error.strerror or error}")
+        except Exception as error:  # noqa: BLE001  a library may raise anything over a bad file
+            return Refused(f"it is damaged: {type(error).__name__}: {str(error)[:200]}")
+        if len(found.text) > _LONGEST:
+            return Refused(f"its text is longer than {_LONGEST // 10**6} million characters")
+        if not found.text.strip():
+            return Refused(found.note or "there is no text in it", empty=True)
+        return found
+
+    return read
+
+
+if __name__ == "__main__":
+    serve(_load, memory=_MEMORY)

@@ -1,0 +1,71 @@
+"""Markdown notes: front matter, tags, and wikilinks, which become edges of the note."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.extractors.text import decoded
+from mem_search.extractors.zip_package import moment
+from mem_search.model.documents import Extracted
+
+_FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_TAG: Final = re.compile(r"(?:^|(?<=[\s(]))#([^\W\d][\w/-]{0,49})")
+_CODE: Final = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_DATES: Final = ("date", "created", "created_at", "published")
+
+
+class Markdown:
+    """Reads front matter with PyYAML's safe loader. A wikilink in the text is found later."""
+
+    name = "markdown"
+    suffixes = (".md", ".markdown")
+
+    def recognises(self, head: bytes, path: Path, suffix: str) -> bool:
+        return suffix in self.suffixes and b"\0" not in head
+
+    def extract(self, path: Path, name: str) -> Extracted:
+        text = decoded(path.read_bytes())
+        said, body = _front_matter(text)
+        heading = _HEADING.search(body)
+        title = str(said.get("title") or (heading[1] if heading else ""))
+        prose = _CODE.sub("", body)
+        given = _words(said.get("tags")) + _words(said.get("tag"))
+        tags = dict.fromkeys([*given, *(match[1] for match in _TAG.finditer(prose))])
+        created = next((at for key in _DATES if (at := _time(said.get(key))) is not None), None)
+        metadata = {key: value for key in ("author", "aliases") if (value := said.get(key))}
+        if not isinstance(metadata.get("author", ""), str):
+            metadata["author"] = ", ".join(_words(metadata["author"]))
+        if "aliases" in metadata:
+            metadata["aliases"] = _words(metadata["aliases"])
+        url = said.get("url") or said.get("source")
+        found = url if isinstance(url, str) and "://" in url else ""
+        return Extracted(body.strip("\n"), "note", title, created, found, tuple(tags), metadata)
+
+
+def _front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """What the front matter says, and the rest; front matter that is no YAML stays in the text."""
+    match = _FRONT.match(text)
+    if match is None:
+        return {}, text
+    import yaml
+
+    try:
+        said = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError):
+        return {}, text
+    return (said, text[match.end() :]) if isinstance(said, dict) else ({}, text)
+
+
+def _words(value: object) -> list[str]:
+    items = value if isinstance(value, list) else re.split(r"[,\s]+", value) if value and (
+        isinstance(value, str)) else []  # fmt: skip
+    words = (str(item).strip().lstrip("#") for item in items if isinstance(item, str | int))
+    return [word for word in words if word]
+
+
+def _time(value: object) -> int | None:
+    return moment(value.isoformat() if isinstance(value, date | datetime) else str(value or ""))

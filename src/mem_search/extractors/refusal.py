@@ -1,0 +1,79 @@
+"""Why a file is not read, in words that tell a person what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The container of old Office files, of Outlook messages and of encrypted new Office files."""
+
+_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+_LOOKED_AT: Final = 4 * 2**20
+
+_FORMATS: Final = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+)
+_IMAGES: Final = "; text in images is not recognised (OCR) in this version"
+_SIGNED: Final = {
+    ".pdf": "a PDF",
+    ".docx": "a Word document",
+    ".pptx": "a presentation",
+    ".xlsx": "a workbook",
+    ".odt": "an OpenDocument file",
+    ".epub": "an e-book",
+}
+
+
+class Unreadable(Exception):
+    """A file has no text that can be had; ``reason`` is for the ledger.
+
+    ``empty``: nothing is wrong with the file, there is only nothing in it.
+    """
+
+    def __init__(self, reason: str, *, empty: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.empty = empty
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a file gave no text; ``empty`` when nothing is wrong with it."""
+
+    reason: str
+    empty: bool = False
+
+
+def is_binary_format(head: bytes) -> bool:
+    """Whether the first bytes are those of a known format that is no text."""
+    return any(head.startswith(magic) for magic, _ in _FORMATS if not magic.isalpha())
+
+
+def reason_for(head: bytes, path: Path, suffix: str) -> str:
+    """Why no reader takes a file with these first bytes."""
+    if head.startswith(OLE):
+        with path.open("rb") as file:
+            if _ENCRYPTED in file.read(_LOOKED_AT):
+                return "it is encrypted with a password; save it without one"
+        if suffix == ".msg":
+            return "it is an Outlook message; the source files does not read e-mail"
+        return "it is an old binary Office file; save it as .docx, .pptx or .pdf"
+    found = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
+    if "image" in found:
+        return f"it is {found}{_IMAGES}"
+    if expected := _SIGNED.get(suffix):
+        if found == "a ZIP archive" and suffix != ".pdf":
+            return f"it is not {expected}: it is damaged or cut off"
+        return f"its name says that it is {expected}, but it is {found or 'something else'}"
+    return f"it is {found}, which no reader reads" if found else "it is binary and holds no text"

@@ -1,0 +1,162 @@
+"""Office files and e-books: ZIP archives of XML, read with limits.
+
+Nothing is unpacked to the disk. A bomb, a path that leaves the archive and an encrypted member
+raise Unreadable.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from lxml import etree
+
+from mem_search.extractors.refusal import Unreadable
+
+MOST_BYTES: Final = 150 * 2**20
+"""What one member, and all that are read, may unpack to."""
+
+MOST_RATIO: Final = 400
+"""Real XML is packed to a hundredth at most; a bomb to a thousandth."""
+
+_RATIO_FROM: Final = 4 * 2**20
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
+
+
+class Package:
+    """The members of an archive, read within limits."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._read = 0
+        self.names = frozenset(archive.namelist())
+        for name in self.names:
+            if name.startswith("/") or ".." in Path(name.replace("\\", "/")).parts:
+                raise Unreadable(f"a path in it leaves the archive: {name[:100]!r}")
+
+    def data(self, name: str) -> bytes:
+        """The content of a member. Raises Unreadable."""
+        try:
+            info = self._archive.getinfo(name)
+        except KeyError:
+            raise Unreadable(f"it is incomplete: {name} is missing") from None
+        if info.flag_bits & 1:
+            raise Unreadable("it is encrypted with a password; save it without one")
+        packed, size = max(1, info.compress_size), info.file_size
+        self._read += size
+        if self._read > MOST_BYTES or (size > _RATIO_FROM and size / packed > MOST_RATIO):
+            raise Unreadable(f"it unpacks to far more than it holds (a ZIP bomb): {name}")
+        try:
+            with self._archive.open(info) as member:
+                data = member.read(size + 1)
+        except _DAMAGED as error:
+            raise Unreadable(f"it is damaged: {name}: {error}") from error
+        return data
+
+    def xml(self, name: str) -> Any:
+        """The root element of a member. Entities are not resolved, nothing is fetched."""
+        try:
+            return parsed(self.data(name))
+        except etree.XMLSyntaxError as error:
+            raise Unreadable(f"it is damaged: {name}: {error}") from error
+
+    def matching(self, start: str, end: str = ".xml") -> list[str]:
+        """Names of members, ``slide2`` before ``slide10``."""
+        found = [name for name in self.names if name.startswith(start) and name.endswith(end)]
+        return sorted(found, key=lambda name: (len(name), name))
+
+    def targets(self, part: str) -> dict[str, tuple[str, str]]:
+        """Id → (type, member) of the relations of a part of an Office file."""
+        folder, name = posixpath.split(part)
+        rels = f"{folder}/_rels/{name}.rels"
+        if rels not in self.names:
+            return {}
+        found = {}
+        for relation in self.xml(rels):
+            if relation.get("TargetMode") != "External" and relation.get("Target"):
+                joined = posixpath.normpath(posixpath.join("/", folder, relation.get("Target")))
+                kind = str(relation.get("Type", "")).rpartition("/")[2]
+                found[relation.get("Id", "")] = (kind, joined.lstrip("/"))
+        return found
+
+    def properties(self) -> dict[str, Any]:
+        """What an Office file says of itself: the arguments for ``Extracted``."""
+        if "docProps/core.xml" not in self.names:
+            return {}
+        return described(self.xml("docProps/core.xml"))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Package]:
+    """The archive at ``path``. Raises Unreadable for one that is damaged."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGED as error:
+        raise Unreadable(f"it is damaged or cut off: {error}") from error
+    with archive:
+        yield Package(archive)
+
+
+def holds(path: Path, head: bytes, *names: str) -> bool:
+    """Whether the file is an archive with one of these members."""
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return not set(names).isdisjoint(archive.namelist())
+    except _DAMAGED:
+        return False
+
+
+def parsed(data: bytes) -> Any:
+    """The root element of an XML document."""
+    return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def local(element: Any) -> str:
+    """The name of an element without its namespace; empty for a comment."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def attribute(element: Any, name: str) -> str:
+    """An attribute by its name without the namespace."""
+    return next((v for k, v in element.attrib.items() if k.rpartition("}")[2] == name), "")
+
+
+def described(root: Any) -> dict[str, Any]:
+    """Title, author, date and keywords of a Dublin Core description."""
+    said: dict[str, str] = {}
+    for element in root.iter():
+        text = " ".join("".join(element.itertext()).split()) if isinstance(element.tag, str) else ""
+        if text and not len(element):
+            said.setdefault(local(element).lower(), text)
+    author = said.get("creator") or said.get("initial-creator") or ""
+    found: dict[str, Any] = {"title": said.get("title", ""), "metadata": {}}
+    if author:
+        found["metadata"]["author"] = author
+    for date in ("created", "creation-date", "date"):
+        if (at := moment(said.get(date, ""))) is not None:
+            found["created_at"] = at
+            break
+    if keywords := said.get("keywords") or said.get("keyword"):
+        words = [word.strip() for word in keywords.replace(";", ",").split(",")]
+        found["tags"] = tuple(word for word in words if word and len(word) < 50)[:20]
+    return found
+
+
+def moment(text: str) -> int | None:
+    """An ISO date in ms since 1970; None for anything else."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return round(at.timestamp() * 1000) if 1 < at.year < 9999 else None

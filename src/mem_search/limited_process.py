@@ -1,0 +1,123 @@
+"""A process with limits that does one piece of work after the other for the worker.
+
+``serve`` runs in the process. It reads the work from its standard input and writes a reply for
+each piece to its standard output, as pickles after their length. What a piece costs is limited by
+the kernel: one that needs more processor time ends the process with SIGXCPU, one that needs more
+memory raises MemoryError.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, Final
+
+_PR_SET_PDEATHSIG = 1
+_NICER: Final = 5
+"""Searches have priority over imports."""
+
+HEAD: Final = struct.Struct(">Q")
+"""The length of what follows, in bytes."""
+
+
+def command(module: str, *, seconds: int, megabytes: int) -> list[str]:
+    """The command that starts ``module``, whose main program calls ``serve``."""
+    limits = {"parent": os.getpid(), "seconds": seconds, "megabytes": megabytes}
+    options = (f"--{name}={value}" for name, value in limits.items())
+    return [sys.executable, "-P", "-m", module, *options]
+
+
+def started(module: str, *, seconds: int, megabytes: int) -> subprocess.Popen[bytes]:
+    """The process of ``module``, for a caller in a thread; its first reply is ``None``."""
+    process = subprocess.Popen(  # noqa: S603  our own interpreter and module
+        command(module, seconds=seconds, megabytes=megabytes),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(framed(sys.path))
+    process.stdin.flush()
+    return process
+
+
+def environment() -> dict[str, str]:
+    """The environment of the process: it finds packages where the worker finds them."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def serve(load: Callable[[], Callable[[Any], object]], *, memory: str) -> None:
+    """Do work until the input ends. ``load`` imports and returns what does it.
+
+    ``memory`` is the reply to work that needs too much; ``{megabytes}`` in it is the limit.
+    """
+    options = argparse.ArgumentParser(prog="mem-search")
+    for name in ("parent", "seconds", "megabytes"):
+        options.add_argument(f"--{name}", required=True, type=int)
+    given = options.parse_args()
+    _end_with(given.parent)
+    os.nice(_NICER)
+    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a plug-in prints must not come between the replies
+    _limit(resource.RLIMIT_CORE, 0)
+
+    # A plug-in is where the worker found it, however the worker was started.
+    sys.path[:] = _read(incoming)
+    work = load()
+
+    _limit(resource.RLIMIT_DATA, given.megabytes * 2**20)
+    _write(outgoing, None)
+    while True:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + given.seconds)
+        try:
+            reply = work(_read(incoming))
+        except EOFError:
+            return
+        except MemoryError:
+            reply = memory.format(megabytes=given.megabytes)
+        try:
+            _write(outgoing, reply)
+        except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+            _write(outgoing, f"what its kind made of it cannot be kept: {error}")
+
+
+def _read(incoming: BinaryIO) -> Any:
+    head = incoming.read(HEAD.size)
+    if len(head) < HEAD.size:
+        raise EOFError
+    return pickle.loads(incoming.read(HEAD.unpack(head)[0]))  # noqa: S301  from the worker
+
+
+def _write(outgoing: BinaryIO, reply: object) -> None:
+    outgoing.write(framed(reply))
+    outgoing.flush()
+
+
+def framed(value: object) -> bytes:
+    """``value`` as a pickle after its length."""
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return HEAD.pack(len(data)) + data
+
+
+def _limit(what: int, most: int) -> None:
+    """Lower the limit; the hard one stays, because the limit of processor time moves on."""
+    _, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _end_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # The worker may have ended before the request above: then no signal would come.
+    if os.getppid() != parent:
+        sys.exit("the worker that started this process has ended")

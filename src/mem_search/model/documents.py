@@ -1,0 +1,30 @@
+"""What a reader of a file format makes of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mem_search.model.records import Kind
+
+PAGE_BREAK: Final = "\f"
+"""Between two pages of a text whose metadata has ``pages``; a citation counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The text of a file, and what the file says of itself.
+
+    ``created_at`` is in ms since 1970. An empty ``text`` means that there is none to find the file
+    by; ``note`` then says why. With several pages (slides), ``text`` has a PAGE_BREAK between two.
+    """
+
+    text: str
+    kind: Kind = "file"
+    title: str = ""
+    created_at: int | None = None
+    url: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""

@@ -1,0 +1,155 @@
+"""The source ``files``: documents and notes of a folder, or a single file.
+
+``folder`` says what is read, ``extractors`` how. A file becomes one record, whose source id is its
+path. The cursor has, for each item, a stamp of time and size and a hash of the content: a file
+with the same stamp is not opened, and one with the same content is not processed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import FileFormat
+from mem_search.errors import SourceError
+from mem_search.extractors import SUFFIXES
+from mem_search.extractors.extraction import Extraction
+from mem_search.extractors.refusal import Refused
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.model.documents import Extracted
+from mem_search.projects import identify
+from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.files.folder import Seen, look_at, walk
+
+_MOST_TEXT: Final = 4_000_000
+"""Characters in one batch, which is held in memory several times."""
+
+
+class Files(BaseSource):
+    """A location is a folder or a file. Progress is in files."""
+
+    name = "files"
+    follows = True
+    file_format = FileFormat(SUFFIXES, ("text/plain", "text/markdown", "text/html",
+                                        "application/pdf"))  # fmt: skip
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        root = Path(location.path)
+        known: dict[str, list[str]] = dict(cursor.get("files", {}))
+        try:
+            seen = list(walk(root)) if root.is_dir() else [look_at(root)]
+        except OSError as error:
+            if not (isinstance(error, FileNotFoundError) and known and root.parent.is_dir()):
+                raise SourceError(f"cannot read {root}: {error.strerror or error}") from error
+            seen = []  # a single file that was deleted
+        changed = [each for each in seen if known.get(each.item, [""])[0] != each.stamp]
+        gone = known.keys() - {each.item for each in seen}
+        lost = tuple(f"{each.item}/".removeprefix("./") for each in seen if each.failed)
+        gone = {item for item in gone if not item.startswith(lost)} if lost else gone
+        if changed or gone:
+            with closing(Extraction()) as extraction:
+                yield from _batches(location, known, changed, sorted(gone), extraction)
+
+
+def _batches(
+    location: Location,
+    known: dict[str, list[str]],
+    changed: list[Seen],
+    gone: list[str],
+    extraction: Extraction,
+) -> Iterator[Batch]:
+    root = Path(location.path)
+    found = BatchBuilder(total=len(changed) + len(gone))
+    project = "" if location.upload else identify(root if root.is_dir() else root.parent).name
+    size = done = 0
+    for done, item in enumerate(gone, 1):
+        if known.pop(item)[1]:
+            found.delete(_identity(location, item), "it is no longer there", item)
+        else:
+            found.outdate(item)
+        if found.is_full:
+            yield found.build({"files": dict(known)}, done)
+    for done, each in enumerate(changed, done + 1):  # noqa: B020  the count goes on
+        was = known.get(each.item, ["", ""])[1]
+        digest, draft = "", None
+        if each.skipped:
+            (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
+        else:
+            path = root / each.item if root.is_dir() else root
+            digest, draft = _file(location, each, path, was, project, extraction, found)
+        if draft is not None:
+            item = _shown(location, each.item)
+            found.take(draft, item)
+            found.note(LedgerEntry(item, "taken", records=1))
+            size += len(draft.text)
+        elif was and not digest:
+            found.drop(_identity(location, each.item))
+        known[each.item] = [each.stamp, digest]
+        if found.is_full or size > _MOST_TEXT:
+            yield found.build({"files": dict(known)}, done)
+            size = 0
+    if found or done:
+        yield found.build({"files": dict(known)}, done)
+
+
+def _file(
+    location: Location,
+    each: Seen,
+    path: Path,
+    was: str,
+    project: str,
+    extraction: Extraction,
+    found: BatchBuilder,
+) -> tuple[str, Draft | None]:
+    """The hash of what is stored of the file, and its draft if that is new."""
+    item = _shown(location, each.item)
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "blake2b").hexdigest()[:16]
+        if digest == was:
+            return digest, None
+        name = location.upload or path.name
+        read = extraction.read(path, name)
+        modified = round(path.stat().st_mtime * 1000)
+    except OSError as error:
+        found.fail(item, f"it cannot be read: {error.strerror or error}")
+        return "", None
+    if isinstance(read, Refused):
+        (found.leave if read.empty else found.fail)(item, read.reason)
+        return "", None
+    return digest, _draft(location, each.item, name, read, modified, project)
+
+
+def _draft(
+    location: Location, item: str, name: str, read: Extracted, modified: int, project: str
+) -> Draft:
+    identity = _identity(location, item)
+    metadata = {**read.metadata, "path": identity}
+    return Draft(
+        kind=read.kind,
+        source="files",
+        source_id=identity,
+        text=read.text,
+        title=read.title or Path(name).stem,
+        created_at=read.created_at if read.created_at is not None else modified,
+        updated_at=modified,
+        project=project,
+        url=read.url,
+        tags=read.tags,
+        metadata=metadata,
+    )
+
+
+def _identity(location: Location, item: str) -> str:
+    """The path of the file, or the name under which it was sent."""
+    if location.upload:
+        return location.upload
+    root = Path(location.path)
+    return str(root if root.name == item and not root.is_dir() else root / item)
+
+
+def _shown(location: Location, item: str) -> str:
+    return location.upload or item

@@ -1,0 +1,174 @@
+"""The contract of every reader of a file format, each on tiny files made here."""
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mem_search.extractors import BUILT_IN, SUFFIXES, extract, readers
+from mem_search.extractors.refusal import Unreadable
+
+
+def archive(members: dict[str, str]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, text in members.items():
+            file.writestr(name, text)
+    return data.getvalue()
+
+
+_RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def pdf() -> bytes:
+    stream = "BT /F1 12 Tf 20 20 Td (The lamp burns.) Tj ET"
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 50]/Contents 4 0 R"
+        "/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
+        f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
+    ]
+    body, places = "%PDF-1.4\n", []
+    for number, text in enumerate(objects, 1):
+        places.append(f"{len(body):010} 00000 n \n")
+        body += f"{number} 0 obj\n{text}\nendobj\n"
+    table = "xref\n0 5\n0000000000 65535 f \n" + "".join(places)
+    return f"{body}{table}trailer\n<</Root 1 0 R/Size 5>>\nstartxref\n{len(body)}\n%%EOF".encode()
+
+
+def docx() -> bytes:
+    return archive(
+        {"word/document.xml": "<w:document xmlns:w='w'><w:p><w:t>The lamp burns.</w:t></w:p>"
+         "</w:document>"}
+    )  # fmt: skip
+
+
+def pptx() -> bytes:
+    return archive(
+        {
+            "ppt/presentation.xml": f"<p xmlns:r='{_OFFICE}'><sldId id='256' r:id='r1'/></p>",
+            "ppt/_rels/presentation.xml.rels": f"<r xmlns='{_RELS}'><Relationship Id='r1'"
+            " Type='x/slide' Target='slides/slide1.xml'/></r>",
+            "ppt/slides/slide1.xml": "<a xmlns:a='a'><a:p><a:t>The lamp burns.</a:t></a:p></a>",
+        }
+    )
+
+
+def xlsx() -> bytes:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return archive(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "_rels/.rels": f"<Relationships xmlns='{_RELS}'><Relationship Id='r1'"
+            f" Type='{_OFFICE}/officeDocument' Target='xl/workbook.xml'/></Relationships>",
+            "xl/workbook.xml": f"<workbook xmlns='{main}' xmlns:r='{_OFFICE}'><sheets><sheet"
+            " name='Harbour' sheetId='1' r:id='r1'/></sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": f"<Relationships xmlns='{_RELS}'><Relationship Id='r1'"
+            f" Type='{_OFFICE}/worksheet' Target='worksheets/sheet1.xml'/></Relationships>",
+            "xl/worksheets/sheet1.xml": f"<worksheet xmlns='{main}'><sheetData><row r='1'>"
+            "<c r='A1' t='inlineStr'><is><t>The lamp burns.</t></is></c></row></sheetData>"
+            "</worksheet>",
+        }
+    )
+
+
+def odt() -> bytes:
+    return archive(
+        {"content.xml": "<o xmlns:text='t'><text:p>The lamp <text:span>burns</text:span>."
+         "</text:p></o>"}
+    )  # fmt: skip
+
+
+def epub() -> bytes:
+    return archive(
+        {
+            "META-INF/container.xml": "<c><rootfile full-path='book/main.opf'/></c>",
+            "book/main.opf": "<p><item id='a' href='one.xhtml' media-type='application/xhtml+xml'"
+            "/><itemref idref='a'/></p>",
+            "book/one.xhtml": "<html><body><p>The lamp burns.</p></body></html>",
+        }
+    )
+
+
+FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "pdf": ("lamp.pdf", pdf),
+    "docx": ("lamp.docx", docx),
+    "pptx": ("lamp.pptx", pptx),
+    "sheet": ("lamp.xlsx", xlsx),
+    "opendocument": ("lamp.odt", odt),
+    "epub": ("lamp.epub", epub),
+    "rtf": ("lamp.rtf", lambda: rb"{\rtf1\ansi The lamp burns.}"),
+    "html": ("lamp.html", lambda: b"<html><body><p>The lamp burns.</p></body></html>"),
+    "markdown": ("lamp.md", lambda: b"---\ntags: [sea]\n---\n# Lamp\n\nThe lamp burns. #night\n"),
+    "text": ("lamp.txt", lambda: b"The lamp burns."),
+}
+
+
+def read(folder: Path, name: str, data: bytes) -> str:
+    path = folder / name
+    path.write_bytes(data)
+    return extract(path, name).text
+
+
+@pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)
+class TestExtractor:
+    def test_reads_its_format(self, reader, tmp_path: Path) -> None:
+        name, make = FILES[reader.name]
+        assert "The lamp burns." in read(tmp_path, name, make())
+
+    def test_knows_its_format_by_content_whatever_the_name(self, reader, tmp_path: Path) -> None:
+        _, make = FILES[reader.name]
+        if reader.name not in ("markdown", "opendocument"):
+            assert "The lamp burns." in read(tmp_path, "lamp.dat", make())
+
+    def test_says_that_half_a_file_is_damaged(self, reader, tmp_path: Path) -> None:
+        name, make = FILES[reader.name]
+        if reader.name in ("html", "markdown", "text", "pdf"):
+            return  # half a text is a text, and PDFium repairs
+        with pytest.raises(Unreadable, match=r"damaged|cut off"):
+            read(tmp_path, name, make()[: len(make()) // 2])
+
+    def test_its_endings_are_known_for_uploads(self, reader) -> None:
+        assert reader.name in BUILT_IN
+        assert set(reader.suffixes) <= set(SUFFIXES)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.txt", b"", "it is empty"),
+        ("a.pdf", b"Not found", "its name says that it is a PDF, but it is something else"),
+        ("a.png", b"\x89PNG\r\n", "PNG image; text in images is not recognised"),
+        ("a.docx", archive({"word/document.xml": "0" * 5_000_000}), "ZIP bomb"),
+        ("a.docx", archive({"word/document.xml": "<a/>", "../../x": ""}), "leaves the archive"),
+        ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text"),
+    ],
+)
+def test_a_file_that_cannot_be_read_has_a_reason(
+    name: str, data: bytes, reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        read(tmp_path, name, data)
+
+
+def test_an_entity_that_grows_is_not_resolved(tmp_path: Path) -> None:
+    bomb = (
+        "<!DOCTYPE a [<!ENTITY b '"
+        + "x" * 9000
+        + "'>]><a xmlns:w='w'><w:p><w:t>&b;</w:t></w:p></a>"
+    )
+    assert "xxx" not in read(tmp_path, "a.docx", archive({"word/document.xml": bomb}))
+
+
+def test_front_matter_and_tags_of_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "lamp.md"
+    path.write_text("---\ntitle: The lamp\ndate: 2024-03-01\ntags: [sea]\n---\nIt burns. #night\n")
+    found = extract(path, path.name)
+    assert (found.title, found.tags, found.created_at) == (
+        "The lamp", ("sea", "night"), 1709251200000,
+    )  # fmt: skip
+    assert found.text == "It burns. #night"

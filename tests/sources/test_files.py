@@ -1,0 +1,80 @@
+"""The source ``files``: what is read, what is left out, and what a change does."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from mem_search.extractors.extraction import Extraction
+from mem_search.extractors.refusal import Refused
+from mem_search.model import Batch, Location
+from mem_search.sources.files import Files
+
+
+def read(path: Path, cursor: Any = None) -> tuple[list[Batch], Any]:
+    batches = list(Files().read(Location("files", str(path)), cursor or {}))
+    return batches, json.loads(json.dumps(batches[-1].cursor)) if batches else cursor
+
+
+def ledger(batches: list[Batch]) -> dict[str, tuple[str, str]]:
+    entries = [entry for batch in batches for entry in batch.ledger]
+    return {entry.item: (entry.outcome, entry.reason) for entry in entries}
+
+
+def titles(batches: list[Batch]) -> list[str]:
+    return [draft.title for batch in batches for draft in batch.drafts]
+
+
+def test_what_is_hidden_excluded_or_outside_is_left_with_its_reason(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "outside.txt").write_text("outside")
+    for name in ("lamp.txt", ".hidden", "draft.tmp", "sub/keep.tmp", "mail.eml"):
+        (folder / name).write_text("words")
+    (folder / ".memsearchignore").write_text("*.tmp\n")
+    (folder / "sub/.memsearchignore").write_text("!keep.tmp\n")
+    (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
+    batches, _ = read(folder)
+    assert titles(batches) == ["lamp", "keep"]
+    said = ledger(batches)
+    assert "hidden" in said[".hidden"][1]
+    assert said["draft.tmp"] == ("left", "it is excluded by .memsearchignore")
+    assert "leaves the folder" in said["link.txt"][1]
+    assert "e-mail" in said["mail.eml"][1]
+
+
+def test_only_what_changed_is_read_again_and_what_is_gone_is_deleted(tmp_path: Path) -> None:
+    lamp, pier = tmp_path / "lamp.txt", tmp_path / "pier.txt"
+    lamp.write_text("It burns.")
+    pier.write_text("It is long.")
+    _, cursor = read(tmp_path)
+    assert read(tmp_path, cursor)[0] == []
+    os.utime(lamp, ns=(1, 1))  # another time, the same content
+    batches, cursor = read(tmp_path, cursor)
+    assert titles(batches) == []
+    lamp.write_text("It is out.")
+    pier.unlink()
+    batches, cursor = read(tmp_path, cursor)
+    assert titles(batches) == ["lamp"]
+    assert [each for batch in batches for each in batch.deletions] == [str(pier)]
+    lamp.write_bytes(b"\0\1\2")
+    batches, cursor = read(tmp_path, cursor)
+    assert [each for batch in batches for each in batch.deletions] == [str(lamp)]
+    assert ledger(batches)["lamp.txt"][0] == "failed"
+
+
+def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(tmp_path: Path) -> None:
+    pipe, lamp = tmp_path / "pipe.txt", tmp_path / "lamp.txt"
+    os.mkfifo(pipe)  # opening it waits for ever
+    lamp.write_text("It burns.")
+    extraction = Extraction(seconds=1)
+    started = time.monotonic()
+    try:
+        assert extraction.read(pipe, "pipe.txt") == Refused("it was not read within 1 seconds")
+        assert time.monotonic() - started < 60
+        found = extraction.read(lamp, "lamp.txt")
+    finally:
+        extraction.close()
+    assert not isinstance(found, Refused)
+    assert found.text == "It burns."
