@@ -30,6 +30,8 @@ from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
+    addresses,
+    dates,
     decoding,
     highlight,
     json_reading,
@@ -49,7 +51,7 @@ from mem_search.text import (
     wordpieces,
     words,
 )
-from mem_search.text.query import parse
+from mem_search.text.query import fields, parse
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 SIZES = (1_000, 10_000, 100_000)
@@ -70,6 +72,10 @@ def _draft(text: str) -> Draft:
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "addresses.addresses": lambda text: addresses.addresses([text]),
+    "dates.normalised": dates.normalised,
+    "fields.written": fields.written,
+    "spelling.closest": lambda text: spelling.closest(text, ["claude-mem", "mem-search"]),
     "decoding.without_escapes": decoding.without_escapes,
     "decoding.without_folds": decoding.without_folds,
     "question_times.find_times": lambda text: question_times.find_times(text, NOW, UTC),

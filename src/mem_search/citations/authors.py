@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from email.utils import getaddresses
 from typing import Final
 
 from mem_search.renderers.safe_text import one_line
+from mem_search.text.addresses import addresses
 
 Name = dict[str, str]
 """``{"family", "given", …}`` or ``{"literal"}``: a name variable of CSL-JSON 1.0."""
@@ -26,9 +26,6 @@ OTHERS: Final[Name] = {"literal": "et al."}
 
 LONGEST_NAME = 6
 """Words; a longer text is a description."""
-
-MOST_COMMENTS = 100
-"""Opening brackets in a line of addresses; ``email.utils`` recurses into each."""
 
 _LISTED = re.compile(r"[;；、\n|]")
 _AND = re.compile(r",?\s+(?:and|&)\s+", re.IGNORECASE)
@@ -152,8 +149,8 @@ def name(person: str) -> Name:
 
 def _authors(text: str) -> list[Name]:
     """The authors of one entry: an address, a name, or several with commas or "and"."""
-    if "@" in text and text.count("(") <= MOST_COMMENTS:
-        addressed = getaddresses([text])
+    if "@" in text:
+        addressed = addresses([text])
         if all("@" in address and address in text for _, address in addressed):
             return [name(display or address) for display, address in addressed]
     text = _BY.sub("", one_line(text), count=1)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from email.utils import getaddresses
 from typing import Any
 
 from mem_search.citations.authors import Name, name, names
 from mem_search.model import Citation, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import one_line
+from mem_search.text.addresses import addresses
 
 Item = Mapping[str, Any]
 """One item of CSL-JSON: ``id``, ``type`` and the variables that are known."""
@@ -108,5 +108,5 @@ def _recipients(record: Record) -> list[Name]:
     lines = [header] if isinstance(header, str) else header
     if not isinstance(lines, list):
         return []
-    people = getaddresses([each for each in lines if isinstance(each, str)])
+    people = addresses([each for each in lines if isinstance(each, str)])
     return [name(display or address) for display, address in people if display or address]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from email.utils import getaddresses
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from mem_search.model import Citation, Draft, Kind, Record
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.canonical_text import drop_unstorable, fold, listed
 from mem_search.records.citation_fields import first_time
+from mem_search.text.addresses import addresses
 
 
 class EmailMetadata(Metadata):
@@ -68,7 +68,7 @@ class Email(BaseKind[EmailMetadata]):
 
     def citation(self, record: Record) -> Citation:
         """Sending counts as publishing; the sender is the author."""
-        senders = getaddresses(listed(record.metadata.get("from")))
+        senders = addresses(listed(record.metadata.get("from")))
         names = [name or address for name, address in senders if name or address]
         cited = super().citation(record)
         sent = first_time(record.metadata, "date")
@@ -82,5 +82,5 @@ class Email(BaseKind[EmailMetadata]):
 
 def _people(header: str | list[str] | None) -> list[str]:
     """Addresses in lower case, and display names as they are written."""
-    people = getaddresses(listed(header))
+    people = addresses(listed(header))
     return listed([part for name, address in people for part in (address.lower(), name)])

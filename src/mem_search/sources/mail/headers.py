@@ -12,8 +12,10 @@ import codecs
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from email.utils import getaddresses, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 from typing import Final
+
+from mem_search.text.addresses import addresses
 
 LONGEST_HEADER: Final = 100_000
 """Characters. The rest of a longer header is not read."""
@@ -79,11 +81,7 @@ def _together(words: list[tuple[str, bytes]]) -> str:
 
 def people(headers: Iterable[str]) -> list[str]:
     """Each mailbox of address headers once, as ``Name <address>`` or one of the two."""
-    values = [_readable(header[:LONGEST_HEADER]) for header in headers]
-    try:
-        pairs = getaddresses(values)
-    except (RecursionError, ValueError, IndexError):  # comments in comments in comments
-        pairs = [(value, "") for value in values]
+    pairs = addresses([_readable(header[:LONGEST_HEADER]) for header in headers])
     found = [mailbox(read_words(name), address) for name, address in pairs]
     return list(dict.fromkeys(who for who in found if who))
 
