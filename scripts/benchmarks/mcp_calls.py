@@ -44,7 +44,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         first = _first(running)
         for text in asked[:_WARM]:
             _plain(running, text)
-            _search(running, text, modern=True)
+            search(running, text, modern=True)
         plain, new, old = _in_turns(running, asked[_WARM:])
         fetched = [_fetch(running, number) for number in _numbers(home)]
         relays = [_relay(home) for _ in range(RELAYS)]
@@ -80,7 +80,7 @@ def _in_turns(running: Worker, asked: list[str]) -> tuple[list[float], list[floa
             took = (
                 _plain(running, question)
                 if which == 0
-                else _search(running, question, modern=which == 1)
+                else search(running, question, modern=which == 1)
             )
             times[which].append(took)
     return times
@@ -92,7 +92,8 @@ def _plain(running: Worker, text: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _search(running: Worker, text: str, *, modern: bool) -> float:
+def search(running: Worker, text: str, *, modern: bool) -> float:
+    """Milliseconds of one call of the tool ``search``, in the newer or the older protocol."""
     return _timed(running, "search", {"query": text}, modern=modern)
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import mcp_calls
 from figures import Bar, median
 from process import Worker, worker
 
@@ -35,6 +36,7 @@ REQUESTS: Mapping[str, Callable[[Worker, str], object]] = {
         "POST", "/api/v1/search", {"query": text, "search_type": "hybrid"}
     ),
     "v2, hybrid": lambda asked, text: asked.json("POST", "/api/v2/search/hybrid", {"query": text}),
+    "MCP, search": lambda asked, text: mcp_calls.search(asked, text, modern=True),
 }
 
 

@@ -1,7 +1,7 @@
 """A message in its parts: headers, text, attachments, messages inside it, appointments (MIME).
 
 The standard library parses the structure. Its modern policy (``email.policy.default``) also parses
-each header into a tree, which is eight times slower and raises on malformed headers, so the parts
+each header into a tree, which takes longer and raises on malformed headers, so the parts
 are read with the tolerant policy and the headers by ``headers``.
 """
 
