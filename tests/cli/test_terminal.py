@@ -132,6 +132,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "unfollow": (("git", f"/nowhere/{EVIL}"),),
     "import": ((f"/nowhere/{EVIL}",), (f"x{EVIL}", "/etc/hostname")),
     "export": ((), ("--project", EVIL)),
+    "add": ((f"/nowhere/{EVIL}",), (f"a note {EVIL}", "--title", EVIL)),
+    "why": ((f"/nowhere/{EVIL}",),),
     "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
     "purge": ((),),
     "backup": ((f"/nowhere/{EVIL}",),),

@@ -634,7 +634,7 @@ class TestSearchLog:
         )
         assert [each.query for each in await store.search_log.without_results(5)] == ["b"]
         await store.search_log.add([logged("b", 4, filters="f")])
-        assert [each.query for each in await store.search_log.without_results(5)] == ["b"]
+        assert await store.search_log.without_results(5) == []
 
     async def test_the_slowest_come_first(self, store: Store) -> None:
         await store.search_log.add([logged("a", took_ms=1), logged("b", took_ms=9)])

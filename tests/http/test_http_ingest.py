@@ -157,7 +157,8 @@ async def test_a_user_uploads_a_file_of_any_source_that_reads_files(
         counts.append((location["new"], location["unchanged"], location["failed"]))
     (new, *_), second = counts
     assert new
-    assert second == (0, new, 0)
+    # A source that knows the content of the file does not read it again.
+    assert second in ((0, new, 0), (0, 0, 0))
     ledger = await (await empty.get("/api/ledger", headers=ada.headers)).text()
     assert "spool" not in ledger
     spool = settings.home / "users" / "ada" / "spool"
@@ -177,7 +178,7 @@ async def test_the_type_or_name_of_an_upload_selects_its_source_or_the_request_n
     reply = await empty.post("/api/import", json={"path": str(file)}, headers=AUTHORIZED)
     state = await ended(empty, (await reply.json())["job"])
     assert state["params"] == {"source": "jsonl", "path": str(file)}
-    for said in ({}, {"name": "x.txt"}, {"source": "git"}, {"source": "unicorn"}):
+    for said in ({}, {"name": "x.unheard"}, {"source": "git"}, {"source": "unicorn"}):
         reply = await empty.post("/api/import/upload", data=data, headers=AUTHORIZED, params=said)
         problem = await reply.json()
         assert (reply.status, problem["field"]) == (422, "source"), said
