@@ -21,8 +21,11 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 PACKAGE = "generated_mem_search_client"
 CONFIG = {
     "post_hooks": [],
-    # Lines of JSON are bytes to the generator.
-    "content_type_overrides": {"application/x-ndjson": "application/octet-stream"},
+    # Lines of JSON and a backup are bytes to the generator.
+    "content_type_overrides": {
+        "application/x-ndjson": "application/octet-stream",
+        "application/zip": "application/octet-stream",
+    },
 }
 
 

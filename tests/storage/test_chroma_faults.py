@@ -9,8 +9,8 @@ from chromadb import errors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.faults import (
     CollectionGone,
+    NoAnswer,
     ServerFault,
-    Silent,
     Unreachable,
     translate,
     translated,
@@ -44,7 +44,7 @@ def test_every_transport_error_is_unreachable(kind: type[Exception]) -> None:
         (errors.NotFoundError("gone"), CollectionGone),
         (errors.InternalError("Error loading hnsw index"), ServerFault),
         (Exception("<h1>502</h1>"), ServerFault),
-        (TimeoutError(), Silent),
+        (TimeoutError(), NoAnswer),
         (ConnectionRefusedError("no"), Unreachable),
         (RuntimeError("Cannot send a request, as the client has been closed."), Unreachable),
         (ValueError("Could not connect to a Chroma server"), IndexUnavailable),

@@ -67,7 +67,7 @@ async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretend
     await remote.wait_ready(5)
     assert len(opened) == 1
     assert pretender.headers[0]["Authorization"] == "Bearer secret"
-    remote.doubt(Unreachable("gone"))
+    remote.check_after(Unreachable("gone"))
     await until(lambda: len(opened) == 2)
     await remote.stop()
     assert remote.state == "down"

@@ -18,5 +18,5 @@ LONGEST_CHALLENGE = 128
 
 def proof(key: str, challenge: str, port: int) -> str:
     """The answer of the worker with ``key`` (64 characters at most) on ``port``; hexadecimal."""
-    said = f"{challenge} {port}".encode("utf-8", "replace")
-    return blake2b(said, key=key.encode(), digest_size=32, person=b"mem-search").hexdigest()
+    message = f"{challenge} {port}".encode("utf-8", "replace")
+    return blake2b(message, key=key.encode(), digest_size=32, person=b"mem-search").hexdigest()

@@ -18,7 +18,7 @@ from mem_search.cli.output import note
 from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
 from mem_search.daemon.address import address
-from mem_search.daemon.connection import Place, Silent, Unproved, connect, named
+from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
 from mem_search.daemon.control import silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, Unavailable
 from mem_search.settings import Settings
@@ -147,7 +147,7 @@ class Client:
                 connection.request(method, target, body, headers)
                 with connection.getresponse() as reply:
                     yield reply
-        except Silent:
+        except NoAnswer:
             raise silent(self.settings) from None
         except Unproved:
             raise unproved(self.place) from None

@@ -23,8 +23,8 @@ from mem_search.cli.search_options import (
 from mem_search.daemon.address import address, home_of
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
+    NoAnswer,
     Place,
-    Silent,
     Unproved,
     alive,
     connect,
@@ -64,7 +64,7 @@ def run(argv: list[str]) -> int | None:
     target = target_of(command.route, with_timezone(pairs))
     try:
         body = _get(place, target, "application/json" if as_json else "text/plain", token)
-    except Silent:
+    except NoAnswer:
         from mem_search.cli.client import report
         from mem_search.daemon.control import silent
         from mem_search.settings import Settings
@@ -140,7 +140,7 @@ def _quoted(text: str) -> str:
 
 
 def _get(place: Place, target: str, accept: str, token: str) -> bytes | None:
-    """The body of a reply with status 200; None for anything else. Raises Silent."""
+    """The body of a reply with status 200; None for anything else. Raises NoAnswer."""
     bearer = f"Authorization: Bearer {token}\r\n" if token else ""
     request = (
         # HTTP/1.0: no chunks; the end of the connection ends the answer.
@@ -181,7 +181,7 @@ def _received(connection: _socket, place: Place) -> bytes:
             return connection.recv(65536)
         except TimeoutError:
             if not alive(place):
-                raise Silent from None
+                raise NoAnswer from None
 
 
 def token_of(home: str) -> str:

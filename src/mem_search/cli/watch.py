@@ -11,12 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mem_search.daemon.connection import LOOK_SECONDS, Place, Silent, alive
+from mem_search.daemon.connection import LOOK_SECONDS, NoAnswer, Place, alive
 
 
 @contextmanager
 def watched(connection: socket.socket, place: Place) -> Iterator[None]:
-    """Wait on ``connection`` in the block. Raises Silent when the worker stops answering."""
+    """Wait on ``connection`` in the block. Raises NoAnswer when the worker stops answering."""
     done, gone = threading.Event(), threading.Event()
 
     def look() -> None:
@@ -32,12 +32,12 @@ def watched(connection: socket.socket, place: Place) -> Iterator[None]:
         yield
     except Exception as error:
         if gone.is_set():
-            raise Silent from error
+            raise NoAnswer from error
         raise
     finally:
         done.set()
     if gone.is_set():  # a body that ends early is no error to http.client
-        raise Silent
+        raise NoAnswer
 
 
 def _end(connection: socket.socket) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mem_search.cli.fast_path import token_of
 from mem_search.cli.watch import watched
 from mem_search.daemon.address import address, home_of
-from mem_search.daemon.connection import Place, Silent, Unproved, connect
+from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect
 
 _ROUTE = "/mcp"
 
@@ -53,11 +53,13 @@ class Worker:
         for last in (False, True):
             try:
                 return self._send(body, headers)
-            except (Silent, Unproved) as error:
+            except (NoAnswer, Unproved) as error:
                 self._disconnect()
-                said = "does not answer" if isinstance(error, Silent) else "cannot be proved ours"
+                problem = (
+                    "does not answer" if isinstance(error, NoAnswer) else "cannot be proved ours"
+                )
                 raise WorkerUnreachable(
-                    f"the worker {said}; run: mem-search worker restart"
+                    f"the worker {problem}; run: mem-search worker restart"
                 ) from error
             except (OSError, http.client.HTTPException) as error:
                 self._disconnect()

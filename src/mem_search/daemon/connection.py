@@ -10,7 +10,7 @@ import time
 
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 
-SILENT_SECONDS = 3.5
+NO_ANSWER_SECONDS = 3.5
 """A worker answers ``/health`` at once, also while it works; one that takes this long hangs."""
 
 LOOK_SECONDS = 1.0
@@ -22,7 +22,7 @@ Place = tuple[str, int, str]
 """Host, port and key of a worker."""
 
 
-class Silent(Exception):
+class NoAnswer(Exception):
     """The worker accepts connections and does not answer: it is stopped, or it hangs."""
 
 
@@ -33,7 +33,7 @@ class Unproved(Exception):
 def connect(place: Place) -> _socket.socket:
     """A connection to the worker, kept alive after its proof.
 
-    Raises Silent, Unproved, or OSError where nothing listens.
+    Raises NoAnswer, Unproved, or OSError where nothing listens.
     """
     host, port, key = place
     family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
@@ -42,7 +42,7 @@ def connect(place: Place) -> _socket.socket:
         _check(connection, host, port, key)
     except TimeoutError:
         connection.close()
-        raise Silent from None
+        raise NoAnswer from None
     except BaseException:
         connection.close()
         raise
@@ -51,8 +51,8 @@ def connect(place: Place) -> _socket.socket:
 
 
 def _check(connection: _socket.socket, host: str, port: int, key: str) -> None:
-    deadline = time.monotonic() + SILENT_SECONDS
-    connection.settimeout(SILENT_SECONDS)
+    deadline = time.monotonic() + NO_ANSWER_SECONDS
+    connection.settimeout(NO_ANSWER_SECONDS)
     connection.connect((host, port))
     challenge = os.urandom(16).hex()
     connection.sendall(
@@ -83,6 +83,6 @@ def alive(place: Place) -> bool:
     """Whether the worker answers. False also when it has ended."""
     try:
         connect(place).close()
-    except (OSError, Silent, Unproved):
+    except (OSError, NoAnswer, Unproved):
         return False
     return True

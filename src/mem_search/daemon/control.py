@@ -10,7 +10,14 @@ import time
 from pathlib import Path
 
 from mem_search.daemon.address import address, is_locked
-from mem_search.daemon.connection import SILENT_SECONDS, Place, Silent, Unproved, connect, named
+from mem_search.daemon.connection import (
+    NO_ANSWER_SECONDS,
+    NoAnswer,
+    Place,
+    Unproved,
+    connect,
+    named,
+)
 from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.modes import UMASK
@@ -38,13 +45,13 @@ def find(settings: Settings) -> tuple[WorkerState, str] | None:
         return None
     try:
         connect(place).close()
-    except Silent:
+    except NoAnswer:
         raise silent(settings) from None
     except Unproved:
         raise unproved(place) from None
     except OSError:
         return None  # it is just ending
-    answer = probe(place[0], place[1], timeout=SILENT_SECONDS)
+    answer = probe(place[0], place[1], timeout=NO_ANSWER_SECONDS)
     return (state, answer.state) if answer else None
 
 

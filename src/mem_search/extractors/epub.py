@@ -38,12 +38,12 @@ class Epub:
             if "META-INF/rights.xml" in package.names:
                 raise Unreadable("it is protected (DRM): only the shop's reader can open it")
             chapters = [plain_text(package.data(part)) for part in _spine(package, root, main)]
-            said: dict[str, Any] = {}
+            properties: dict[str, Any] = {}
             for element in root.iter():
                 if local(element) == "metadata":
-                    said = zip_package.described(element)
+                    properties = zip_package.described(element)
                     break
-            return Extracted("\n\n".join(filter(None, chapters)), **said)
+            return Extracted("\n\n".join(filter(None, chapters)), **properties)
 
 
 def _spine(package: Package, root: Any, main: str) -> list[str]:

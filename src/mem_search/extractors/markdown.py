@@ -29,19 +29,19 @@ class Markdown:
 
     def extract(self, path: Path, name: str) -> Extracted:
         text = decoded(path.read_bytes())
-        said, body = _front_matter(text)
+        front, body = _front_matter(text)
         heading = _HEADING.search(body)
-        title = str(said.get("title") or (heading[1] if heading else ""))
+        title = str(front.get("title") or (heading[1] if heading else ""))
         prose = _CODE.sub("", body)
-        given = _words(said.get("tags")) + _words(said.get("tag"))
+        given = _words(front.get("tags")) + _words(front.get("tag"))
         tags = dict.fromkeys([*given, *(match[1] for match in _TAG.finditer(prose))])
-        created = next((at for key in _DATES if (at := _time(said.get(key))) is not None), None)
-        metadata = {key: value for key in ("author", "aliases") if (value := said.get(key))}
+        created = next((at for key in _DATES if (at := _time(front.get(key))) is not None), None)
+        metadata = {key: value for key in ("author", "aliases") if (value := front.get(key))}
         if not isinstance(metadata.get("author", ""), str):
             metadata["author"] = ", ".join(_words(metadata["author"]))
         if "aliases" in metadata:
             metadata["aliases"] = _words(metadata["aliases"])
-        url = said.get("url") or said.get("source")
+        url = front.get("url") or front.get("source")
         found = url if isinstance(url, str) and "://" in url else ""
         return Extracted(body.strip("\n"), "note", title, created, found, tuple(tags), metadata)
 
@@ -54,10 +54,10 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     import yaml
 
     try:
-        said = yaml.safe_load(match[1])
+        front = yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError):
         return {}, text
-    return (said, text[match.end() :]) if isinstance(said, dict) else ({}, text)
+    return (front, text[match.end() :]) if isinstance(front, dict) else ({}, text)
 
 
 def _words(value: object) -> list[str]:

@@ -30,11 +30,11 @@ class OpenDocument:
                 for each in package.xml("META-INF/manifest.xml").iter()
             ):
                 raise Unreadable("it is encrypted with a password; save it without one")
-            said: dict[str, Any] = {}
+            properties: dict[str, Any] = {}
             if "meta.xml" in package.names:
-                said = zip_package.described(package.xml("meta.xml"))
+                properties = zip_package.described(package.xml("meta.xml"))
             blocks = [*_blocks(package.xml("content.xml"))]
-            return Extracted("\n\n".join(block for block in blocks if block.strip()), **said)
+            return Extracted("\n\n".join(block for block in blocks if block.strip()), **properties)
 
 
 def _blocks(root: Any) -> Iterator[str]:

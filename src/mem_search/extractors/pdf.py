@@ -35,15 +35,15 @@ class Pdf:
             raise Unreadable(f"it is damaged or cut off: {error}") from None
         with closing(document):
             pages = _pages(document)
-            said = document.get_metadata_dict(skip_empty=True)
+            properties = document.get_metadata_dict(skip_empty=True)
         metadata: dict[str, Any] = {"pages": len(pages)}
-        if author := said.get("Author", "").strip():
+        if author := properties.get("Author", "").strip():
             metadata["author"] = author
         text = PAGE_BREAK.join(pages)
         return Extracted(
             text if text.strip() else "",
-            title=said.get("Title", "").strip(),
-            created_at=_time(said.get("CreationDate", "")),
+            title=properties.get("Title", "").strip(),
+            created_at=_time(properties.get("CreationDate", "")),
             metadata=metadata,
             note=f"none of its {len(pages)} page(s) has text: scanned pages need OCR,"
             " which this version does not have",

@@ -24,10 +24,10 @@ class Pptx:
     def extract(self, path: Path, name: str) -> Extracted:
         with zip_package.opened(path) as package:
             slides = [_slide(package, part) for part in _order(package)]
-            said = package.properties()
-            metadata = {**said.pop("metadata", {}), "pages": len(slides)}
+            properties = package.properties()
+            metadata = {**properties.pop("metadata", {}), "pages": len(slides)}
             text = PAGE_BREAK.join(slides)
-            return Extracted(text if text.strip() else "", metadata=metadata, **said)
+            return Extracted(text if text.strip() else "", metadata=metadata, **properties)
 
 
 def _order(package: Package) -> list[str]:

@@ -26,13 +26,13 @@ class Sheet:
     def extract(self, path: Path, name: str) -> Extracted:
         from python_calamine import CalamineError, CalamineWorkbook
 
-        said = {}
+        properties = {}
         if zip_package.holds(path, path.read_bytes()[:8], "xl/workbook.xml", "content.xml"):
             with zip_package.opened(path) as package:  # checks for bombs
                 for member in package.names:
                     if member.endswith((".xml", ".bin")):
                         package.data(member)
-                said = package.properties()
+                properties = package.properties()
         try:
             book = CalamineWorkbook.from_path(str(path))
             pages = [_page(sheet, book) for sheet in book.sheet_names]
@@ -44,8 +44,8 @@ class Sheet:
             old = reason_for(head, path, ".xls") if head == OLE else ""
             why = old if "encrypted" in old else f"it is damaged: {error}"
             raise Unreadable(why) from None
-        metadata = {**said.pop("metadata", {}), "pages": len(pages)}
-        return Extracted(PAGE_BREAK.join(pages), metadata=metadata, **said)
+        metadata = {**properties.pop("metadata", {}), "pages": len(pages)}
+        return Extracted(PAGE_BREAK.join(pages), metadata=metadata, **properties)
 
 
 def _page(name: str, book: object) -> str:

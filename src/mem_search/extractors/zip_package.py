@@ -133,20 +133,20 @@ def attribute(element: Any, name: str) -> str:
 
 def described(root: Any) -> dict[str, Any]:
     """Title, author, date and keywords of a Dublin Core description."""
-    said: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for element in root.iter():
         text = " ".join("".join(element.itertext()).split()) if isinstance(element.tag, str) else ""
         if text and not len(element):
-            said.setdefault(local(element).lower(), text)
-    author = said.get("creator") or said.get("initial-creator") or ""
-    found: dict[str, Any] = {"title": said.get("title", ""), "metadata": {}}
+            properties.setdefault(local(element).lower(), text)
+    author = properties.get("creator") or properties.get("initial-creator") or ""
+    found: dict[str, Any] = {"title": properties.get("title", ""), "metadata": {}}
     if author:
         found["metadata"]["author"] = author
     for date in ("created", "creation-date", "date"):
-        if (at := moment(said.get(date, ""))) is not None:
+        if (at := moment(properties.get(date, ""))) is not None:
             found["created_at"] = at
             break
-    if keywords := said.get("keywords") or said.get("keyword"):
+    if keywords := properties.get("keywords") or properties.get("keyword"):
         words = [word.strip() for word in keywords.replace(";", ",").split(",")]
         found["tags"] = tuple(word for word in words if word and len(word) < 50)[:20]
     return found

@@ -55,9 +55,9 @@ Outcome = PreparedDraft | str
 class _Ended(Exception):
     """The process has ended, or was ended; ``reason`` blames the draft, or is empty."""
 
-    def __init__(self, said: str, reason: str = "") -> None:
-        super().__init__(said)
-        self.said = said
+    def __init__(self, detail: str, reason: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
         self.reason = reason
 
 
@@ -114,7 +114,7 @@ class Preparing:
         self, frames: Sequence[bytes | str], at: Callable[[int], None]
     ) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        doubted = -1
+        suspect = -1
         while len(outcomes) < len(frames):
             try:
                 process = await self._started()
@@ -122,11 +122,11 @@ class Preparing:
             except _Ended as ended:
                 await self._end()
                 place = len(outcomes)
-                log.warning("preparing a record: %s", ended.said)
-                if reason := ended.reason or (ended.said if place == doubted else ""):
+                log.warning("preparing a record: %s", ended.detail)
+                if reason := ended.reason or (ended.detail if place == suspect else ""):
                     outcomes.append(reason)
                 else:  # somebody else may have ended it: once more
-                    doubted = place
+                    suspect = place
         return outcomes
 
     async def _prepare_rest(
@@ -158,13 +158,13 @@ class Preparing:
                 (length,) = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
                 return await process.stdout.readexactly(length)
         except TimeoutError:
-            said = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
-            raise _Ended(said, said) from None
+            detail = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
+            raise _Ended(detail, detail) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
         if code == -signal.SIGXCPU:
-            said = f"it took more than {self._seconds} seconds to prepare (prepare_seconds)"
-            raise _Ended(said, said)
+            detail = f"it took more than {self._seconds} seconds to prepare (prepare_seconds)"
+            raise _Ended(detail, detail)
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
         raise _Ended(f"the process that prepares records {how} over it")
 

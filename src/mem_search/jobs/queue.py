@@ -146,12 +146,12 @@ class JobQueue:
         self._queue.put_nowait(job)
         return await self.get(job)
 
-    async def set_aside(self, item: Mapping[str, str], said: str) -> str | None:
+    async def set_aside(self, item: Mapping[str, str], label: str) -> str | None:
         """Set the job aside that the last worker was running; returns its id. Before ``start``."""
         for state in await self._store.unfinished():
             if state.state == "running":
                 message = (
-                    f"the worker ended twice while it read {said};"
+                    f"the worker ended twice while it read {label};"
                     f" to try again: mem-search jobs {state.id} --retry"
                 )
                 await self._store.finish(state.id, "set_aside", message, item)

@@ -232,9 +232,9 @@ def _check_numbers(draft: Draft) -> None:
     for field in ("created_at", "updated_at"):
         at = getattr(draft, field)
         if at is not None and not FIRST_TIME <= at <= LAST_TIME:
-            said = at if abs(at) < _LONG else "a number of more than 18 digits"
+            shown = at if abs(at) < _LONG else "a number of more than 18 digits"
             raise InputError(
-                f"{field} is {said}; it is milliseconds since 1970, of a year from 1 to 9999",
+                f"{field} is {shown}; it is milliseconds since 1970, of a year from 1 to 9999",
                 field=field,
             )
     if draft.importance is not None and not 0 <= draft.importance <= 1:

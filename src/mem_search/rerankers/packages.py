@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from mem_search.model.rankings import Values
 DEFAULT_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
 
 
-class _Packaged:
+class _Packaged(ABC):
     """What both have in common: one model, one caller at a time, failures as ours."""
 
     _model: Any
@@ -31,11 +32,13 @@ class _Packaged:
         except Exception as error:  # each package and its runtime have classes of their own
             raise ModelUnavailable(f"{self.name} cannot score: {error}") from error
 
+    @abstractmethod
     def _scores(self, question: str, texts: Sequence[str]) -> Any:
-        raise NotImplementedError
+        """One score for each text, as the package returns them."""
 
     def close(self) -> None:
-        """Does nothing: the model is freed with the object."""
+        """Free the model."""
+        self._model = None
 
 
 class FastembedReranker(_Packaged):

@@ -49,7 +49,7 @@ FEW_WORDS = 3
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
 
-BESIDE = 3
+OTHER_WORDS = 3
 """With more other words than this, the names of a question no longer decide what comes first."""
 
 
@@ -245,8 +245,11 @@ def _holders(
 ) -> tuple[Candidates, dict[int, tuple[int, int]]]:
     """The records that hold a name of the question; record → how many, and how well."""
     asked = names.find(question.text)
-    beside = {*question.words.all}.difference(*[name.words for name in asked])
-    if not asked or len(beside) > BESIDE:
+    others = {*question.words.all}.difference(*[name.words for name in asked])
+    if others:  # real-time among other words is ordinary language
+        asked = tuple(name for name in asked if not name.plain)
+        others = {*question.words.all}.difference(*[name.words for name in asked])
+    if not asked or len(others) > OTHER_WORDS:
         return NO_CANDIDATES, {}
     found = NO_CANDIDATES
     held: dict[int, tuple[int, int]] = {}

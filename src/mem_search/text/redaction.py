@@ -39,7 +39,7 @@ _LONGEST_CACHED: Final = 1000
 
 _VIEWS: Final = (
     (without_escapes, FINDERS),
-    # A line break between two words is no part of a value: only shapes are told from prose.
+    # A line break between two words is no part of a value: only shapes are told apart from prose.
     (without_folds, UNNAMED),
 )
 
@@ -150,14 +150,14 @@ def _values(
             return mark("password", f"{value:x}")
         case Mapping():
             # {"name": "DB_PASSWORD", "value": "…"}
-            said = name_of_secret(value.get("name", value.get("key")))
+            named = name_of_secret(value.get("name", value.get("key")))
             kept: dict[Any, Any] = {}
             for key, item in value.items():
                 at = clean(key) if isinstance(key, str) else key
                 if at in kept:  # two secrets became the same marker
                     at = f"{at}#{len(kept)}"
-                told = (said if key == "value" else "") or name_of_secret(key) or name
-                kept[at] = _values(item, clean, mark, told, depth + 1)
+                secret = (named if key == "value" else "") or name_of_secret(key) or name
+                kept[at] = _values(item, clean, mark, secret, depth + 1)
             return kept
         case list() | tuple():
             return [_values(item, clean, mark, name, depth + 1) for item in value]

@@ -340,8 +340,8 @@ class Connections:
             self._forget(connection)
             connection.close(408, "the request did not arrive in time")
         if self._counted and now - self._logged >= _LOG_SECONDS:
-            said = ", ".join(f"{count} {what}" for what, count in self._counted.items())
-            log.warning("connections: %s; %d are open", said, len(self._open))
+            counts = ", ".join(f"{count} {what}" for what, count in self._counted.items())
+            log.warning("connections: %s; %d are open", counts, len(self._open))
             self._counted.clear()
             self._logged = now
         self._sweeping = self._loop.call_later(1.0, self._sweep)

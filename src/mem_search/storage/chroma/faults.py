@@ -2,7 +2,7 @@
 
 IndexUnavailable
 ├── Unreachable       no connection
-│   └── Silent        no answer in time
+│   └── NoAnswer      no answer in time
 ├── CollectionGone    the server works but no longer has our collection
 └── ServerFault       an internal error of the server: its files may be damaged
 """
@@ -19,7 +19,7 @@ class Unreachable(IndexUnavailable):
     """No connection to the server, or no answer in time."""
 
 
-class Silent(Unreachable):
+class NoAnswer(Unreachable):
     """No answer in time: the server is busy, stopped or hangs."""
 
 
@@ -57,25 +57,25 @@ def translate(error: Exception, doing: str) -> IndexUnavailable | None:
     import httpx
     from chromadb import errors
 
-    said = str(error)[:300] or type(error).__name__
+    detail = str(error)[:300] or type(error).__name__
     match error:
         case httpx.TimeoutException() | TimeoutError():
-            return Silent(f"Chroma did not answer in time while {doing}")
+            return NoAnswer(f"Chroma did not answer in time while {doing}")
         case httpx.HTTPError() | httpx.InvalidURL() | OSError():
-            return Unreachable(f"Chroma cannot be reached while {doing}: {said}")
+            return Unreachable(f"Chroma cannot be reached while {doing}: {detail}")
         case errors.NotFoundError():
-            return CollectionGone(f"Chroma lost the collection while {doing}: {said}")
+            return CollectionGone(f"Chroma lost the collection while {doing}: {detail}")
         case errors.AuthorizationError() | errors.ChromaAuthError():
-            return IndexUnavailable(f"Chroma refused the token while {doing}: {said}")
+            return IndexUnavailable(f"Chroma refused the token while {doing}: {detail}")
         case errors.InternalError():
-            return ServerFault(f"Chroma failed while {doing}: {said}")
+            return ServerFault(f"Chroma failed while {doing}: {detail}")
         case errors.ChromaError():
-            return IndexUnavailable(f"Chroma refused {doing}: {said}")
+            return IndexUnavailable(f"Chroma refused {doing}: {detail}")
         case ValueError():
-            return IndexUnavailable(f"Chroma's client failed while {doing}: {said}")
-        case RuntimeError() if "has been closed" in said:  # httpx: we have reconnected meanwhile
+            return IndexUnavailable(f"Chroma's client failed while {doing}: {detail}")
+        case RuntimeError() if "has been closed" in detail:  # httpx: we have reconnected meanwhile
             return Unreachable(f"Chroma restarted while {doing}")
     # The client raises a bare Exception for an error status that it does not know.
     if type(error) is Exception:
-        return ServerFault(f"Chroma failed while {doing}: {said}")
+        return ServerFault(f"Chroma failed while {doing}: {detail}")
     return None

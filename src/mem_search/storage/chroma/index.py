@@ -21,7 +21,7 @@ import numpy as np
 from mem_search.contracts import VectorEntry, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import FORMAT, Connect, Connection, number
-from mem_search.storage.chroma.faults import CollectionGone, Silent
+from mem_search.storage.chroma.faults import CollectionGone, NoAnswer
 from mem_search.storage.chroma.server import Protection, Server, State
 
 T = TypeVar("T")
@@ -125,8 +125,8 @@ class ChromaIndex:
             async with asyncio.timeout(self._patience):
                 return await self._call(self._query_threads, lambda: self._queries, ask)
         except TimeoutError:
-            fault = Silent("Chroma did not answer in time while searching")
-            self._server.doubt(fault)
+            fault = NoAnswer("Chroma did not answer in time while searching")
+            self._server.check_after(fault)
             raise fault from None
 
     async def entries(self) -> set[int]:
@@ -159,11 +159,11 @@ class ChromaIndex:
 
     async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
         """See ``VectorIndex.rewrite``; the old index answers until the new one is filled."""
-        beside = self._server.beside()
-        if beside is None:
+        replacement = self._server.replacement()
+        if replacement is None:
             return
         self._server.require_ready()
-        fresh = ChromaIndex(beside, self._about["fingerprint"], self._dimensions)
+        fresh = ChromaIndex(replacement, self._about["fingerprint"], self._dimensions)
         try:
             fresh.start()
             await fresh.ready()
@@ -172,7 +172,7 @@ class ChromaIndex:
             await fresh.close()
         await self._server.stop()
         try:
-            await asyncio.to_thread(self._server.take_over, beside)
+            await asyncio.to_thread(self._server.take_over, replacement)
         finally:
             self._server.start(self._opened)
         await self.ready()
@@ -222,7 +222,7 @@ class ChromaIndex:
                 connection.forget()
                 return await loop.run_in_executor(threads, do, connection)
         except IndexUnavailable as fault:
-            self._server.doubt(fault)
+            self._server.check_after(fault)
             raise
 
     async def _opened(self, connect: Connect) -> None:

@@ -17,7 +17,7 @@ import orjson
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma import connection as shared
-from mem_search.storage.chroma.faults import CollectionGone, ServerFault, Silent, Unreachable
+from mem_search.storage.chroma.faults import CollectionGone, NoAnswer, ServerFault, Unreachable
 from mem_search.storage.chroma.wire import Dial, Wire
 
 HEARTBEAT: Final = "/api/v2/heartbeat"
@@ -133,7 +133,7 @@ class LeanConnection:
         try:
             status, reply = self._wire.request(method, path, content)
         except TimeoutError as error:
-            raise Silent(f"Chroma did not answer in time while {doing}") from error
+            raise NoAnswer(f"Chroma did not answer in time while {doing}") from error
         except OSError as error:
             raise Unreachable(f"Chroma cannot be reached while {doing}: {error}") from error
         if status < 300:
@@ -141,12 +141,12 @@ class LeanConnection:
                 return orjson.loads(reply)
             except ValueError as error:
                 raise ServerFault(f"Chroma sent no JSON while {doing}") from error
-        said = reply[:300].decode(errors="replace")
+        detail = reply[:300].decode(errors="replace")
         if status == 404:
-            raise CollectionGone(f"Chroma lost the collection while {doing}: {said}")
+            raise CollectionGone(f"Chroma lost the collection while {doing}: {detail}")
         if status >= 500:
-            raise ServerFault(f"Chroma failed while {doing}: {said}")
-        raise IndexUnavailable(f"Chroma refused {doing}: {said}")
+            raise ServerFault(f"Chroma failed while {doing}: {detail}")
+        raise IndexUnavailable(f"Chroma refused {doing}: {detail}")
 
 
 def heartbeat(dial: Dial, timeout: float) -> None:

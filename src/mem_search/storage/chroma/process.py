@@ -99,21 +99,21 @@ class ChromaProcess(Server):
         self._directory = DataDirectory(root)
         self._output = log
         self._restarts = restarts or Restarts()
-        self._doubts: asyncio.Queue[str] = asyncio.Queue()
+        self._faults: asyncio.Queue[str] = asyncio.Queue()
         self._silent = asyncio.Event()
         self._suspicion = 0
         self.pid: int | None = None
         self.address: tuple[str, int] | None = None
         self.quarantines = 0
 
-    def doubt(self, fault: IndexUnavailable) -> None:
+    def check_after(self, fault: IndexUnavailable) -> None:
         # On a full disk every file looks damaged, and a new folder would only lose the good one.
         if isinstance(fault, ServerFault) and self._directory.has_room():
-            self._doubts.put_nowait(str(fault))
+            self._faults.put_nowait(str(fault))
         elif isinstance(fault, Unreachable):  # the end of the child is noticed anyway
             self._silent.set()
 
-    def beside(self) -> ChromaProcess:
+    def replacement(self) -> ChromaProcess:
         return ChromaProcess(self._directory.next, self._output, isolated=self._isolated)
 
     def take_over(self, other: Server) -> None:
@@ -204,20 +204,20 @@ class ChromaProcess(Server):
         return aside
 
     async def _failing(self, child: Child) -> tuple[str, bool]:
-        """Wait until the child ends, hangs or is doubted; what happened, and if it is at fault."""
-        while not self._doubts.empty():
-            self._doubts.get_nowait()
+        """Wait until the child ends, hangs or is reported; what happened, and if it is at fault."""
+        while not self._faults.empty():
+            self._faults.get_nowait()
         self._silent.clear()
         ended = asyncio.ensure_future(child.ended())
-        doubted = asyncio.ensure_future(self._doubts.get())
+        reported = asyncio.ensure_future(self._faults.get())
         hanging = asyncio.ensure_future(self._hanging(child))
-        events = {ended, doubted, hanging}
+        events = {ended, reported, hanging}
         try:
             await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
                 return f"Chroma {ended.result()}", child.crashed
-            if doubted.done():
-                return doubted.result(), True
+            if reported.done():
+                return reported.result(), True
             return "Chroma stopped answering and was ended", False
         finally:
             for event in events:

@@ -38,17 +38,20 @@ class RemoteChroma(Server):
             )
         self._url = url.rstrip("/")
         self._headers = token_headers(token)
-        self._doubted = asyncio.Event()
+        self._reported = asyncio.Event()
 
-    def doubt(self, fault: IndexUnavailable) -> None:
+    def check_after(self, fault: IndexUnavailable) -> None:
         if isinstance(fault, Unreachable | ServerFault):
-            self._doubted.set()
+            self._reported.set()
+
+    def take_over(self, other: Server) -> None:
+        raise IndexUnavailable(f"the files of the Chroma at {self._url} cannot be replaced")
 
     async def _keep_up(self, opened: Opened) -> None:
         wait = 0.5
         await asyncio.to_thread(load)
         while True:
-            self._doubted.clear()
+            self._reported.clear()
             try:
                 await asyncio.to_thread(heartbeat, self._url, self._headers, timeout=_PATIENCE)
                 await opened(partial(OfficialConnection, self._url, self._headers))
@@ -57,7 +60,7 @@ class RemoteChroma(Server):
             else:
                 wait = 0.5
                 self._set("ready")
-                await self._doubted.wait()
+                await self._reported.wait()
                 self._set("down", f"the Chroma at {self._url} failed; connecting again")
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)

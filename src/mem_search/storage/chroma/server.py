@@ -108,16 +108,19 @@ class Server(ABC):
         return None
 
     @abstractmethod
-    def doubt(self, fault: IndexUnavailable) -> None:
+    def check_after(self, fault: IndexUnavailable) -> None:
         """A call failed with ``fault``: check whether the server still works."""
 
-    def beside(self) -> Server | None:
+    def replacement(self) -> Server | None:
         """A second server with empty files, to ``take_over``; None where the files are not ours."""
         return None
 
+    @abstractmethod
     def take_over(self, other: Server) -> None:
-        """Take the files of ``other``, which ``beside`` made; both are stopped. Blocking."""
-        raise NotImplementedError
+        """Take the files of ``other``, which ``replacement`` made; both are stopped. Blocking.
+
+        Raises IndexUnavailable where the files are not ours.
+        """
 
     @abstractmethod
     async def _keep_up(self, opened: Opened) -> None:
