@@ -1,22 +1,25 @@
-"""Measure what a part of the ranking is worth: leave one out, or add one that is off.
+"""Measure what a part of the ranking is worth: leave one out.
 
 A stage is left out of the list of stages. A constant switches off a part of a leg or of the
-fusion. The request asks for a part that is off by default.
+fusion. A part that is off by default is added by the request (``product.OPTIONS``).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
+from systems import System
+
 from mem_search.errors import InputError
-from mem_search.model import SearchRequest
 from mem_search.search import pipeline
 from mem_search.search.stages import STAGES, scoring, stages_without
 from mem_search.search.state import Stage
 from mem_search.storage.sqlite import fulltext
 
-CONSTANTS = {
+CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
     "length": (fulltext, "for_chats", lambda *given: given[1]),
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
@@ -27,15 +30,8 @@ CONSTANTS = {
 PARTS = (*CONSTANTS, *(stage.name for stage in STAGES if not stage.required))
 """Everything that can be left out: those, and the stages of the ranking by their own names."""
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "recency": {"boosts": ("recency",)},
-    "importance": {"boosts": ("importance",)},
-    "diversity": {"per_session": 3},
-}
-"""Part → what a query asks for to have it."""
 
-
-def leave_out(names: list[str]) -> tuple[Stage, ...]:
+def leave_out(names: Sequence[str]) -> tuple[Stage, ...]:
     """``STAGES`` without those called ``names``.
 
     Constants in ``names`` are switched off for this process. Raises InputError for an unknown
@@ -44,13 +40,44 @@ def leave_out(names: list[str]) -> tuple[Stage, ...]:
     if unknown := sorted(set(names) - set(PARTS)):
         raise InputError(f"{unknown[0]!r} cannot be left out; these can: {', '.join(PARTS)}")
     for name in CONSTANTS.keys() & set(names):
-        module, constant, value = CONSTANTS[name]
-        setattr(module, constant, value)
+        setattr(*CONSTANTS[name])
     return stages_without(set(names) - CONSTANTS.keys())
 
 
-def with_options(query: SearchRequest, names: list[str]) -> SearchRequest:
-    """The request with the optional parts ``names``. Raises KeyError for an unknown one."""
-    wanted = [OPTIONS[name] for name in names]
-    boosts = tuple(boost for option in wanted for boost in option.get("boosts", ()))
-    return replace(query, **{**{k: v for o in wanted for k, v in o.items()}, "boosts": boosts})
+class WithoutPart:
+    """Hybrid search that leaves ``part`` out while it answers.
+
+    ``stages`` is the list that the pipeline runs: it is changed for each answer and restored.
+    """
+
+    def __init__(self, part: str, stages: list[Stage], hybrid: System) -> None:
+        self._part, self._stages, self._hybrid = part, stages, hybrid
+
+    async def search(self, text: str, project: str) -> list[str]:
+        with self._left_out():
+            return await self._hybrid.search(text, project)
+
+    @contextmanager
+    def _left_out(self) -> Iterator[None]:
+        before = [*self._stages]
+        constant = CONSTANTS.get(self._part)
+        value = getattr(*constant[:2]) if constant else None
+        try:
+            if constant:
+                setattr(*constant)
+            self._stages[:] = [each for each in before if each.name != self._part]
+            yield
+        finally:
+            self._stages[:] = before
+            if constant:
+                setattr(*constant[:2], value)
+
+    def close(self) -> None:
+        """Does nothing: ``hybrid`` is closed by whoever opened it."""
+
+
+def without_each(hybrid: System, stages: list[Stage]) -> dict[str, System]:
+    """``without PART`` → hybrid search without it, for every part that a plain search runs."""
+    running = {each.name for each in stages if not each.option or each.option == "fold"}
+    parts = [part for part in PARTS if part in CONSTANTS or part in running]
+    return {f"without {part}": WithoutPart(part, stages, hybrid) for part in parts}

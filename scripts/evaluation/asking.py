@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 from dataset import Dataset
-from metrics import judge
 from runs import Run
 from systems import System
 
@@ -30,5 +29,5 @@ async def _ask_scope(systems: Mapping[str, System], data: Dataset, scope: str) -
             started = time.perf_counter()
             ranked = await systems[name].search(query.text, project)
             ms = (time.perf_counter() - started) * 1000
-            asked[name].append(Run(query.id, tuple(ranked), ms, judge(ranked, query.relevant)))
+            asked[name].append(Run(query.id, tuple(ranked), ms, data.judge(ranked, query)))
     return asked

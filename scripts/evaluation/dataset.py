@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from metrics import judge
 
 KINDS = {"prompt": "user_prompt", "session": "session_summary", "document": "note", "": "note"}
 """A set's types that are not named like our kinds; an unknown one is a note."""
@@ -34,6 +37,30 @@ class Dataset:
         """The documents of those kinds: what every system searches."""
         kinds = self.judged_kinds
         return [each for each in self.documents if not kinds or each["kind"] in kinds]
+
+    @cached_property
+    def _first_twins(self) -> Mapping[str, str]:
+        """Document → the first document of its kind with the same title and text."""
+        seen: dict[tuple[str, str, str], str] = {}
+        return {
+            each["source_id"]: seen.setdefault(
+                (each["kind"], each["title"], each["text"]), each["source_id"]
+            )
+            for each in self.documents
+        }
+
+    def judge(self, ranked: Sequence[str], query: Query) -> dict[str, float]:
+        """The metrics of one ranked list.
+
+        Documents with the same text are one: our page lists the second under the first, and what
+        a person reads is the same.
+        """
+        first = self._first_twins
+        relevant: dict[str, float] = {}
+        for document, gain in query.relevant.items():
+            twin = first.get(document, document)
+            relevant[twin] = max(gain, relevant.get(twin, 0.0))
+        return judge(list(dict.fromkeys(first.get(each, each) for each in ranked)), relevant)
 
 
 def read(
@@ -70,8 +97,13 @@ def read(
     )
 
 
+def qrels_files(folder: Path) -> list[str]:
+    """The names of the files with judgements in ``folder``."""
+    return sorted(path.name for path in folder.glob("qrels*.tsv"))
+
+
 def _qrels(folder: Path, name: str) -> dict[str, dict[str, float]]:
-    path = folder / name if name else next(iter(sorted(folder.glob("qrels*.tsv"))))
+    path = folder / (name or qrels_files(folder)[0])
     if not path.exists():
         path = Path(name)
     judged: dict[str, dict[str, float]] = defaultdict(dict)

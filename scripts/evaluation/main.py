@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import sys
 import tempfile
@@ -19,9 +20,10 @@ import bootstrap
 import dataset as datasets
 import names
 import runs
-from ablation import OPTIONS, PARTS, leave_out
+from ablation import PARTS, leave_out, without_each
 from asking import Asked, ask_all
 from comparison import OURS, Comparison, compare
+from product import OPTIONS
 from systems import NAMES, opened
 from table import show
 
@@ -75,8 +77,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--with", default="", metavar="PART,…", dest="extra", help=f"add: {', '.join(OPTIONS)}"
     )
+    parser.add_argument(
+        "--ablate",
+        action="store_true",
+        help="ask hybrid again without each part in turn; show what each is worth",
+    )
     given = parser.parse_args()
-    default = NAMES if given.compare else ("keyword", "vector", "hybrid")
+    given.compare |= given.ablate
+    if given.ablate and given.modes:
+        parser.error("--ablate asks hybrid alone: leave --modes out")
+    default = (
+        ["hybrid"] if given.ablate else NAMES if given.compare else ("keyword", "vector", "hybrid")
+    )
     given.modes = [name for name in given.modes.split(",") if name] or list(default)
     if unknown := set(given.modes) - set(NAMES):
         parser.error(f"unknown mode {min(unknown)!r}; known are {', '.join(NAMES)}")
@@ -100,8 +112,11 @@ def missing_files(given: argparse.Namespace) -> str:
             return f"DATASET_DIR: {folder / name} does not exist"
     if given.qrels and not ((folder / given.qrels).is_file() or Path(given.qrels).is_file()):
         return f"--qrels: {given.qrels} does not exist, neither here nor in {folder}"
-    if not given.qrels and not any(folder.glob("qrels*.tsv")):
+    there = datasets.qrels_files(folder)
+    if not given.qrels and not there:
         return f"DATASET_DIR: {folder} has no qrels*.tsv; name one with --qrels"
+    if not given.qrels and len(there) > 1:
+        return f"--qrels: {folder} has several files; name one of {', '.join(there)}"
     if given.json and not given.json.absolute().parent.is_dir():
         return f"--json: {given.json.absolute().parent} is no directory"
     return ""
@@ -110,7 +125,7 @@ def missing_files(given: argparse.Namespace) -> str:
 async def main() -> int:
     args = arguments()
     try:
-        stages = leave_out([name for name in args.without.split(",") if name])
+        stages = [*leave_out([name for name in args.without.split(",") if name])]
     except InputError as error:
         print(f"--without: {error.message}", file=sys.stderr)
         return 2
@@ -142,7 +157,10 @@ async def main() -> int:
         async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
             embedder = open_embedder(args.embedder, settings.models_dir)
-            with opened(args.modes, data, runtime.search.pipeline, embedder, args.extra) as systems:
+            pipeline = runtime.search.pipeline
+            with opened(args.modes, data, pipeline, embedder, args.extra) as systems:
+                if args.ablate:
+                    systems = {**systems, **without_each(systems["hybrid"], stages)}
                 if args.dataset.name == "names":
                     names.show(await names.measure(systems, data), data)
                     return 0
@@ -170,12 +188,18 @@ async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
             line = {key: value for key, value in document.items() if value not in ("", None)}
             file.write(json.dumps(line | {"text": document["text"]}, ensure_ascii=False) + "\n")
     started = time.perf_counter()
+    print(f"importing {len(data.documents)} documents", file=sys.stderr, flush=True)
     taken = await runtime.ingest.reader.read(Location("jsonl", str(exchange)))
     if taken.failed:
         print(f"{taken.failed} documents could not be imported", file=sys.stderr)
+    next_line, tenth = math.inf, 1
     while depth := sum((await runtime.store.indexing.outbox_counts()).values()):
-        if sys.stderr.isatty():  # a log gets only whole lines
+        if sys.stderr.isatty():
             print(f"\rindexing: {depth} passages to go   ", end="", file=sys.stderr)
+        elif depth <= next_line:  # a log gets whole lines, and about ten of them
+            tenth = tenth if math.isfinite(next_line) else max(1, depth // 10)
+            next_line = depth - tenth
+            print(f"indexing: {depth} passages to go", file=sys.stderr, flush=True)
         await asyncio.sleep(0.5)
     seconds = time.perf_counter() - started
     start = "\r" if sys.stderr.isatty() else ""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
-
-from ablation import with_options
+from dataclasses import replace
+from typing import Any, cast
 
 from mem_search.model import Filters, Kind, Mode, SearchRequest
 from mem_search.search.pipeline import SearchPipeline
 
 MODES = ("keyword", "vector", "hybrid")
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "recency": {"boosts": ("recency",)},
+    "importance": {"boosts": ("importance",)},
+    "diversity": {"per_session": 3},
+}
+"""Part → what a query asks for to have it."""
 
 
 class Product:
@@ -39,3 +45,10 @@ class Product:
 
     def close(self) -> None:
         """Does nothing: the runtime closes the search."""
+
+
+def with_options(query: SearchRequest, names: list[str]) -> SearchRequest:
+    """The request with the optional parts ``names``. Raises KeyError for an unknown one."""
+    wanted = [OPTIONS[name] for name in names]
+    boosts = tuple(boost for option in wanted for boost in option.get("boosts", ()))
+    return replace(query, **{**{k: v for o in wanted for k, v in o.items()}, "boosts": boosts})

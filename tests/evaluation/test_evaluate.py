@@ -75,6 +75,7 @@ def test_without_compare_only_our_own_modes_are_run(tmp_path: Path) -> None:
         (("--compare", "--modes", "grep,keyword"), "name it in --modes as well"),
         (("--qrels", "nowhere.tsv"), "--qrels: nowhere.tsv does not exist"),
         (("--json", "/nowhere/report.json"), "--json: /nowhere is no directory"),
+        (("--ablate", "--modes", "grep"), "--ablate asks hybrid alone"),
         (("--queries", "-1"), "--queries has to be 0"),
     ],
 )
@@ -97,3 +98,22 @@ def test_what_is_not_a_terminal_gets_whole_lines_of_progress(tmp_path: Path) -> 
     done = evaluate(folder, "--embedder", "hashing", "--modes", "keyword", "--queries", "1")
     assert done.returncode == 0, done.stderr
     assert "\r" not in done.stderr
+    assert f"importing {len(judged_sets.CORPUS) + 1} documents" in done.stderr
+    assert " passages to go\n" in done.stderr
+
+
+def test_several_files_of_judgements_are_named(tmp_path: Path) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    (folder / "qrels_more.tsv").write_bytes((folder / "qrels.tsv").read_bytes())
+    done = evaluate(folder)
+    assert done.returncode == 2
+    assert "name one of qrels.tsv, qrels_more.tsv" in done.stderr
+
+
+def test_an_ablation_tells_what_each_part_is_worth(tmp_path: Path) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    done = evaluate(folder, "--embedder", "hashing", "--ablate", "--json", tmp_path / "a.json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert {"hybrid", "without feedback", "without rank-bonus"} <= set(report["modes"])
+    assert "hybrid - without feedback" in done.stdout

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import dataset
@@ -109,3 +111,20 @@ def test_grep_leaves_no_files_behind(data: dataset.Dataset) -> None:
     assert len(list(folder.rglob("*.txt"))) == len(judged_sets.CORPUS)
     grep.close()
     assert not folder.exists()
+
+
+def test_a_document_with_the_text_of_a_relevant_one_is_that_one(tmp_path: Path) -> None:
+    folder = judged_sets.write(tmp_path / "set")
+    with (folder / "corpus.jsonl").open("a", encoding="utf-8") as corpus:
+        for number, title in (("oven again", "Oven"), ("other oven", "Stove")):
+            twin = {**judged_sets.CORPUS[0], "id": number, "title": title}
+            corpus.write(json.dumps(twin) + "\n")
+    data = dataset.read(folder, "", "", "", 0, set(installed_kinds().names))
+    query = data.queries[0]
+    assert set(query.relevant) == {"oven"}
+    assert data.judge(["oven again"], query)["mrr@10"] == 1
+    assert data.judge(["other oven", "oven"], query)["mrr@10"] == 1 / 2
+    # A system that lists both shows one thing twice, which counts once.
+    assert data.judge(["oven again", "oven", "salt"], query)["ndcg@10"] == 1
+    both = replace(query, relevant={"oven": 1.0, "oven again": 2.0, "salt": 1.0})
+    assert data.judge(["oven", "salt"], both)["recall@10"] == 1
