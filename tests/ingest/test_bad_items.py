@@ -152,6 +152,43 @@ def test_the_line_says_field_and_limit(intake: Intake, field: str, value: str, r
     assert reason in failed["line 2"]
 
 
+NAMES = (
+    ("source", 256), ("source_id", 4096), ("project", 256), ("session", 1024), ("url", 8192),
+    ("tags", 256), ("links", 8192), ("metadata", 256), ("metadata.author", 4096),
+    ("metadata.folder", 4096),
+)  # fmt: skip
+
+
+def named(field: str, name: str) -> str:
+    """A line with ``name`` as, or in, ``field``."""
+    values: dict[str, Any] = {
+        "tags": ["x", name],
+        "links": [{"to": name}],
+        "metadata": {"reply": {name: 1}},
+    }
+    return line_with("note", field, json.dumps(values.get(field, name)))
+
+
+@pytest.mark.parametrize(("field", "most"), NAMES)
+def test_a_name_that_is_too_long_is_refused_by_line_field_and_limit(
+    intake: Intake, field: str, most: int
+) -> None:
+    assert intake.take(BEFORE, named(field, "x" * most), AFTER) == (3, {})
+    stored, failed = intake.take(BEFORE, named(field, "x" * (most + 1)), AFTER)
+    assert (stored, list(failed)) == (2, ["line 2"])
+    reason = failed["line 2"]
+    assert reason.startswith(field)
+    assert f"{most + 1:,} characters; at most {most:,} are possible" in reason
+
+
+def test_a_title_that_is_too_long_moves_into_the_text() -> None:
+    """It is indexed with each passage, so its cost would be that of title times text."""
+    given = prepare(drafts.draft("a", "the text", title="word " * 500)).draft
+    assert (len(given.title), given.title[-1]) == (1000, "…")
+    assert given.text == "word " * 499 + "word\n\nthe text"
+    assert prepare(given).draft == given
+
+
 def test_a_list_of_authors_becomes_authors() -> None:
     given = Draft(
         "note", "test", "a", text="x", metadata={"author": ["Ada", "Bob"], "authors": "Bob"}

@@ -7,8 +7,7 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,9 @@ def their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 @pytest.fixture
-async def preparing() -> AsyncIterator[Preparing]:
+async def preparing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Preparing]:
+    """One second of processor time for a draft. On a busy machine that may take a minute."""
+    monkeypatch.setattr(module, "_PATIENCE", 100)
     preparing = Preparing(seconds=1, megabytes=512)
     yield preparing
     await preparing.close()
@@ -46,9 +47,11 @@ def hostile(text: str) -> Draft:
     return Draft("hostile", "test", text, text)
 
 
-async def reasons(preparing: Preparing, *drafts: Draft) -> list[str]:
+async def reasons(
+    preparing: Preparing, *drafts: Draft, at: Callable[[int], None] = lambda _: None
+) -> list[str]:
     """Why each draft was refused; empty for a prepared one."""
-    found = await preparing.prepare(drafts)
+    found = await preparing.prepare(drafts, at)
     return [each if isinstance(each, str) else "" for each in found]
 
 
@@ -69,19 +72,22 @@ async def test_a_small_batch_of_built_in_kinds_needs_no_process(preparing: Prepa
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        # On a busy machine the second of processor time is not reached within the four.
-        ("spin", r"it (took more than 1|was not prepared within 4) seconds.*\(prepare_seconds\)"),
-        ("sleep", r"it was not prepared within 4 seconds \(prepare_seconds\)"),
+        ("spin", r"it took more than 1 seconds to prepare \(prepare_seconds\)"),
+        ("sleep", r"it was not prepared within 1 seconds \(prepare_seconds\)"),
         ("grow", r"it needs more than 512 MB of memory \(prepare_memory\)"),
         ("crash", "the process that prepares records was ended by SIGSEGV over it"),
         ("break", "internal error in the kind hostile: ZeroDivisionError: a bug"),
     ],
 )
 async def test_a_draft_that_reaches_a_limit_is_refused_and_the_others_are_prepared(
-    preparing: Preparing, what: str, reason: str
+    preparing: Preparing, monkeypatch: pytest.MonkeyPatch, what: str, reason: str
 ) -> None:
+    def at(place: int) -> None:  # only the sleep is not waited for
+        is_asleep = drafts[place].text == "sleep"
+        monkeypatch.setattr(module, "_PATIENCE", 1 if is_asleep else 100)
+
     drafts = (hostile("fine 1"), hostile(what), hostile("fine 2"), *LARGE)
-    refused = await reasons(preparing, *drafts)
+    refused = await reasons(preparing, *drafts, at=at)
     assert re.fullmatch(reason, refused.pop(1))
     assert refused == [""] * 7
 
@@ -98,13 +104,12 @@ async def test_a_process_that_somebody_else_ended_blames_no_draft(
 
 async def test_the_loop_goes_on_while_a_draft_spins(preparing: Preparing) -> None:
     refusing = asyncio.create_task(reasons(preparing, hostile("spin")))
-    longest = 0.0
+    turns = 0
     while not refusing.done():
-        before = time.perf_counter()
         await asyncio.sleep(0.01)
-        longest = max(longest, time.perf_counter() - before)
+        turns += 1
     assert "seconds" in refusing.result()[0]
-    assert longest < 0.5
+    assert turns > 10  # a loop that waits for the draft has one or two in its second
 
 
 async def test_what_cannot_be_sent_is_refused_by_itself(preparing: Preparing) -> None:

@@ -18,6 +18,8 @@ from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft, Passage
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
+from mem_search.records.base import check_length
+from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact, redacted_values
@@ -27,6 +29,9 @@ log = logging.getLogger(__name__)
 
 SAMPLE = 4000
 """Characters that are checked: the head of a text shows what it is."""
+
+LONGEST_FACET = 4096
+"""Characters of a value that records are filtered by; the longest are paths."""
 
 LEAST_SHARE = 0.2
 """Share of lines that look like code; prose with a code snippet stays prose."""
@@ -62,7 +67,8 @@ def outcome(draft: Draft) -> PreparedDraft | str:
     try:
         return prepare(draft)
     except InputError as error:
-        return f"{error.field}: {error.message}" if error.field else error.message
+        is_named = not error.field or error.message.startswith(error.field)
+        return error.message if is_named else f"{error.field}: {error.message}"
     except MemoryError:
         raise
     except Exception as error:
@@ -76,6 +82,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     kind = installed_kinds().require(draft.kind)
     draft = kind.compose(redacted(draft))
     facets = tuple(kind.facets(draft))
+    _check_facets(draft, facets)
     source_code = draft.kind == "file" and is_code(draft.text)
     names = names_of(draft, facets)
     cut = passages.cut(draft.text, "code" if source_code else "content")
@@ -99,6 +106,14 @@ def prepare(draft: Draft) -> PreparedDraft:
         names=names,
         sketch=sketch(draft.title, draft.text),
     )
+
+
+def _check_facets(draft: Draft, facets: Iterable[tuple[str, str]]) -> None:
+    """Raise InputError for a value that is too long for the index of filters."""
+    for name, value in facets:
+        if len(value) > LONGEST_FACET:
+            fields = (key for key, given in draft.metadata.items() if value in listed(given))
+            check_length(f"metadata.{next(fields, name)}", value, LONGEST_FACET)
 
 
 def _page(text: str, passage: Passage) -> int:

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 TITLE_LENGTH = 100
+
+LONGEST: Final = {"source": 256, "source_id": 4096, "project": 256, "session": 1024, "url": 8192}
+"""Characters of a name. Paths have up to 4096 bytes, names of files 255, Message-IDs 998."""
+LONGEST_TAG: Final = 256
+LONGEST_RELATION: Final = 256
+LONGEST_TITLE: Final = 1000
+"""A title is indexed with every passage of its record, so a longer one moves into the text."""
+
 _LONG: Final = 10**18
 _SAID: Final = {
     "string_type": "input should be a string",
@@ -91,10 +99,15 @@ class BaseKind(Generic[M]):
     filterable: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def compose(self, draft: Draft) -> Draft:
+        _check_names(draft)
         metadata = _with_authors(clean(draft.metadata, "metadata"))
         known = self.known(metadata)
         title = fold(drop_unstorable(draft.title))
-        canonical = Canonical(normalise(draft.text))
+        text = normalise(draft.text)
+        if len(title) > LONGEST_TITLE:
+            text = f"{title}\n\n{text}".strip()
+            title = cut(title, LONGEST_TITLE)
+        canonical = Canonical(text)
         for section in self.sections:
             canonical.complete(section, _items(known, section))
         # A record that is only a title must still have a passage to be found by.
@@ -226,6 +239,28 @@ def _with_authors(metadata: dict[str, Any]) -> dict[str, Any]:
     known = known if isinstance(known, list) else [known]
     kept = {name: value for name, value in metadata.items() if name != "author"}
     return {**kept, "authors": [*known, *(each for each in given if each not in known)]}
+
+
+def _check_names(draft: Draft) -> None:
+    for field, most in LONGEST.items():
+        check_length(field, getattr(draft, field), most)
+    for number, tag in enumerate(draft.tags):
+        check_length("tags", tag, LONGEST_TAG, f"tags.{number}")
+    for number, link in enumerate(draft.links):
+        check_length("links", link.to, LONGEST["url"], f"links.{number}.to")
+        check_length("links", link.relation, LONGEST_RELATION, f"links.{number}.relation")
+
+
+def check_length(field: str, value: str, most: int, place: str = "") -> None:
+    """Raise InputError when ``value`` has more than ``most`` characters.
+
+    ``place`` is where in ``field`` it is, such as ``tags.3``.
+    """
+    if len(value) > most:
+        raise InputError(
+            f"{place or field} has {len(value):,} characters; at most {most:,} are possible",
+            field=field,
+        )
 
 
 def _check_numbers(draft: Draft) -> None:
