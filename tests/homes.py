@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mem_search.daemon.address import is_locked
+from patience import PATIENCE
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 
@@ -36,7 +37,7 @@ class Home:
 
     def run(self, *argv: str, given: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
         with self.popen(*argv, **environ) as process:
-            out, err = process.communicate(given, timeout=60)
+            out, err = process.communicate(given, timeout=PATIENCE)
         return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
     def ok(self, *argv: str, given: str = "") -> str:
@@ -51,7 +52,7 @@ class Home:
     def pid(self) -> int:
         return int(str(self.worker()["pid"]))
 
-    def wait_until_free(self, seconds: float = 60) -> None:
+    def wait_until_free(self, seconds: float = PATIENCE) -> None:
         deadline = time.monotonic() + seconds
         while is_locked(str(self.path)):
             assert time.monotonic() < deadline, "the worker did not end"
@@ -59,7 +60,7 @@ class Home:
 
     def end(self) -> None:
         """Kill what is left, by the pid that holds this home's lock."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while is_locked(str(self.path)) and time.monotonic() < deadline:
             if (self.path / "worker.json").exists():
                 try:

@@ -12,6 +12,7 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime
+from patience import PATIENCE
 
 THERE = Location("test", "/there")
 
@@ -29,7 +30,7 @@ async def fill(runtime: Runtime, *drafts: Draft) -> IngestCounts:
     return taken
 
 
-async def settled(runtime: Runtime, seconds: float = 30) -> None:
+async def settled(runtime: Runtime, seconds: float = PATIENCE) -> None:
     """Return once nothing waits for the indexer."""
     async with asyncio.timeout(seconds):
         while await runtime.store.indexing.outbox_counts():  # noqa: ASYNC110  it asks the store

@@ -20,6 +20,7 @@ import pytest
 from mem_search.model import SearchRequest
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import settled, small
 
 pytestmark = pytest.mark.worker
@@ -77,7 +78,7 @@ async def test_nothing_acknowledged_is_lost_when_the_worker_is_killed(
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert worker.stdout is not None
-        assert await asyncio.wait_for(worker.stdout.readline(), 60) == b"ready\n"
+        assert await asyncio.wait_for(worker.stdout.readline(), PATIENCE) == b"ready\n"
         # However slow the machine is, it is killed in the middle of its work.
         begun = [await worker.stdout.readline() for _ in range(chance.randrange(1, RECORDS // 2))]
         worker.send_signal(signal.SIGKILL)
@@ -105,7 +106,7 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
             page = await runtime.search.pipeline.search(SearchRequest("topic7"))
             assert page.total >= stored
             await runtime.index.ready(30)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while (await runtime.ingest.jobs.get(job)).state != "done":  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)
         kill_chroma(runtime)
@@ -115,7 +116,7 @@ async def test_nothing_is_lost_when_chroma_is_killed(tmp_path: Path, file: Path)
 
 async def found(runtime: Runtime, text: str, count: int) -> None:
     """Return when so many records are found; a busy machine takes its time to store them."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while (await runtime.search.pipeline.search(SearchRequest(text))).total < count:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.02)
 
@@ -141,12 +142,12 @@ async def check(runtime: Runtime, acknowledged: set[str]) -> None:
         )
         assert page.total
     await runtime.index.ready(30)
-    await settled(runtime, 60)
-    async with asyncio.timeout(30):
+    await settled(runtime)
+    async with asyncio.timeout(PATIENCE):
         stored = runtime.store.indexing
         while await runtime.index.entries() != await stored.entries(1):  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.1)  # the audit after the start finds what Chroma lost
-    await settled(runtime, 60)
+    await settled(runtime)
     totals = await runtime.store.statistics.totals()
     assert totals.coverage == 1
     assert totals.embedded == totals.passages

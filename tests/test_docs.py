@@ -14,6 +14,7 @@ import pytest
 
 import mem_search
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 SELF = Path(__file__)
 ROOT = SELF.parents[1]
@@ -58,7 +59,7 @@ def test_what_is_generated_is_current() -> None:
         capture_output=True,
         encoding="utf-8",
         env=environ,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from homes import Home, make
+from patience import PATIENCE
 
 pytestmark = pytest.mark.worker
 
@@ -60,11 +61,11 @@ def call(home: Home, method: str, path: str, body: object = None) -> Any:
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
         return json.loads(reply.read())
 
 
-def until(done: Callable[[], bool], seconds: float = 60) -> None:
+def until(done: Callable[[], bool], seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline
@@ -161,7 +162,7 @@ def test_a_forgetting_that_is_killed_is_finished_by_the_next_worker(home: Home) 
     os.kill(pid, signal.SIGKILL)
     home.wait_until_free()
     home.ok("worker", "start")
-    until(lambda: call(home, "GET", f"/api/forget/{receipt['id']}")["state"] == "done", 120)
+    until(lambda: call(home, "GET", f"/api/forget/{receipt['id']}")["state"] == "done")
     done = call(home, "GET", f"/api/forget/{receipt['id']}")
     assert done["removed"]["records"] == 1500
     assert call(home, "GET", "/api/stats")["records"]["total"] == 150

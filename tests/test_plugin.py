@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mem_search
+from patience import PATIENCE
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
 SKILL = PLUGIN / "skills" / "mem-search" / "SKILL.md"
@@ -76,7 +77,7 @@ def started(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

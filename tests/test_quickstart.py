@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("src", "scripts", "docs", "README.md", "CHANGELOG.md")
 
@@ -66,7 +68,7 @@ def quickstart(checkout: Path, environ: dict[str, str], tmp_path: Path) -> Itera
             encoding="utf-8",
             env=environ,
             cwd=tmp_path,
-            timeout=120,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stdout
         return done.stdout
@@ -74,7 +76,7 @@ def quickstart(checkout: Path, environ: dict[str, str], tmp_path: Path) -> Itera
     yield run
     stop = [sys.executable, "-m", "mem_search", "worker", "stop"]
     worker = {"MEM_SEARCH_HOME": str(home), "PYTHONPATH": str(checkout / "src")}
-    subprocess.run(stop, env=environ | worker, timeout=60, check=True, capture_output=True)
+    subprocess.run(stop, env=environ | worker, timeout=PATIENCE, check=True, capture_output=True)
 
 
 def commit(checkout: Path, environ: dict[str, str], message: str) -> None:
@@ -84,7 +86,7 @@ def commit(checkout: Path, environ: dict[str, str], message: str) -> None:
         ["add", "README.md"],
         ["commit", "-q", "-m", message],
     ):
-        subprocess.run([*git, *arguments], env=environ, check=True, timeout=60)
+        subprocess.run([*git, *arguments], env=environ, check=True, timeout=PATIENCE)
 
 
 def test_a_checkout_with_one_commit_answers_and_again_reads_nothing_new(
@@ -121,7 +123,7 @@ def test_arguments_that_cannot_be_used_end_it_before_anything_happens(
         [ROOT / "scripts" / "quickstart", *arguments],
         capture_output=True,
         env=environ,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 2
     assert done.stderr

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from mem_search.errors import StorageError
 from mem_search.scheduler import Scheduler
+from patience import PATIENCE
 
 
 class Work:
@@ -28,7 +29,7 @@ class Work:
 
 
 async def until(work: Work, calls: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while work.calls < calls:
             work.called.clear()
             await work.called.wait()

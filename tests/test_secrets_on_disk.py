@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote_to_bytes
 import pytest
 
 from homes import Home, make
+from patience import PATIENCE
 from secret_shapes import SHAPES, Shape, shapes
 
 pytestmark = pytest.mark.worker
@@ -82,14 +83,14 @@ class Api:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": f"application/{kind}"}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as reply:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
                 return reply.status, json.loads(reply.read() or b"null")
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read() or b"null")
 
     def done(self, job: str) -> dict[str, Any]:
         """The job once it has ended."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE
         while True:
             _, state = self("GET", f"/api/jobs/{job}")
             if state["state"] in ("done", "failed", "cancelled"):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import PATIENCE
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -18,7 +20,7 @@ def trace(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"},
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

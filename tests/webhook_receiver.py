@@ -12,6 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from standardwebhooks import Webhook
 
+from patience import PATIENCE
+
 
 @dataclass
 class Message:
@@ -36,7 +38,7 @@ class Receiver:
     extra: dict[str, str] = field(default_factory=dict)
     came: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def wait_for(self, count: int, seconds: float = 20) -> list[Message]:
+    async def wait_for(self, count: int, seconds: float = PATIENCE) -> list[Message]:
         """The messages, once there are ``count`` of them."""
         async with asyncio.timeout(seconds):
             while len(self.messages) < count:

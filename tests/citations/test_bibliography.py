@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.citations.formats import STYLES, as_html, as_text, references
+from patience import PATIENCE
 
 WORDS = st.text(st.sampled_from("aB <>&\"'“”.?!,:;-_\\{}$%#[]()é漢\n\ufdd0\ufdd2"), min_size=1)
 
@@ -202,7 +203,7 @@ def test_the_processor_is_loaded_with_the_first_reference() -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")},
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from homes import Home
+from patience import PATIENCE
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "citations.md").read_text("utf-8")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -32,5 +33,5 @@ def answer(mem: Home, command: str) -> str:
         return mem.ok(*arguments)
     assert (program, arguments[0]) == ("curl", "-s")
     url = arguments[1].replace("$W", f"http://127.0.0.1:{mem.worker()['port']}")
-    with urlopen(url, timeout=30) as reply:
+    with urlopen(url, timeout=PATIENCE) as reply:
         return str(reply.read().decode()).replace("\r\n", "\n")

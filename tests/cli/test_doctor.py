@@ -15,6 +15,7 @@ import pytest
 
 from homes import Home
 from mem_search.cli.doctor import index_protection
+from patience import PATIENCE
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
 
@@ -165,7 +166,7 @@ def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home
     mem.environ["MEM_SEARCH_EMBEDDER"] = "openai:any@http://127.0.0.1:9"
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (found := finding(mem, "embedding")):
         assert time.monotonic() < deadline
         time.sleep(0.2)
@@ -184,7 +185,7 @@ def test_a_worker_that_has_just_started_is_not_ill(mem: Home) -> None:
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)
     assert "agree" in mem.ok("index", "audit") or mem.ok("index", "rebuild")  # they wait for it
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while json.loads(mem.ok("stats", "--json"))["index"]["state"] != "ok":
         assert time.monotonic() < deadline
         assert not finding(mem, "index")

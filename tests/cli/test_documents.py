@@ -32,6 +32,7 @@ from mem_search.renderers.universal import (
     SearchResultItem,
     UniversalSearchResponse,
 )
+from patience import PATIENCE
 from source_samples import file_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -94,7 +95,7 @@ def sh(mem: Home, script: str) -> str:
     }
     done = subprocess.run(
         ["/bin/sh", "-euc", script.replace("W=http://127.0.0.1:37777\n", "")],
-        capture_output=True, encoding="utf-8", env=environ, cwd=person, timeout=120,
+        capture_output=True, encoding="utf-8", env=environ, cwd=person, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, (script, done.stdout, done.stderr)
     return done.stdout
@@ -118,7 +119,7 @@ def test_the_api_document_shows_the_real_error(filled: Home) -> None:
     written: dict[str, Any] = json.loads(blocks("api.md", "json")[1])
     url = f"http://127.0.0.1:{filled.worker()['port']}/api/search/unified?query=a&limt=3"
     with pytest.raises(HTTPError) as refused:
-        urlopen(url, timeout=30)
+        urlopen(url, timeout=PATIENCE)
     told = json.load(refused.value)
     assert told == {**written, "request_id": told["request_id"]}
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from homes import Home
+from patience import PATIENCE
 
 pytestmark = pytest.mark.worker
 
@@ -40,7 +41,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stdout + done.stderr, done.stdout + done.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from homes import Home
 from mem_search.daemon.address import is_locked
+from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
 COMMANDS = (
@@ -48,7 +49,7 @@ def test_every_command_reports_a_stopped_worker_within_5_seconds(mem: Home) -> N
         began = time.monotonic()
         running = [mem.popen(*argv) for argv in COMMANDS]
         for argv, process in zip(COMMANDS, running, strict=True):
-            _, err = process.communicate("", timeout=60)
+            _, err = process.communicate("", timeout=PATIENCE)
             assert process.returncode == 3, (argv, err)
             assert f"the worker (pid {pid}) does not answer" in err, argv
             assert "run: mem-search worker restart" in err, argv
@@ -102,8 +103,8 @@ def test_an_answer_that_takes_long_is_waited_for_while_the_worker_is_alive(mem: 
 
     with standing_in(mem.path, Slow):
         fast, slow = mem.popen("unified", "auth"), mem.popen("suggest", "a")
-        assert fast.communicate(timeout=60)[0] == "Found 1 result(s)\n"
-        slow.communicate(timeout=60)
+        assert fast.communicate(timeout=PATIENCE)[0] == "Found 1 result(s)\n"
+        slow.communicate(timeout=PATIENCE)
         assert (fast.returncode, slow.returncode) == (0, 1)
 
 

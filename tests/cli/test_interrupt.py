@@ -10,6 +10,7 @@ import time
 import pytest
 
 from homes import Home
+from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
 AT_IMPORT = """
@@ -64,7 +65,7 @@ def test_a_signal_while_the_worker_answers(mem: Home, argv: tuple[str, ...]) -> 
             assert process.stdin is not None
             process.stdin.write(line)
             process.stdin.flush()
-        assert process.wait(60) == 130
+        assert process.wait(PATIENCE) == 130
         assert process.stderr is not None
         assert process.stderr.read() == ""
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -76,7 +77,7 @@ def test_a_worker_in_the_foreground_ends_in_order(mem: Home) -> None:
         while mem.run("worker", "status").returncode:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, 130)
     assert "Traceback" not in err
     assert "stopped" in err

@@ -15,6 +15,7 @@ from mcp.shared.inbound import decode_header_value
 
 from mem_search.cli.mcp_relay import Relay, headers_of
 from mem_search.cli.worker_connection import Answer, WorkerUnreachable
+from patience import PATIENCE
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 Posted = list[tuple[Any, dict[str, str]]]
@@ -48,7 +49,7 @@ def test_notifications_are_not_answered() -> None:
 
 
 def test_requests_are_under_way_side_by_side() -> None:
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
         together.wait()  # none is answered before all have been asked
@@ -68,12 +69,12 @@ def test_a_cancelled_request_is_not_answered() -> None:
     def post(body: bytes, headers: Mapping[str, str]) -> Answer:
         if json.loads(body)["id"] == 1:
             asked.set()
-            assert cancelled.wait(20)
+            assert cancelled.wait(PATIENCE)
         return echo(body, headers)
 
     def lines() -> Any:
         yield line("tools/call", 1)
-        assert asked.wait(20)
+        assert asked.wait(PATIENCE)
         yield line("notifications/cancelled", None, requestId=1)
         yield line("notifications/cancelled", None, requestId="unknown")
         cancelled.set()

@@ -15,6 +15,7 @@ import pytest
 from homes import Home
 from mcp import Client, StdioServerParameters, stdio_client
 from mem_search.daemon.address import is_locked
+from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
 HELLO: dict[str, Any] = {
@@ -99,7 +100,7 @@ def test_a_restarted_worker_is_found_again(filled: Home) -> None:
         assert filled.worker()["instance_id"] != first
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Home) -> None:
@@ -110,7 +111,7 @@ def test_a_worker_that_cannot_start_is_an_error_and_the_relay_continues(mem: Hom
             assert "no-such-thing" in error["message"]
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -118,7 +119,7 @@ def test_a_signal_ends_it_quietly(filled: Home, number: signal.Signals) -> None:
     with filled.popen("mcp") as process:
         assert "result" in said(process, HELLO)
         process.send_signal(number)
-        assert process.wait(20) == (0 if number is signal.SIGTERM else 130)
+        assert process.wait(PATIENCE) == (0 if number is signal.SIGTERM else 130)
         assert process.stderr is not None
         assert process.stderr.read() == ""
 
@@ -145,7 +146,7 @@ def test_lines_are_complete_in_whatever_pieces_they_arrive(filled: Home) -> None
             process.stdin.flush()
         process.stdin.close()  # the last line has no end
         assert {json.loads(line)["id"] for line in process.stdout} == {7, 8}
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 class _Server(Standin):
@@ -189,7 +190,7 @@ def test_the_relay_loads_next_to_nothing() -> None:
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.strip() == "[]"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from homes import Home
+from patience import PATIENCE
 
 
 def store(mem: Home, **texts: str) -> None:
@@ -28,7 +29,7 @@ def ask(mem: Home, **body: Any) -> Any:
         json.dumps({"mode": "deep_research", "search_type": "keyword", **body}).encode(),
         {"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
         return json.load(reply)
 
 

@@ -22,6 +22,7 @@ from mem_search.cli.output import coloured
 from mem_search.cli.search_options import MIXED
 from mem_search.records.registry import installed_kinds
 from mem_search.text.control_characters import escaped, escaped_json, removed
+from patience import PATIENCE
 
 EVIL = "\x1b]0;owned\x07\x1b[31mre\x9b2Jd\x7f\u202elive\u2066\u200b\x08\r\U000e0041"
 HARMFUL = re.compile(
@@ -190,7 +191,7 @@ def cases() -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize("argv", list(cases()), ids=ascii)
 def test_no_command_prints_what_acts_on_a_terminal(argv: tuple[str, ...], hostile: Home) -> None:
     process = hostile.popen(*argv)
-    out, err = process.communicate("", timeout=60)
+    out, err = process.communicate("", timeout=PATIENCE)
     assert not HARMFUL.search(out), out
     assert not HARMFUL.search(err), err
     assert "Traceback" not in err

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from homes import Home
 from mem_search.daemon.address import is_locked
+from patience import PATIENCE
 
 
 def test_start_status_restart_and_stop(mem: Home) -> None:
@@ -49,7 +50,7 @@ def test_a_restart_that_cannot_succeed_leaves_the_worker_alone(mem: Home) -> Non
 
 def test_ten_starts_at_once_give_one_worker(mem: Home) -> None:
     starts = [mem.popen("worker", "start") for _ in range(10)]
-    said = [start.communicate(timeout=60)[0] for start in starts]
+    said = [start.communicate(timeout=PATIENCE)[0] for start in starts]
     assert [start.returncode for start in starts] == [0] * 10
     assert sum(text.startswith("started") for text in said) == 1
     assert all(f"pid {mem.pid()}, " in text for text in said)
@@ -112,7 +113,7 @@ def test_files_left_by_a_killed_worker_do_no_harm(mem: Home) -> None:
 
 
 def _until(happened: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < deadline, f"never: {what}"
         time.sleep(0.02)
@@ -143,7 +144,7 @@ def test_an_upload_that_a_stop_cuts_off_leaves_nothing_half_written(mem: Home) -
     mem.ok("worker", "start")
     port = int(str(mem.worker()["port"]))
     token = (mem.path / "token").read_text().strip()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.putrequest("POST", "/api/import/jsonl")
     connection.putheader("Authorization", f"Bearer {token}")
     connection.putheader("Content-Type", "application/x-ndjson")

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from homes import SOURCE, Home, make
+from patience import PATIENCE
 
 pytestmark = pytest.mark.worker
 
@@ -127,7 +128,7 @@ class Office:
             None if body is None else json.dumps(body).encode(),
             {"Content-Type": "application/json", "Accept": accept},
         )
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
             said = reply.read().decode()
         return json.loads(said) if accept == "application/json" else said
 
@@ -299,7 +300,9 @@ def test_pip_installs_it(tmp_path: Path) -> None:
     (project / "pyproject.toml").write_text(PYPROJECT)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(target)]
-    subprocess.run([*pip, *offline, str(project)], check=True, capture_output=True, timeout=120)
+    subprocess.run(
+        [*pip, *offline, str(project)], check=True, capture_output=True, timeout=PATIENCE
+    )
     home = make(tmp_path, PYTHONPATH=f"{SOURCE}:{target}")
     assert "tickets" in home.ok("--help")
     assert "Search tickets." in home.ok("tickets", "--help")

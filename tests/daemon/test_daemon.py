@@ -231,17 +231,12 @@ def test_following_a_log_survives_its_rotation(tmp_path: Path) -> None:
     file = tmp_path / "worker.log"
     file.write_text("old\n")
     lines = logs.follow(file, pause=0.01)
-    timer = threading.Timer(0.1, lambda: _grow(file))
-    timer.start()
-    assert [next(lines), next(lines)] == ["one", "two"]
-    timer.join()
-    lines.close()
-
-
-def _grow(file: Path) -> None:
     with file.open("a") as log:
         log.write("one\n")
-    # Long enough for the follower to have read the line before the file is another.
-    threading.Event().wait(0.1)
+    assert next(lines) == "one"
+    with file.open("a") as log:
+        log.write("two\n")
     file.rename(file.with_suffix(".log.1"))
-    file.write_text("two\n")
+    file.write_text("three\n")
+    assert [next(lines), next(lines)] == ["two", "three"]
+    lines.close()

@@ -14,6 +14,8 @@ import pytest
 from judged_sets import EVALUATION
 from systems import NAMES
 
+from patience import PATIENCE
+
 pytestmark = pytest.mark.worker  # it starts a Chroma of its own
 
 
@@ -24,7 +26,7 @@ def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.wiring import Runtime
+from patience import PATIENCE
 from runtimes import settled
 
 
@@ -55,7 +56,7 @@ async def bring_in(client: Client, person: Person, *records: dict[str, Any]) -> 
 
 
 async def _done(runtime: Runtime) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while await runtime.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.01)
     await settled(runtime)

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from mem_search.http.core.connections import Connections, Limits, in_progress
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
 QUICK = b"GET /quick HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -61,7 +62,7 @@ class Served:
         return reader, writer
 
     async def until_busy(self, count: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while self.busy < count:  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.01)
 
@@ -75,7 +76,7 @@ async def served() -> AsyncIterator[Served]:
 
 
 async def status(reader: asyncio.StreamReader) -> bytes:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         return (await reader.readline()).split()[1]
 
 
@@ -85,7 +86,7 @@ async def test_while_all_are_busy_a_new_one_is_refused_with_the_time_to_come_aga
     held = [await served.connect(BUSY) for _ in range(2)]
     await served.until_busy(2)
     refused, writer = await served.connect(QUICK)
-    said = await asyncio.wait_for(refused.read(), 30)
+    said = await asyncio.wait_for(refused.read(), PATIENCE)
     writer.close()
     assert said.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"\r\nRetry-After: 1\r\n" in said
@@ -111,7 +112,7 @@ async def test_the_longest_idle_one_makes_room_and_is_told_why(served: Served) -
     await served.until_busy(1)
     newest, third = await served.connect(QUICK)
     assert await status(newest) == b"200"
-    assert (await asyncio.wait_for(oldest.read(), 30)).startswith(b"HTTP/1.1 503 ")
+    assert (await asyncio.wait_for(oldest.read(), PATIENCE)).startswith(b"HTTP/1.1 503 ")
     served.go_on.set()
     assert await status(busy) == b"200"
     for writer in (first, second, third):

@@ -19,6 +19,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
+from patience import PATIENCE
 
 REQUIRED = {"concept": "how-it-works", "filePath": "src/auth.py", "type": "feature", "as": "csv"}
 """Parameters that some search routes require beside the question, by their names."""
@@ -85,7 +86,7 @@ async def test_what_runs_later_searches_through_the_service(
         "/api/v1/search", json={"query": "auth", "background": True}, headers=AUTHORIZED
     )
     job = (await reply.json())["job_id"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         jobs = lifecycle_of(client).runtime.research.search_jobs
         while (await jobs.get(job)).is_unfinished:  # noqa: ASYNC110  it asks the store
             await asyncio.sleep(0.01)

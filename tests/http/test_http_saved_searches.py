@@ -15,6 +15,7 @@ from mem_search.http.core.app import build_app
 from mem_search.model import Draft
 from mem_search.settings import Settings
 from mem_search.webhooks.signing import webhook_secret
+from patience import PATIENCE
 from runtimes import fill
 from webhook_receiver import Receiver, receiving
 
@@ -153,7 +154,7 @@ async def test_a_schedule_runs_by_the_clock(client: Client) -> None:
     runtime = lifecycle_of(client).runtime
     await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not await inbox(client):  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
     saved = await call(client, "GET", f"{SAVED}/auth")
@@ -171,7 +172,7 @@ async def test_a_run_that_fails_says_so_and_the_next_one_makes_up_for_it(client:
     runtime = lifecycle_of(client).runtime
     await runtime.store.database.write(lambda c: c.execute("update saved_searches set next_at = 1"))
     runtime.research.saved_searches.wake()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             saved = await call(client, "GET", f"{SAVED}/auth")
             if saved["error"]:
@@ -198,7 +199,7 @@ async def test_the_inbox_shows_a_webhook_that_failed(client: Client, receiver: R
     await save(client, webhook_url=receiver.url)
     await store(client, new="Something on auth.")
     await run(client)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             (told,) = await inbox(client)
             if told["webhook"]["attempts"]:

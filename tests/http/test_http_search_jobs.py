@@ -21,6 +21,7 @@ from mem_search.research.requests import dump
 from mem_search.research.search_jobs import SearchJobs
 from mem_search.settings import Settings
 from mem_search.webhooks.signing import webhook_secret
+from patience import PATIENCE
 from runtimes import fill, settled
 from search_requests import universal
 from webhook_receiver import Receiver, receiving
@@ -65,7 +66,7 @@ async def job_of(client: Client, job: str, status: int = 200) -> Any:
 
 
 async def ended(client: Client, job: str) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = await job_of(client, job)
             if found["status"] in ENDED:
@@ -74,7 +75,7 @@ async def ended(client: Client, job: str) -> Any:
 
 
 async def notified(client: Client, job: str, attempts: int = 1) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = (await job_of(client, job))["notification"]
             if found is not None and found["attempts"] >= attempts:

@@ -21,6 +21,7 @@ from mem_search.http.core.app import build_app
 from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 Snapshot = dict[str, Any]
 
@@ -78,7 +79,7 @@ async def write_something(client: Client) -> dict[str, str]:
     await post("/api/v1/saved-searches", {"name": "known", "search": SEARCH})
     await client.put("/api/v1/scopes/known", json={"filter": "project:web"}, headers=AUTHORIZED)
     job = (await post("/api/v1/search", {**SEARCH, "background": True}))["job_id"]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while await lifecycle_of(client).runtime.store.search_jobs.unfinished():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     await client.get("/api/search?query=auth", headers=AUTHORIZED)

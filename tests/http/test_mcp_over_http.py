@@ -21,6 +21,7 @@ from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.mcp import ENDPOINT
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 ERAS = ("legacy", "auto")
 META = {
@@ -247,7 +248,7 @@ async def test_a_malformed_call_gets_an_error(
 async def test_what_is_not_offered_is_not_found(client: Client, method: str) -> None:
     body, headers = modern(method)
     headers["Accept"] = "application/json, text/event-stream"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         reply = await client.post("/mcp", json=body, headers=headers)
         error = (await reply.json())["error"]
     assert (reply.status in (400, 404), error["code"] in (-32601, -32602)) == (True, True)
@@ -259,7 +260,7 @@ async def test_what_is_not_offered_is_not_found(client: Client, method: str) -> 
 async def test_there_is_no_stream_to_open_and_no_session_to_end(
     client: Client, method: str
 ) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         reply = await client.request(
             method, "/mcp", headers={"Accept": "text/event-stream", "Mcp-Session-Id": "1"}
         )
@@ -285,7 +286,7 @@ async def test_clients_that_drop_connections_leave_the_worker_alive(client: Clie
             await writer.drain()
             writer.close()
             await writer.wait_closed()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         reply = await client.post("/mcp", json=message("tools/call", **SEARCH))
     assert not (await reply.json())["result"]["isError"]
 
@@ -376,6 +377,6 @@ def test_the_sdk_is_not_loaded_with_the_worker() -> None:
         "print([name for name in ('mcp', 'mcp_types', 'starlette') if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert done.stdout.strip() == "[]"

@@ -20,6 +20,7 @@ from mem_search.http.core.app import build_app
 from mem_search.mcp.tools import TOOLS
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 KINDS = installed_kinds().names
 
@@ -163,7 +164,7 @@ async def test_questions_are_counted_and_opening_is_free(limited: Client) -> Non
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 async def test_an_mcp_client_learns_why_a_query_is_refused(limited: Client, era: str) -> None:
     ada = (await join(limited, "ada")).headers
-    async with httpx2.AsyncClient(headers=ada, timeout=60) as sender:
+    async with httpx2.AsyncClient(headers=ada, timeout=PATIENCE) as sender:
         transport = streamable_http_client(str(limited.make_url("/mcp")), http_client=sender)
         async with McpClient(transport, mode=era) as mcp:
             for _ in range(2):

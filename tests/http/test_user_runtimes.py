@@ -14,6 +14,7 @@ from mem_search.http.core import user_runtimes
 from mem_search.http.core.user_runtimes import IDLE_SECONDS, MOST_IDLE, UserRuntimes
 from mem_search.model import SearchRequest
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import fill, settled, small
 
 
@@ -137,7 +138,7 @@ async def test_work_of_an_earlier_worker_continues(
     await users.wake()
     assert users.open == ["ada", "bob"]
     async with users.lease("ada") as theirs:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while await theirs.store.jobs.unfinished():  # noqa: ASYNC110  it asks the store
                 await asyncio.sleep(0.02)
         assert (await theirs.ingest.jobs.get("j1")).state == "done"
@@ -210,7 +211,7 @@ async def test_many_vectors_get_a_chroma_of_their_own_at_the_next_opening(
             async with users.lease("ada") as theirs:
                 await theirs.index.ready()
                 await settled(theirs)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE):
                     while len(await theirs.index.entries()) < 4:  # noqa: ASYNC110  it asks Chroma
                         await asyncio.sleep(0.05)
                 page = await theirs.search.pipeline.search(SearchRequest("tides", mode="vector"))

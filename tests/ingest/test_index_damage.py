@@ -18,6 +18,7 @@ from mem_search.model import Batch, SearchPage, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import THERE, small
 
 RECORDS = 500
@@ -53,7 +54,7 @@ async def intrude(runtime: Runtime, do: Callable[[LeanConnection], None]) -> Non
         own._wire._connect,
         runtime.index.name,
         about=runtime.index._about,
-        timeout=10,
+        timeout=PATIENCE,
         made=lambda: None,
     )
     try:
@@ -157,7 +158,7 @@ async def test_damage_is_repaired_by_a_worker_in_the_background(
         await runtime.index.ready(30)
         made = tuple(drafts.draft(f"{n}", f"text number {n}") for n in range(5))
         await runtime.ingest.writer.take(THERE, Batch(drafts=made))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while len(await runtime.index.entries()) < 5:  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.02)
             await intrude(runtime, lambda raw: raw.delete(raw.names()[:3]))

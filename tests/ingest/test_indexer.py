@@ -21,6 +21,7 @@ from mem_search.storage.chroma import ChromaIndex
 from mem_search.storage.sqlite import record_writer
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.wiring import open_runtime
+from patience import PATIENCE
 from runtimes import THERE, fill, settled, small
 
 
@@ -237,7 +238,7 @@ async def test_a_rebuild_in_the_middle_of_a_step_loses_nothing(bench: Bench) -> 
     carrying = asyncio.create_task(bench.indexer.index_some())
     await bench.index.upserting.wait()
     rebuilding = asyncio.create_task(bench.indexer.rebuild())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not bench.indexer._indexing._waiters:  # noqa: ASYNC110  it waits inside
             await asyncio.sleep(0)
     bench.index.go_on.set()
@@ -254,7 +255,7 @@ async def test_a_failure_is_reported_and_the_work_continues_afterwards(
     bench.embedder.failing = True
     await bench.store(drafts.draft("a"))
     running = asyncio.create_task(bench.indexer.run())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while bench.indexer.error != "not now":  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
         bench.embedder.failing = False
@@ -311,7 +312,7 @@ async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: 
         await runtime.index.ready(30)
         await settled(runtime)
         third = await runtime.store.indexing.entries(1)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while await runtime.index.entries() != third:  # noqa: ASYNC110  it asks from outside
                 await asyncio.sleep(0.05)
         assert len(third) == len(first) - 1

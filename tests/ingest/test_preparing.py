@@ -20,6 +20,7 @@ from mem_search.ingest.preparing import SMALL, Preparing
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
+from patience import PATIENCE
 
 LARGE = tuple(draft(f"{n}", f"word{n} " * 2000) for n in range(5))
 
@@ -124,7 +125,7 @@ async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
 ) -> None:
     started = asyncio.Event()
     sleeping = asyncio.create_task(preparing.prepare([hostile("sleep")], lambda _: started.set()))
-    await asyncio.wait_for(started.wait(), 60)
+    await asyncio.wait_for(started.wait(), PATIENCE)
     before = preparing.pid
     sleeping.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -137,7 +138,7 @@ async def test_cancelling_ends_the_process_and_the_next_batch_has_a_new_one(
 async def test_an_idle_process_ends(preparing: Preparing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
     await preparing.prepare(LARGE)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while preparing.pid is not None:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
     assert await reasons(preparing, *LARGE) == [""] * len(LARGE)

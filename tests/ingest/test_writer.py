@@ -19,6 +19,7 @@ from mem_search.storage.ports import IngestStore
 from mem_search.storage.sqlite import records
 from mem_search.storage.sqlite.database import Connection
 from mem_search.storage.sqlite.store import SqliteStore
+from patience import PATIENCE
 
 HERE = Location("test", "/here")
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uL6"
@@ -147,7 +148,7 @@ async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> Non
     taking = IngestWriter(cast(IngestStore, Watched()), told.set)
     task = asyncio.create_task(taking.take(HERE, Batch(drafts=(drafts.draft("a"),))))
     free = threading.Event()
-    block = asyncio.create_task(store.database.write(lambda c: free.wait(60)))
+    block = asyncio.create_task(store.database.write(lambda c: free.wait(PATIENCE)))
     await prepared.wait()
     await asyncio.sleep(0)  # the writing waits for the writer
     task.cancel()
@@ -155,7 +156,7 @@ async def test_a_cancelled_job_reports_what_it_stored(store: SqliteStore) -> Non
         await task
     free.set()
     await block
-    await asyncio.wait_for(told.wait(), 60)
+    await asyncio.wait_for(told.wait(), PATIENCE)
     assert await store.database.read(records.browse, Filters(), "relevance", 9, 0) == [1]
 
 

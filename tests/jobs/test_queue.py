@@ -12,6 +12,7 @@ from mem_search.errors import Conflict, InputError, NotFound, SourceError
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.storage.sqlite.store import SqliteStore
+from patience import PATIENCE
 
 
 class Recorded:
@@ -52,7 +53,7 @@ async def queue(store: SqliteStore, job: Recorded) -> AsyncIterator[JobQueue]:
 
 
 async def reached(queue: JobQueue, job: str, *states: str) -> JobState:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (state := await queue.get(job)).state not in states:  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
     return state
@@ -76,7 +77,7 @@ async def test_jobs_run_one_after_the_other_in_the_order_they_came(
 
 async def test_progress_shows_while_it_runs(queue: JobQueue, job: Recorded) -> None:
     name = await queue.submit("recorded", {"do": "wait"})
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while (state := await queue.get(name)).message != "half way":  # noqa: ASYNC110  it asks from outside
             await asyncio.sleep(0.01)
     assert (state.state, state.done, state.total) == ("running", 1, 2)

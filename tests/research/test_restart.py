@@ -16,6 +16,7 @@ from mem_search.model.research import OperationFilter
 from mem_search.research.search_jobs import JobWithDelivery
 from mem_search.webhooks.signing import webhook_secret
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import fill, small
 from webhook_receiver import ids, receiving
 
@@ -59,7 +60,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
                 stdout=asyncio.subprocess.PIPE,
             )  # fmt: skip
             assert worker.stdout is not None
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while (line := await worker.stdout.readline()) not in (b"now\n", b""):
                     jobs.append(line.decode().strip())
             worker.send_signal(signal.SIGKILL)
@@ -80,7 +81,7 @@ async def test_searches_and_messages_survive_a_kill(tmp_path: Path) -> None:
 
 
 async def delivered(runtime: Runtime, job: str) -> JobWithDelivery:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             told = await runtime.research.search_jobs.get(job)
             if told.delivery is not None and told.delivery.state == "delivered":

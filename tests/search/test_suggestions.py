@@ -15,6 +15,7 @@ from mem_search.model import Filters, SearchRequest
 from mem_search.search import service
 from mem_search.search.service import digest
 from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
 from runtimes import fill, small
 
 DRAFTS = (
@@ -159,14 +160,14 @@ async def test_no_search_waits_for_the_log(runtime: Runtime) -> None:
     release = threading.Event()
 
     def hold(_connection: sqlite3.Connection) -> None:
-        release.wait(30)
+        release.wait(PATIENCE)
 
     holding = asyncio.create_task(runtime.store.database.write(hold))
     try:
         page = await runtime.search.pipeline.search(SearchRequest("auth"))
         for _ in range(service.MOST_WAITING + 5):
             runtime.search.service.log.note(page, "test")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await runtime.search.service.search(SearchRequest("auth"), "test")
     finally:
         release.set()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +68,8 @@ def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(tmp_path: Pa
     os.mkfifo(pipe)  # opening it waits for ever
     lamp.write_text("It burns.")
     extraction = Extraction(seconds=1)
-    started = time.monotonic()
     try:
         assert extraction.read(pipe, "pipe.txt") == Refused("it was not read within 1 seconds")
-        assert time.monotonic() - started < 60
         found = extraction.read(lamp, "lamp.txt")
     finally:
         extraction.close()

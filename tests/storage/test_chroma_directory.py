@@ -14,6 +14,7 @@ import pytest
 
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.directory import CHILD, DataDirectory
+from patience import PATIENCE
 
 SLEEP = "import time; print(flush=True); time.sleep(60)"
 
@@ -56,7 +57,7 @@ def test_a_child_left_behind_is_ended(directory: DataDirectory) -> None:
         stale.stdout.readline()  # before, the kernel may not tell its command line yet
         directory.remember_child(stale.pid)
         directory.end_stale_child()
-        assert stale.wait(5) == -15
+        assert stale.wait(PATIENCE) == -15
     assert not (directory.root / "child.json").exists()
 
 

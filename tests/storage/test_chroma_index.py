@@ -17,6 +17,7 @@ from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import Restarts
+from patience import PATIENCE
 
 DIMENSIONS = 8
 
@@ -31,7 +32,7 @@ def entries(count: int) -> list[VectorEntry]:
     return [VectorEntry(number, number // 2, "note", 1) for number in range(count)]
 
 
-async def until(condition: Callable[[], object], seconds: float = 20) -> None:
+async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  it asks about another process
             await asyncio.sleep(0.02)

@@ -16,6 +16,7 @@ from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import FORMAT, Connect
 from mem_search.storage.chroma.launch import _environment
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
+from patience import PATIENCE
 
 
 async def accept(connect: Connect) -> None:
@@ -26,7 +27,7 @@ async def refuse(connect: Connect) -> None:
     raise IndexUnavailable("cannot be read")
 
 
-async def until(condition: Callable[[], object], seconds: float = 20) -> None:
+async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  it asks about another process
             await asyncio.sleep(0.02)
@@ -127,7 +128,7 @@ async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> No
     assert alive(pid)
     worker.kill()
     await worker.wait()
-    await until(lambda: not alive(pid), 5)
+    await until(lambda: not alive(pid))
 
 
 async def test_data_that_cannot_be_opened_goes_to_quarantine(
@@ -163,7 +164,7 @@ async def test_a_child_that_fails_too_often_stays_down_and_says_why(tmp_path: Pa
     await until(lambda: "too many failures" in chroma.detail)
     assert str(log) in chroma.detail
     assert "cannot be read" in chroma.detail
-    async with asyncio.timeout(60):  # a stop that waited for a child would wait for ever
+    async with asyncio.timeout(PATIENCE):  # a stop that waited for a child would wait for ever
         await chroma.stop()
 
 

@@ -14,6 +14,7 @@ from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.faults import Unreachable
 from mem_search.storage.chroma.remote import RemoteChroma
+from patience import PATIENCE
 
 
 class Pretender:
@@ -50,7 +51,7 @@ def pretender() -> Iterator[Pretender]:
     pretender.server.server_close()
 
 
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  it asks about another process
             await asyncio.sleep(0.02)

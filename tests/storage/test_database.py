@@ -18,6 +18,7 @@ from drafts import store
 from mem_search.errors import StorageError
 from mem_search.storage.sqlite import migrations
 from mem_search.storage.sqlite.database import Database
+from patience import PATIENCE
 
 
 def _count(connection: sqlite3.Connection) -> int:
@@ -46,7 +47,7 @@ async def test_a_reader_sees_one_snapshot_while_a_write_lands(database: Database
     def read(connection: sqlite3.Connection) -> tuple[int, int]:
         before = _count(connection)
         looked.set()
-        assert landed.wait(10)
+        assert landed.wait(PATIENCE)
         return before, _count(connection)
 
     reading = asyncio.ensure_future(database.read(read))

@@ -22,6 +22,7 @@ from mem_search.webhooks import deliveries
 from mem_search.webhooks.deliveries import MOST_ATTEMPTS, Deliveries, new_message, pause
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import new_secret
+from patience import PATIENCE
 from webhook_receiver import ids, receiving
 
 SECRET = new_secret()
@@ -48,7 +49,7 @@ async def told(store: SqliteStore, url: str, at: int = NOW, **data: Any) -> str:
 
 
 async def until(store: SqliteStore, message: str, attempts: int) -> Delivery:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             found = (await store.deliveries.fetch([message]))[message]
             if found.attempts >= attempts:
@@ -246,7 +247,7 @@ async def test_what_ended_is_kept_for_a_week(store: SqliteStore) -> None:
     async with receiving(200) as receiver, delivering(store, receiver.authority):
         message = await told(store, receiver.url)
         await until(store, message, 1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while "old" in await store.deliveries.fetch(["old", "new"]):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     assert "new" in await store.deliveries.fetch(["old", "new"])

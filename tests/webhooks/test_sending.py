@@ -12,6 +12,7 @@ from mem_search.errors import StorageError
 from mem_search.webhooks.receivers import RefusedReceiver
 from mem_search.webhooks.sending import Sender
 from mem_search.webhooks.signing import new_secret
+from patience import PATIENCE
 from webhook_receiver import receiving
 
 SECRET = new_secret()
@@ -19,7 +20,7 @@ BODY = '{"type":"x","data":{"ü":1}}'.encode()
 
 
 @asynccontextmanager
-async def sending(*allowed: str, seconds: float = 10) -> AsyncIterator[Sender]:
+async def sending(*allowed: str, seconds: float = PATIENCE) -> AsyncIterator[Sender]:
     sender = Sender(lambda: SECRET, allowed, seconds=seconds)
     yield sender
     await sender.close()

@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TextIO
@@ -96,9 +96,12 @@ def last_lines(file: Path, count: int) -> list[str]:
         return []
 
 
-def follow(file: Path, pause: float = 0.3) -> Iterator[str]:
-    """New lines as they are written, without end, also after a rotation."""
-    start = file.stat().st_size
+def follow(file: Path, pause: float = 0.3) -> Generator[str, None, None]:
+    """Lines that are written after this call, without end, also after a rotation."""
+    return _follow(file, file.stat().st_size, pause)
+
+
+def _follow(file: Path, start: int, pause: float) -> Generator[str, None, None]:
     while True:
         with file.open(encoding="utf-8", errors="replace") as handle:
             handle.seek(start)
