@@ -124,14 +124,16 @@ def missing_files(given: argparse.Namespace) -> str:
 
 async def main() -> int:
     args = arguments()
+    by_names = args.dataset.name == "names"
     try:
-        stages = [*leave_out([name for name in args.without.split(",") if name])]
+        left_out = [name for name in args.without.split(",") if name]
+        stages = [*leave_out([*left_out, "folding"] if by_names else left_out)]
     except InputError as error:
         print(f"--without: {error.message}", file=sys.stderr)
         return 2
     data = (
         names.read(args.dataset.parent)
-        if args.dataset.name == "names"
+        if by_names
         else datasets.read(
             args.dataset,
             args.qrels,
@@ -161,8 +163,11 @@ async def main() -> int:
             with opened(args.modes, data, pipeline, embedder, args.extra) as systems:
                 if args.ablate:
                     systems = {**systems, **without_each(systems["hybrid"], stages)}
-                if args.dataset.name == "names":
-                    names.show(await names.measure(systems, data), data)
+                if by_names:
+                    figures = await names.measure(systems, data)
+                    names.show(figures, data)
+                    if args.json:
+                        args.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
                     return 0
                 scopes = await ask_all(systems, data)
     compared = {scope: compare(asked) for scope, asked in scopes.items()} if args.compare else {}

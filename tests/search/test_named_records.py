@@ -64,3 +64,17 @@ async def test_names_in_a_long_question_leave_the_order_to_its_words(runtime: Ru
     )
     asked = "why do slow encrypted archives make the nightly backup late in read_file"
     assert (await found(runtime, asked, "keyword"))[0] == "answer"
+
+
+async def test_a_version_and_a_part_of_a_camel_case_name_find_their_holders(
+    runtime: Runtime,
+) -> None:
+    await fill(
+        runtime,
+        drafts.draft("v", "Released v8.2.0 at last"),
+        drafts.draft("parts", "8 boxes, 2 lids, 0 labels " * 3),
+        drafts.draft("inside", "It reads memorySessionIds first"),
+        drafts.draft("words", "session ids session ids"),
+    )
+    assert (await found(runtime, "8.2.0"))[0] == "v"
+    assert (await found(runtime, "sessionIds"))[0] == "inside"

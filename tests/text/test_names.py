@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mem_search.text import names
+from mem_search.text.words import AnyWords, WordPhrase
 
 SURE = (
     "foo_bar __init__ CLAUDE_MEM_WORKER_PORT readFile HTTPServer ast.parse std::fs src/main.rs"
@@ -54,9 +55,34 @@ def test_a_pasted_text_gives_only_so_many_names() -> None:
         ("3.1", "since 3.1.4", 1),
         ("main.rs", "src/main.rs:12", 2),
         ("main.rs", "domain.rs", 0),
+        ("8.2.0", "released v8.2.0", 1),
+        ("v8.2.0", "released 8.2.0", 1),
+        ("v8.2.0", "released 8.2.0, v8.2.0", 2),
+        ("8.2.0", "released v18.2.0", 0),
+        ("8.2.0", "archived dev8.2.0", 0),
+        ("sessionIds", "the memorySessionIds", 1),
+        ("sessionIds", "the memorysessionids", 0),
+        ("writeFile", "STRASSE, Straße: writeFileSync", 1),
         ("1af3d47", "1af3d47a0b", 2),
     ],
 )
 def test_how_a_text_has_a_name(name: str, text: str, held: int) -> None:
     (found,) = names.find(name)
     assert found.held(text) == held
+
+
+@pytest.mark.parametrize(
+    ("name", "phrases"),
+    [
+        ("8.2.0", (("8", "2", "0"), ("v8", "2", "0"))),
+        ("v8.2.0", (("8", "2", "0"), ("v8", "2", "0"))),
+        ("sessionIds", (("sessionids",), ("session", "ids"))),
+        ("foo_bar", (("foo", "bar"),)),
+        ("v2", (("v2",),)),
+    ],
+)
+def test_what_is_looked_up_for_a_name(name: str, phrases: tuple[tuple[str, ...], ...]) -> None:
+    (found,) = names.find(name)
+    query = found.query
+    rows = query.of if isinstance(query, AnyWords) else (query,)
+    assert tuple(row.words for row in rows if isinstance(row, WordPhrase)) == phrases

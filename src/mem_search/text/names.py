@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from mem_search.text.words import WordPhrase, is_hash, runs_of
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
 
 MOST: Final = 8
 """Names of one question that are looked up; a pasted text has many more."""
@@ -22,7 +22,8 @@ LONGEST: Final = 300
 """Characters of a name; longer tokens are data."""
 
 Held = Literal[0, 1, 2]
-"""How a text has a name: not, inside a longer name, or whole."""
+"""How a text has a name: not, inside a longer name, or whole. A version without its ``v``, or with
+one, counts as inside."""
 
 NAME_LIKE: Final = re.compile(r"[\d_./:@#$\\-]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 """Without any of these a text has no names. Most questions have none."""
@@ -65,13 +66,30 @@ class Name:
     plain: bool = False
 
     @property
-    def query(self) -> WordPhrase:
-        """A passage that may have the name: its words stand together, and the last may go on."""
-        return WordPhrase(self.words, prefix=len(self.words) > 1 and self.words[-1].isalpha())
+    def version(self) -> str:
+        """``8.2.0`` of ``8.2.0`` and ``v8.2.0``, which name the same version; else empty."""
+        return self.text.lstrip("vV") if _VERSION.fullmatch(self.text) and "." in self.text else ""
+
+    @property
+    def query(self) -> WordQuery:
+        """A passage that may have the name: its words stand together, and the last may go on.
+
+        camelCase may also stand inside a longer word, of which the index has the parts.
+        """
+        if self.version:
+            first, *others = runs_of(self.version)
+            return AnyWords((_row(first, *others), _row(f"v{first}", *others)))
+        if len(self.words) == 1 and (pieces := parts(self.text).split()):
+            return AnyWords((_row(*self.words), _row(*pieces)))
+        return _row(*self.words)
 
     def held(self, text: str) -> Held:
         """How ``text`` has the name, in either case."""
-        return _held(self.text.casefold(), text.casefold())
+        well = _held(self.text.casefold(), text)
+        if self.version and not well:
+            other = f"v{self.version}" if self.version == self.text else self.version
+            return min(1, _held(other.casefold(), text))
+        return well
 
 
 def find(text: str) -> tuple[Name, ...]:
@@ -101,21 +119,33 @@ def _may_be_name(token: str) -> bool:
     return bool(_COMPOUND.fullmatch(token)) and not _NUMBER.fullmatch(token)
 
 
-def _held(name: str, text: str) -> Held:
-    """``held`` for texts in one case. A hash may go on: people write its beginning."""
+def _row(*words: str) -> WordPhrase:
+    return WordPhrase(words, prefix=len(words) > 1 and words[-1].isalpha())
+
+
+def _held(name: str, written: str) -> Held:
+    """``Name.held`` of a name in one case. A hash may go on: people write its beginning."""
     best: Held = 0
+    text = written.casefold()
+    if len(text) != len(written):  # a letter such as ß became two
+        written = text
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
         if _ends_before(text, at, name[0]) and (is_hash(name) or _ends_after(text, end)):
             return 2
         before, after = text[at - 1 : at], text[end : end + 1]
-        if not (after.isdigit() and name[-1].isdigit()) and not (
-            before.isalnum() and name[0].isalnum()
+        if not (after.isdigit() and name[-1].isdigit()) and (
+            not (before.isalnum() and name[0].isalnum()) or _is_hump(written, at)
         ):
             best = 1
         at = text.find(name, at + 1)
     return best
+
+
+def _is_hump(text: str, at: int) -> bool:
+    """Whether a part of a camelCase word begins at ``text[at]``."""
+    return text[at].isupper() and (text[at - 1].islower() or text[at + 1 : at + 2].islower())
 
 
 def _ends_before(text: str, at: int, first: str) -> bool:
