@@ -6,9 +6,10 @@ the product's own, so that it is not judged by its own idea of a name. ``first``
 names whose first result holds it; ``all``: the share where no other record stands above a holder.
 
 A name may stand inside a longer word, but a number inside a longer number is another one:
-``14.0.0`` does not hold ``4.0.0``. What ``<private>`` covers is never stored, so it holds nothing. The record
-whose own number is asked for (``#1950``) is neither right nor wrong: it leads by being that record.
-The product is measured without folding, because a near-duplicate under another holder is found.
+``14.0.0`` does not hold ``4.0.0``. What ``<private>`` covers is never stored, so it holds nothing.
+The record whose own number is asked for (``#1950``) is neither right nor wrong: it leads by being
+that record. The product is measured without folding, because a near-duplicate under another holder
+is found.
 """
 
 from __future__ import annotations
