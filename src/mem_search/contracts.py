@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,15 @@ class Extractor(Protocol):
 
     def extract(self, path: Path, name: str) -> Extracted:
         """The text. ``name`` is what a person calls the file. Raises ``extractors.Unreadable``."""
+        ...
+
+
+@runtime_checkable
+class PagedExtractor(Extractor, Protocol):
+    """A reader whose files may take longer than the limits of one call allow."""
+
+    def extract_from(self, path: Path, name: str, page: int) -> Extracted:
+        """The text from ``page`` on, the first being 0, as far as it is read in half a minute."""
         ...
 
 

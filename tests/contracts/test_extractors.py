@@ -1,7 +1,9 @@
 """The contract of every reader of a file format, each on tiny files made here."""
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from mem_search.extractors import BUILT_IN, SUFFIXES, extract, readers
 from mem_search.extractors.refusal import Unreadable
+from ocr_programs import install_tesseract
 
 
 def archive(members: dict[str, str]) -> bytes:
@@ -94,6 +97,16 @@ def epub() -> bytes:
     )
 
 
+def png() -> bytes:
+    """One white pixel."""
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))]
+    chunks += [(b"IDAT", zlib.compress(b"\0\xff")), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
 FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "pdf": ("lamp.pdf", pdf),
     "docx": ("lamp.docx", docx),
@@ -104,8 +117,15 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "rtf": ("lamp.rtf", lambda: rb"{\rtf1\ansi The lamp burns.}"),
     "html": ("lamp.html", lambda: b"<html><body><p>The lamp burns.</p></body></html>"),
     "markdown": ("lamp.md", lambda: b"---\ntags: [sea]\n---\n# Lamp\n\nThe lamp burns. #night\n"),
+    "image": ("lamp.png", png),
     "text": ("lamp.txt", lambda: b"The lamp burns."),
 }
+
+
+@pytest.fixture(autouse=True)
+def tesseract(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that reads every whole picture in the same way."""
+    install_tesseract(tmp_path_factory.mktemp("bin"), monkeypatch)
 
 
 def read(folder: Path, name: str, data: bytes) -> str:
@@ -142,7 +162,6 @@ class TestExtractor:
     [
         ("a.txt", b"", "it is empty"),
         ("a.pdf", b"Not found", "its name says that it is a PDF, but it is something else"),
-        ("a.png", b"\x89PNG\r\n", "PNG image; text in images is not recognised"),
         ("a.docx", archive({"word/document.xml": "0" * 5_000_000}), "ZIP bomb"),
         ("a.docx", archive({"word/document.xml": "<a/>", "../../x": ""}), "leaves the archive"),
         ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text"),

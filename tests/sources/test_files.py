@@ -5,10 +5,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
 from mem_search.sources.files import Files
+from ocr_programs import install_nothing, install_tesseract
 
 
 def read(path: Path, cursor: Any = None) -> tuple[list[Batch], Any]:
@@ -69,9 +72,32 @@ def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(tmp_path: Pa
     lamp.write_text("It burns.")
     extraction = Extraction(seconds=1)
     try:
-        assert extraction.read(pipe, "pipe.txt") == Refused("it was not read within 1 seconds")
+        assert extraction.read(pipe, "pipe.txt") == Refused("it was not read within 3 seconds")
         found = extraction.read(lamp, "lamp.txt")
     finally:
         extraction.close()
     assert not isinstance(found, Refused)
     assert found.text == "It burns."
+
+
+def test_a_picture_is_read_as_soon_as_ocr_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    install_nothing(tmp_path / "bin", monkeypatch)
+    picture = tmp_path / "docs" / "lamp.gif"
+    picture.parent.mkdir()
+    picture.write_bytes(b"GIF89a IEND\xaeB`\x82")
+    batches, cursor = read(picture.parent)
+    assert ledger(batches)["lamp.gif"][0] == "left"
+    assert "mem-search[ocr]" in ledger(batches)["lamp.gif"][1]
+    assert read(picture.parent, cursor)[0] == []
+    install_tesseract(tmp_path / "bin", monkeypatch)
+    batches, cursor = read(picture.parent, cursor)
+    assert [draft.text for batch in batches for draft in batch.drafts] == [
+        "The lamp burns.\nSoftly."
+    ]
+    assert ledger(batches)["lamp.gif"] == (
+        "taken", "its text recognised by tesseract with confidence 0.8",
+    )  # fmt: skip
+    assert read(picture.parent, cursor)[0] == []

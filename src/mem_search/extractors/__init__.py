@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mem_search.contracts import Extractor
+from mem_search.contracts import Extractor, PagedExtractor
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.documents import Extracted
 
@@ -24,6 +24,7 @@ BUILT_IN: Final = {
     "opendocument": "mem_search.extractors.opendocument:OpenDocument",
     "epub": "mem_search.extractors.epub:Epub",
     "rtf": "mem_search.extractors.rtf:Rtf",
+    "image": "mem_search.extractors.image:Image",
     "html": "mem_search.extractors.html:Html",
     "markdown": "mem_search.extractors.markdown:Markdown",
     "text": "mem_search.extractors.text:Text",
@@ -33,6 +34,7 @@ BUILT_IN: Final = {
 SUFFIXES: Final = (
     ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".docm", ".pptx",
     ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub", ".rtf", ".csv", ".rst",
+    ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
 )  # fmt: skip
 """Ends of names that say that a reader here can read a file, for uploads. A contract test compares
 them with the readers."""
@@ -63,6 +65,9 @@ def identify(path: Path, name: str) -> Extractor:
     raise Unreadable(reason_for(head, path, suffix))
 
 
-def extract(path: Path, name: str) -> Extracted:
-    """The text of the file. Raises Unreadable with the reason, for a person."""
-    return identify(path, name).extract(path, name)
+def extract(path: Path, name: str, page: int = 0) -> Extracted:
+    """The text of the file, from ``page`` on. Raises Unreadable with the reason, for a person."""
+    reader = identify(path, name)
+    if page and isinstance(reader, PagedExtractor):
+        return reader.extract_from(path, name, page)
+    return reader.extract(path, name)

@@ -9,16 +9,20 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import SourceError
 from mem_search.extractors.refusal import Refused
 from mem_search.limited_process import HEAD, framed, started
-from mem_search.model.documents import Extracted
+from mem_search.model.documents import PAGE_BREAK, Extracted
 
 SECONDS: Final = 60
-"""What one file may take, of processor time and of the clock."""
+"""The processor time that one call may take."""
+
+_PATIENCE: Final = 3
+"""How much longer it may take by the clock: on a busy machine, a call gets a part of a core."""
 
 MEGABYTES: Final = 480
 _START_SECONDS: Final = 60.0
@@ -33,27 +37,45 @@ class Extraction:
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, path: Path, name: str) -> Extracted | Refused:
-        """The text of the file, or why it has none. Raises SourceError without a process."""
+        """The text of the file, or why it has none. Raises SourceError without a process.
+
+        The limits are those of one call; a file of many scanned pages takes several.
+        """
+        found = self._asked(path, name, 0)
+        while isinstance(found, Extracted) and found.rest:
+            more = self._asked(path, name, found.rest)
+            if isinstance(more, Refused):
+                unread = {"unread_pages": found.metadata["pages"] - found.rest}
+                found = replace(found, rest=0, metadata={**found.metadata, **unread})
+            else:
+                found = _joined(found, more)
+        if isinstance(found, Extracted) and not found.text.strip():
+            return Refused(found.note or "there is no text in it", empty=True, lacks=found.lacks)
+        return found
+
+    def _asked(self, path: Path, name: str, page: int) -> Extracted | Refused:
+        """The reply of the process; of a fresh one, if what it read before left too little room."""
+        is_fresh = self._process is None
         process = self._started()
         try:
             assert process.stdin is not None
-            process.stdin.write(framed((str(path), name)))
+            process.stdin.write(framed((str(path), name, page)))
             process.stdin.flush()
-            reply = self._reply(process, self._seconds)
+            reply = self._reply(process, _PATIENCE * self._seconds)
         except TimeoutError:
             self.close()
-            return Refused(f"it was not read within {self._seconds} seconds")
+            return Refused(f"it was not read within {_PATIENCE * self._seconds} seconds")
         except (EOFError, OSError):
             process.wait()
             code = process.returncode
             self.close()
             if code == -signal.SIGXCPU:
-                return Refused(f"it was not read within {self._seconds} seconds")
+                return Refused(f"it takes more than {self._seconds} seconds of processor time")
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
             return Refused(f"its reader was ended {how}: it is probably damaged")
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
             self.close()
-            return Refused(reply)
+            return Refused(reply) if is_fresh else self._asked(path, name, page)
         assert isinstance(reply, Extracted | Refused)
         return reply
 
@@ -83,6 +105,21 @@ class Extraction:
         deadline = time.monotonic() + seconds
         (length,) = HEAD.unpack(_received(process, HEAD.size, deadline))
         return pickle.loads(_received(process, length, deadline))  # noqa: S301  of our own process
+
+
+def _joined(first: Extracted, more: Extracted) -> Extracted:
+    """Two parts of one file. The confidence of OCR is the mean over the pages of both."""
+    metadata = {**first.metadata, **more.metadata}
+    parts = [(p.metadata["ocr_pages"], p.metadata["ocr_confidence"]) for p in (first, more)
+             if "ocr_pages" in p.metadata]  # fmt: skip
+    if parts:
+        pages = sum(pages for pages, _ in parts)
+        sure = sum(pages * confidence for pages, confidence in parts) / pages
+        metadata |= {"ocr_pages": pages, "ocr_confidence": round(sure, 2)}
+    unread = sum(part.metadata.get("unread_pages", 0) for part in (first, more))
+    metadata |= {"unread_pages": unread} if unread else {}
+    text = f"{first.text}{PAGE_BREAK}{more.text}"
+    return replace(first, text=text, metadata=metadata, rest=more.rest)
 
 
 def _received(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:

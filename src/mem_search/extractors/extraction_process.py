@@ -14,13 +14,13 @@ _LONGEST: Final = 10_000_000
 _MEMORY: Final = "it needs more than {megabytes} MB of memory to read"
 
 
-def _load() -> Callable[[tuple[str, str]], Extracted | Refused]:
+def _load() -> Callable[[tuple[str, str, int]], Extracted | Refused]:
     from mem_search.extractors import extract
 
-    def read(asked: tuple[str, str]) -> Extracted | Refused:
-        path, name = asked
+    def read(asked: tuple[str, str, int]) -> Extracted | Refused:
+        path, name, page = asked
         try:
-            found = extract(Path(path), name)
+            found = extract(Path(path), name, page)
         except Unreadable as error:
             return Refused(error.reason, error.empty)
         except MemoryError:
@@ -31,8 +31,6 @@ def _load() -> Callable[[tuple[str, str]], Extracted | Refused]:
             return Refused(f"it is damaged: {type(error).__name__}: {str(error)[:200]}")
         if len(found.text) > _LONGEST:
             return Refused(f"its text is longer than {_LONGEST // 10**6} million characters")
-        if not found.text.strip():
-            return Refused(found.note or "there is no text in it", empty=True)
         return found
 
     return read

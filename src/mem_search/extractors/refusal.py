@@ -24,7 +24,6 @@ _FORMATS: Final = (
     (b"\x7fELF", "a program"),
     (b"MZ", "a program"),
 )
-_IMAGES: Final = "; text in images is not recognised (OCR) in this version"
 _SIGNED: Final = {
     ".pdf": "a PDF",
     ".docx": "a Word document",
@@ -49,10 +48,14 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a file gave no text; ``empty`` when nothing is wrong with it."""
+    """Why a file gave no text; ``empty`` when nothing is wrong with it.
+
+    ``lacks`` is what must be installed to read it, as in ``Extracted``.
+    """
 
     reason: str
     empty: bool = False
+    lacks: str = ""
 
 
 def is_binary_format(head: bytes) -> bool:
@@ -70,8 +73,6 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
             return "it is an Outlook message; the source files does not read e-mail"
         return "it is an old binary Office file; save it as .docx, .pptx or .pdf"
     found = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
-    if "image" in found:
-        return f"it is {found}{_IMAGES}"
     if expected := _SIGNED.get(suffix):
         if found == "a ZIP archive" and suffix != ".pdf":
             return f"it is not {expected}: it is damaged or cut off"

@@ -18,6 +18,9 @@ class Extracted:
 
     ``created_at`` is in ms since 1970. An empty ``text`` means that there is none to find the file
     by; ``note`` then says why. With several pages (slides), ``text`` has a PAGE_BREAK between two.
+
+    ``lacks`` is what must be installed to read more of the file: ``ocr``. ``rest`` is the page from
+    which on nothing is read yet, because one call may not take longer; 0 when all is read.
     """
 
     text: str
@@ -28,3 +31,5 @@ class Extracted:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    lacks: str = ""
+    rest: int = 0

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
-from mem_search.extractors import SUFFIXES
+from mem_search.extractors import SUFFIXES, ocr
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Draft, LedgerEntry, Location
@@ -26,6 +26,10 @@ from mem_search.sources.files.folder import Seen, look_at, walk
 
 _MOST_TEXT: Final = 4_000_000
 """Characters in one batch, which is held in memory several times."""
+
+
+_LACKS_OCR: Final = "?ocr"
+"""Marks a file that is to be read again once OCR is installed."""
 
 
 class Files(BaseSource):
@@ -45,7 +49,12 @@ class Files(BaseSource):
             if not (isinstance(error, FileNotFoundError) and known and root.parent.is_dir()):
                 raise SourceError(f"cannot read {root}: {error.strerror or error}") from error
             seen = []  # a single file that was deleted
-        changed = [each for each in seen if known.get(each.item, [""])[0] != each.stamp]
+        is_same = {"", _LACKS_OCR} if not ocr.available() else {""}
+        changed = [
+            each
+            for each in seen
+            if known.get(each.item, [""])[0] not in {each.stamp + end for end in is_same}
+        ]
         gone = known.keys() - {each.item for each in seen}
         lost = tuple(f"{each.item}/".removeprefix("./") for each in seen if each.failed)
         gone = {item for item in gone if not item.startswith(lost)} if lost else gone
@@ -74,20 +83,20 @@ def _batches(
             yield found.build({"files": dict(known)}, done)
     for done, each in enumerate(changed, done + 1):  # noqa: B020  the count goes on
         was = known.get(each.item, ["", ""])[1]
-        digest, draft = "", None
+        digest, draft, lacks = "", None, ""
         if each.skipped:
             (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
         else:
             path = root / each.item if root.is_dir() else root
-            digest, draft = _file(location, each, path, was, project, extraction, found)
+            digest, draft, lacks = _file(location, each, path, was, project, extraction, found)
         if draft is not None:
             item = _shown(location, each.item)
             found.take(draft, item)
-            found.note(LedgerEntry(item, "taken", records=1))
+            found.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
         elif was and not digest:
             found.drop(_identity(location, each.item))
-        known[each.item] = [each.stamp, digest]
+        known[each.item] = [each.stamp + lacks, digest + lacks]
         if found.is_full or size > _MOST_TEXT:
             yield found.build({"files": dict(known)}, done)
             size = 0
@@ -103,24 +112,38 @@ def _file(
     project: str,
     extraction: Extraction,
     found: BatchBuilder,
-) -> tuple[str, Draft | None]:
-    """The hash of what is stored of the file, and its draft if that is new."""
+) -> tuple[str, Draft | None, str]:
+    """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
     item = _shown(location, each.item)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:16]
         if digest == was:
-            return digest, None
+            return digest, None, ""
         name = location.upload or path.name
         read = extraction.read(path, name)
         modified = round(path.stat().st_mtime * 1000)
     except OSError as error:
         found.fail(item, f"it cannot be read: {error.strerror or error}")
-        return "", None
+        return "", None, ""
+    lacks = _LACKS_OCR if read.lacks else ""
     if isinstance(read, Refused):
         (found.leave if read.empty else found.fail)(item, read.reason)
-        return "", None
-    return digest, _draft(location, each.item, name, read, modified, project)
+        return "", None, lacks
+    return digest, _draft(location, each.item, name, read, modified, project), lacks
+
+
+def _recognition(metadata: Mapping[str, Any]) -> str:
+    """For the ledger: what was recognised in pictures and how surely, and what was not read."""
+    said = []
+    if "ocr_confidence" in metadata:
+        of = f"{metadata['ocr_pages']} scanned page(s)" if "ocr_pages" in metadata else "its text"
+        sure = metadata["ocr_confidence"]
+        said.append(f"{of} recognised by {metadata['ocr']} with confidence {sure}")
+    if unread := metadata.get("unread_pages"):
+        advice = "" if ocr.available() else f"; {ocr.ADVICE}"
+        said.append(f"{unread} scanned page(s) are not read{advice}")
+    return "; ".join(said)
 
 
 def _draft(

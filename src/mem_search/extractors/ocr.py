@@ -1,0 +1,193 @@
+"""Text in pictures (OCR): by the package rapidocr, whose models lie in it, else by tesseract.
+
+Both are optional. A picture is made smaller before it is read, so that a page of 10-point type
+stays readable and a large photograph stays within the reader's limits of time and memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mem_search.extractors.refusal import Unreadable
+
+ADVICE: Final = "to read it, run: python -m pip install 'mem-search[ocr]' (or install tesseract)"
+
+SIDE: Final = 1600
+"""Pixels of the longer side of a picture that is read: 10-point type on A4 is 19 pixels high."""
+
+_DETECTED: Final = 960
+"""Pixels of the longer side where lines are looked for. With these sizes a page takes about 3 s of
+processor time and 270 MB (measured on photographed pages); with the package's own it takes 7 s and
+800 MB."""
+
+_M_MMAP_THRESHOLD: Final = -3
+_LARGE: Final = 2**20
+
+_TESSERACT_SECONDS: Final = 50
+
+Pixels = NDArray[np.uint8]
+"""(height, width, 3), blue first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The text of a picture, and the mean confidence of its lines from 0 to 1."""
+
+    text: str
+    confidence: float
+    by: str
+
+
+class _Recogniser(Protocol):
+    def read(self, picture: Path | Pixels) -> Recognised: ...
+
+
+def available() -> bool:
+    """Whether pictures can be read. Nothing is loaded."""
+    return find_spec("rapidocr") is not None or shutil.which("tesseract") is not None
+
+
+def recognise(picture: Path | Pixels) -> Recognised | None:
+    """The text of a picture; None when nothing is installed that could read it.
+
+    Raises Unreadable for a file that is no whole picture, MemoryError for one that is too large.
+    """
+    found = _recogniser()
+    return None if found is None else found.read(picture)
+
+
+@cache
+def _recogniser() -> _Recogniser | None:
+    if find_spec("rapidocr") is not None:
+        return _RapidOcr()
+    program = shutil.which("tesseract")
+    return None if program is None else _Tesseract(program)
+
+
+class _RapidOcr:
+    """https://github.com/RapidAI/RapidOCR: PP-OCR models, one thread, without a memory arena."""
+
+    def __init__(self) -> None:
+        _return_large_blocks()
+        from rapidocr import RapidOCR
+
+        engine = "EngineConfig.onnxruntime"
+        self._engine = RapidOCR(
+            params={
+                "Global.log_level": "critical",
+                "Global.max_side_len": SIDE,
+                "Det.limit_type": "max",
+                "Det.limit_side_len": _DETECTED,
+                "Rec.rec_batch_num": 1,
+                f"{engine}.intra_op_num_threads": 1,
+                f"{engine}.inter_op_num_threads": 1,
+                f"{engine}.enable_cpu_mem_arena": False,
+            }
+        )
+
+    def read(self, picture: Path | Pixels) -> Recognised:
+        pixels = _decoded(picture) if isinstance(picture, Path) else picture
+        try:
+            found = self._engine(pixels)
+        except Exception as error:
+            if "alloc" in str(error).lower() or "insufficient memory" in str(error).lower():
+                raise MemoryError from error
+            raise
+        lines = [] if found.txts is None else list(zip(found.boxes, found.txts, strict=True))
+        scores = [] if found.scores is None else found.scores
+        return Recognised(_in_lines(lines), _mean(scores), "rapidocr")
+
+
+def _return_large_blocks() -> None:
+    """Let glibc give freed tensors back at once: otherwise what is freed between two lines of text
+    is kept in pieces, and a page needs 200 MB more. Other C libraries have no such switch."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+
+
+def _decoded(path: Path) -> Pixels:
+    """The pixels of a picture file, upright and small enough."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(path) as image:
+            image.thumbnail((SIDE, SIDE))
+            upright = ImageOps.exif_transpose(image).convert("RGB")
+    except Image.DecompressionBombError as error:
+        raise Unreadable(f"it is too large a picture: {error}") from None
+    except (OSError, SyntaxError, ValueError) as error:
+        raise Unreadable(f"it is damaged or cut off: {error}") from None
+    return np.asarray(upright)[:, :, ::-1].copy()
+
+
+def _in_lines(found: Iterable[tuple[Any, str]]) -> str:
+    """Pieces from the top down; those on one height are one line, from left to right."""
+    lines: list[tuple[float, float, list[tuple[float, str]]]] = []
+    for box, text in found:
+        top, bottom = float(min(y for _, y in box)), float(max(y for _, y in box))
+        left = float(min(x for x, _ in box))
+        middle, height = (top + bottom) / 2, bottom - top
+        if lines and abs(middle - lines[-1][0]) < min(height, lines[-1][1]) / 2:
+            lines[-1][2].append((left, text))
+        else:
+            lines.append((middle, height, [(left, text)]))
+    return "\n".join(" ".join(text for _, text in sorted(line)) for _, _, line in lines)
+
+
+class _Tesseract:
+    """The program, with the languages that are its default."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def read(self, picture: Path | Pixels) -> Recognised:
+        given, data = str(picture), b""
+        if not isinstance(picture, Path):
+            height, width = picture.shape[:2]
+            head = b"P6 %d %d 255\n" % (width, height)
+            given, data = "stdin", head + picture[:, :, ::-1].tobytes()
+        try:
+            done = subprocess.run(  # noqa: S603  the program that the person installed
+                [self._program, given, "stdout", "tsv"],
+                input=data,
+                capture_output=True,
+                timeout=_TESSERACT_SECONDS,
+                env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise Unreadable(f"tesseract did not read it in {_TESSERACT_SECONDS} seconds") from None
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            reason = said[-1][:200] if said else "it gives no reason"
+            raise Unreadable(f"it is damaged, or tesseract cannot read it: {reason}")
+        return _of_table(done.stdout.decode("utf-8", "replace"))
+
+
+def _of_table(table: str) -> Recognised:
+    """Tesseract's table of words: block, paragraph and line of each, its confidence, its text."""
+    lines: dict[tuple[str, ...], list[str]] = {}
+    scores: list[float] = []
+    for row in table.splitlines()[1:]:
+        cells = row.split("\t", 11)
+        if len(cells) == 12 and cells[11].strip():
+            lines.setdefault(tuple(cells[1:5]), []).append(cells[11].strip())
+            scores.append(float(cells[10]) / 100)
+    return Recognised("\n".join(map(" ".join, lines.values())), _mean(scores), "tesseract")
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return round(sum(map(float, scores)) / len(scores), 2) if len(scores) else 0.0
