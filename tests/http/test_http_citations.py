@@ -222,6 +222,7 @@ async def test_nothing_found_is_a_table_of_names_alone(cited: Client) -> None:
         ("query=auth&format=index", "format"),
         ("query=auth&as=csv&limit=501", "limit"),
         ("query=auth&as=csv&as=json", "as"),
+        ("query=auth&as=csv&facets=kind", "facets"),
         ("as=csv", "query"),
     ],
 )

@@ -192,11 +192,17 @@ async def test_what_was_noted_last_is_stored_when_the_worker_ends(tmp_path: Path
         assert await runtime.search.service.log.forget() == 1
 
 
-def test_equal_filters_have_equal_digests() -> None:
+async def test_equal_filters_have_equal_digests(runtime: Runtime) -> None:
+    async def digested(request: SearchRequest) -> str:
+        return digest(await runtime.search.service.search(request, "test"))
+
     by_a, by_b = (SearchRequest("auth", Filters(project=name)) for name in "ab")
-    assert digest(SearchRequest("auth")) == ""
-    assert digest(by_a) == digest(replace(by_a, text="login", limit=5)) != ""
-    assert len({digest(by_a), digest(by_b), digest(replace(by_a, folder="x"))}) == 3
+    a, b = await digested(by_a), await digested(by_b)
+    assert await digested(SearchRequest("auth")) == ""
+    assert a == await digested(replace(by_a, text="login", limit=5)) != ""
+    in_text = await digested(SearchRequest("auth kind:note"))
+    assert in_text == await digested(SearchRequest("kind:note login"))
+    assert len({"", a, b, in_text, await digested(replace(by_a, folder="x"))}) == 5
 
 
 async def test_an_expression_that_finds_nothing_offers_what_its_words_find(
@@ -224,3 +230,32 @@ async def test_a_question_counts_once_whatever_its_filters(runtime: Runtime) -> 
     # Apples are found with one of their filters, so nobody asks for them in vain.
     in_vain = await runtime.store.search_log.without_results(10)
     assert [(each.query, each.times) for each in in_vain] == [("pears", 3)]
+
+
+async def test_a_question_counts_once_whatever_fields_are_written_in_it(runtime: Runtime) -> None:
+    service = runtime.search.service
+    await fill(runtime, draft("a", "apples", project="web"))
+    for text in (
+        "pears", "pears kind:note", "tag:x AND Pears?", "-kind:email pears", "kind:note",
+        "apples kind:note", "apples kind:email", "apples OR tag:x",
+    ):  # fmt: skip
+        await service.search(SearchRequest(text), "test")
+    await service.log.flush()
+    popular = await runtime.store.search_log.popular(10)
+    assert [(each.query, each.times) for each in popular] == [
+        ("pears", 4), ("apples", 2), ("apples OR tag:x", 1),
+    ]  # fmt: skip
+    in_vain = await runtime.store.search_log.without_results(10)
+    assert [(each.query, each.times) for each in in_vain] == [("pears", 4)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("ÄRGER", "ärger"), ("cafe\u0301", "café"), ("auth  now", "auth now?"), ("?", "?")],
+)
+async def test_questions_that_look_the_same_are_one(runtime: Runtime, one: str, other: str) -> None:
+    for text in (one, other):
+        await runtime.search.service.search(SearchRequest(text), "test")
+    await runtime.search.service.log.flush()
+    (asked,) = await runtime.store.search_log.without_results(10)
+    assert (asked.query, asked.times) == (" ".join(other.split()), 2)

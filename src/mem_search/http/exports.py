@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Self
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import MemSearchError
@@ -98,6 +99,16 @@ class SearchExportParameters(SearchParameters):
         json_schema_extra=also("format"),
     )
     limit: int = Field(default=100, ge=1, le=MOST, description="How many at most")
+
+    @model_validator(mode="after")
+    def _has_a_place_for_counts(self) -> Self:
+        if self.facets and self.format != "json":
+            raise PydanticCustomError(
+                "at:facets",
+                "a file of format {name} has no place for counts; leave them out, or use as=json",
+                {"name": self.format},
+            )
+        return self
 
 
 async def export_results(call: Call) -> web.StreamResponse:

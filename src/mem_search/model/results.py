@@ -84,7 +84,8 @@ class FoundDate:
 class Analyzed:
     """How the text of a query was parsed. ``text`` is embedded. ``demanded`` is what every result
     must meet, in the query language; ``filters`` and ``excluded`` are the parts of it that are
-    fields or negated.
+    fields or negated. ``question`` is the text without fields that hold for all of it; None where
+    it has no such fields.
     """
 
     text: str = ""
@@ -97,6 +98,7 @@ class Analyzed:
     dates: tuple[FoundDate, ...] = ()
     operators: tuple[str, ...] = ()
     alone: str = ""
+    question: str | None = None
     warnings: tuple[str, ...] = ()
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import unicodedata
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,9 +52,13 @@ class SearchLog:
         self._writing = asyncio.Lock()
 
     def note(self, page: SearchPage, surface: str) -> None:
-        """Log a search from its reply; later pages and searches without a query are not logged."""
-        request = page.request
-        if not self.on or request.offset or not request.text.strip():
+        """Log the question of a search from its reply, without the fields in it.
+
+        Later pages and searches by filters alone are not logged.
+        """
+        request, analyzed = page.request, page.report.analyzed
+        question = request.text if analyzed.question is None else analyzed.question
+        if not self.on or request.offset or not question.strip():
             return
         if len(self._waiting) >= MOST_WAITING:
             return
@@ -63,7 +68,7 @@ class SearchLog:
             mode, total = legs[0] if len(legs) == 1 else "weighted", len(page.results)
         took_ms = page.report.took_ms
         self._waiting.append(
-            LoggedSearch(now_ms(), request.text, digest(request), mode, total, took_ms, surface)
+            LoggedSearch(now_ms(), question, digest(page), mode, total, took_ms, surface)
         )
         self._work.set()
 
@@ -94,21 +99,29 @@ class SearchLog:
         return await self._store.clear()
 
 
-def digest(request: SearchRequest) -> str:
-    """A digest that is equal for equal filters; "" for none."""
+def digest(page: SearchPage) -> str:
+    """A digest that is equal for equal filters, also those written in the query; "" for none."""
+    request, analyzed = page.request, page.report.analyzed
     narrowed = (request.scope, request.folder, request.domain)
-    if not request.filters and not any(narrowed):
+    # Without fields in the query its operators are part of the question.
+    written = () if analyzed.question is None else (analyzed.demanded,)
+    if not request.filters and not any(narrowed) and not written:
         return ""
-    filters = repr((request.filters, *narrowed)).encode("utf-8", "replace")
+    filters = repr((request.filters, *narrowed, *written)).encode("utf-8", "replace")
     return hashlib.blake2b(filters, digest_size=8).hexdigest()
 
 
 def _clean(entries: Sequence[LoggedSearch]) -> list[LoggedSearch]:
     """One line each, without secrets; redacted before it is cut, so that none is cut in half."""
     return [
-        replace(entry, query=_storable(" ".join(redact(entry.query)[0].split())[:LONGEST_QUERY]))
+        replace(entry, query=_storable(_plain(redact(entry.query)[0])[:LONGEST_QUERY]))
         for entry in entries
     ]
+
+
+def _plain(text: str) -> str:
+    """One line in composed letters: what looks the same is the same question."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _storable(text: str) -> str:

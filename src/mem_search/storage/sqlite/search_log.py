@@ -1,14 +1,15 @@
 """The log of searches: the newest ten thousand, kept on this machine and nowhere else.
 
-Query texts come here already redacted. What was asked often, in vain or slowly is counted when
-it is asked for; questions are equal that differ in case or filters only.
+Query texts come here already redacted and without fields. What was asked often, in vain or slowly
+is counted when it is asked for; questions are equal that differ only in case, in filters or in the
+punctuation at their end.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 from mem_search.model.statistics import AskedQuery, LoggedSearch
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
@@ -36,13 +37,13 @@ class SqliteSearchLog(Repository):
     def popular(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
-        return _asked(connection, "1", limit, since)
+        return [asked for asked, _ in _asked(connection, since)][:limit]
 
     @reads
     def without_results(
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
-        return _asked(connection, "found = 0", limit, since)
+        return [asked for asked, found in _asked(connection, since) if not found][:limit]
 
     @reads
     def slow(
@@ -69,26 +70,34 @@ def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[As
         return []
     condition = " or ".join("instr(lower(query), ?)" for _ in words)
     newest = f"id > (select max(id) from search_log) - {MOST_SHARING} and ({condition})"
-    return _asked(connection, "found > 0", limit, None, newest, words)
+    return [asked for asked, found in _asked(connection, None, newest, words) if found][:limit]
 
 
 def _asked(
     connection: sqlite3.Connection,
-    kept: str,
-    limit: int,
     since: int | None,
     condition: str = "1",
     values: Sequence[str] = (),
-) -> list[AskedQuery]:
-    # A question is one whatever its filters; ``found`` is what it found when it was last asked with
-    # each of them. With max(id) SQLite takes the other columns from the newest row.
+) -> list[tuple[AskedQuery, int]]:
+    """Each question with what it found in all, when it was last asked with each of its filters;
+    the most frequent first. It is written, and its total is, as when it was last asked.
+    """
+    # In Python: SQLite folds the case of ASCII letters only.
     rows = connection.execute(
-        "select query, times, last_at, total from ("
-        " select query, sum(times) as times, last_at, total, sum(total) as found, max(id) from ("
-        "  select query, count(*) as times, at as last_at, total, max(id) as id from search_log"
-        f"  where at >= ? and ({condition}) group by lower(query), filters)"
-        " group by lower(query))"
-        f" where {kept} order by times desc, last_at desc limit ?",
-        (_SINCE_EVER if since is None else since, *values, limit),
+        "select query, filters, at, total from search_log"
+        f" where at >= ? and ({condition}) order by id desc",
+        (_SINCE_EVER if since is None else since, *values),
     )
-    return [AskedQuery(*row) for row in rows]
+    asked: dict[str, AskedQuery] = {}
+    found: dict[str, dict[str, int]] = {}
+    for query, filters, at, total in rows:
+        key = query.casefold().rstrip(" ?!.") or query
+        known = asked.get(key)
+        asked[key] = (
+            AskedQuery(query, 1, at, total)
+            if known is None
+            else replace(known, times=known.times + 1)
+        )
+        found.setdefault(key, {}).setdefault(filters, total)
+    ordered = sorted(asked, key=lambda key: (-asked[key].times, -asked[key].last_at))
+    return [(asked[key], sum(found[key].values())) for key in ordered]

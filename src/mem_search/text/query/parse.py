@@ -137,6 +137,7 @@ def read(
             dates=asked.dates if asked is not None else (),
             operators=_operators(parsed),
             alone=_alone(found, demand),
+            question=_question(clean, parsed.tokens) if explicit else None,
             warnings=parsed.warnings,
         ),
         wild=_names(_wild(parsed.tokens)),
@@ -218,6 +219,26 @@ def _kept(text: str, tokens: Iterable[Token]) -> str:
     return " ".join(
         text[token.start : token.end - (token.sort in ("prefix", "fuzzy"))] for token in ordered
     )
+
+
+def _question(text: str, tokens: Sequence[Token]) -> str | None:
+    """The text without the fields that hold for all of it; None where there are none."""
+    kept, after, depth = [], 0, 0
+    sorts = ["", *(token.sort for token in tokens), ""]
+    for last in range(1, len(sorts) - 1):
+        depth += (sorts[last] == "open") - (sorts[last] == "close")
+        first, end = last, last
+        while sorts[first - 1] in ("minus", "plus", "not"):
+            first -= 1
+        if sorts[last] != "field" or depth or "or" in (sorts[first - 1], sorts[last + 1]):
+            continue
+        if sorts[first - 1] == "and":
+            first -= 1
+        elif sorts[last + 1] == "and":
+            end += 1
+        kept.append(text[after : tokens[first - 1].start])
+        after = tokens[end - 1].end
+    return " ".join("".join((*kept, text[after:])).split()) if kept else None
 
 
 def _noise(tokens: Iterable[Token]) -> Iterator[Token]:
