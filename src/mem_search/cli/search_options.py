@@ -165,6 +165,12 @@ OPTIONS = (
         repeats=True,
     ),
     Option("--facet-limit", "facet_limit", "Most values of a facet; 10 by default.", "N"),
+    Option(
+        "--fields",
+        "fields",
+        "What a result of --json or --format csv has, such as title,created_at.",
+        "NAMES",
+    ),
     Option("--max-tokens", "max_tokens", "Longest answer, 50 to 100000 tokens.", "N"),
     Option("--no-fold", "fold", "List near-duplicates one by one.", fixed="false"),
     Option("--per-session", "per_session", "At most this many of a session before others.", "N"),

@@ -20,12 +20,13 @@ from mem_search.http.core.routing import Call
 from mem_search.http.jobs import NDJSON
 from mem_search.model import SearchPage
 from mem_search.model.records import RecordWithLinks
-from mem_search.renderers.csv import as_csv
+from mem_search.renderers.csv import COLUMNS, as_csv
 from mem_search.renderers.markdown import as_markdown
 from mem_search.renderers.schema import to_json
 from mem_search.renderers.token_budget import fits, page_within, shortened
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
+from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +102,16 @@ class SearchExportParameters(SearchParameters):
     limit: int = Field(default=100, ge=1, le=MOST, description="How many at most")
 
     @model_validator(mode="after")
+    def _has_columns(self) -> Self:
+        if self.format == "csv" and (others := [n for n in self.fields if n not in COLUMNS]):
+            raise PydanticCustomError(
+                "at:fields",
+                "a table has no column {name}; {near}",
+                {"name": repr(others[0]), "near": nearest(others[0], COLUMNS)},
+            )
+        return self
+
+    @model_validator(mode="after")
     def _has_a_place_for_counts(self) -> Self:
         if self.facets and self.format != "json":
             raise PydanticCustomError(
@@ -148,9 +159,9 @@ def _written(
 def _writer(call: Call, params: SearchExportParameters) -> Callable[[SearchPage], str]:
     match params.format:
         case "csv":
-            return as_csv
+            return lambda page: as_csv(page, params.fields)
         case "json":
-            return lambda page: to_json(page_within(page, None)).decode()
+            return lambda page: to_json(page_within(page, None, params.fields)).decode()
         case "markdown":
             base, display = str(call.request.url.origin()), call.display(params.tz)
             return lambda page: as_markdown(page, display, base)

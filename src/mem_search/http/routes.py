@@ -65,8 +65,9 @@ from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import RecordExcerpt, WholeRecord
-from mem_search.renderers.search_reply import SearchReply
+from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
+    ChosenSearchResponse,
     McpFetchResponse,
     McpSearchResponse,
     UniversalSearchResponse,
@@ -76,7 +77,7 @@ GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
-FOUND: Any = SearchReply | search_schemas.SearchListing
+FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
 TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
 OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
 
@@ -100,7 +101,7 @@ SEARCH = (
     GET("/api/search/help", about.search_help, "Explain routes and parameters as text", "search", early=True, response=TextReply),
 )
 UNIVERSAL = (
-    POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=UniversalSearchResponse, errors=(404, 409)),
+    POST(UNIVERSAL_PATH, universal.search, "Search all records, with citations", "universal", body=UniversalSearchRequest, response=UniversalSearchResponse | ChosenSearchResponse, errors=(404, 409)),
     POST("/api/v1/mcp/search", universal.agent_search, "Search for research agents, with short results", "universal", body=McpSearchRequest, response=McpSearchResponse),
     POST("/api/v1/mcp/fetch", universal.agent_fetch, "Open a whole record with its citation", "universal", body=McpFetchRequest, response=McpFetchResponse, errors=(404, 409)),
     GET("/v/{ref}", record_page.show, "Show a record as a web page", "universal", content_type=HTML, other_types=(JSON,), response=WholeRecord),
@@ -185,7 +186,7 @@ INTAKE = (
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
     POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
-    GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply),
+    GET("/api/search/export", exports.export_results, "Export the results of a search as a file", "citations", exports.SearchExportParameters, content_type="text/csv", other_types=exports.CONTENT_TYPES, response=SearchReply | ChosenReply),
 )
 ACCESS = (
     POST("/api/v1/tokens", tokens.create_token, "Create a token", "access", body=tokens.TokenBody, write=True, only="home", status=CREATED, response=access_schemas.NewToken, errors=(409,)),

@@ -56,6 +56,7 @@ _PLAIN = {
     "session_id": None,
     "parent_operation_id": None,
     "offset": 0,
+    "fields": None,
 }
 """Fields of a search that a saved search does not use, with their default values."""
 

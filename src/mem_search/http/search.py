@@ -68,6 +68,7 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
             title=title,
             max_tokens=params.max_tokens,
             snippets=params.snippets,
+            fields=params.fields,
         )
         # No tag while a leg is down or the index is behind, nor where the answer depends on the
         # minute or on a scope: these change without a record.

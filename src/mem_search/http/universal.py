@@ -21,6 +21,7 @@ from mem_search.http.schemas.universal_requests import (
 )
 from mem_search.model import Ref
 from mem_search.renderers.universal import (
+    ChosenSearchResponse,
     McpFetchResponse,
     McpSearchResponse,
     UniversalSearchResponse,
@@ -38,7 +39,8 @@ async def search(call: Call) -> web.StreamResponse:
     if request.is_research:
         call.check_may_change("deep research")
     page, step = await call.runtime.research.operations.search(request, call.surface)
-    return json_reply(UniversalSearchResponse.of(page, call.base, step, call.flags))
+    reply = UniversalSearchResponse.of(page, call.base, step, call.flags)
+    return json_reply(ChosenSearchResponse.of_whole(reply, body.fields) if body.fields else reply)
 
 
 SURFACE = "mcp"

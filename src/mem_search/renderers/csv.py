@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from mem_search.model import SearchPage
@@ -26,14 +27,15 @@ _NO_WORDS = word_matcher(())
 _FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
 
 
-def as_csv(page: SearchPage) -> str:
-    """The results of ``page`` in their order."""
+def as_csv(page: SearchPage, columns: Sequence[str] = ()) -> str:
+    """The results of ``page`` in their order, with some of ``COLUMNS`` or all."""
+    columns = columns or COLUMNS
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\r\n")
-    rows.writerow(COLUMNS)
+    rows.writerow(columns)
     for result in page.results:
         cells = to_values(SearchResult.of(result, _NO_WORDS))
-        rows.writerow([_cell(cells[name]) for name in COLUMNS])
+        rows.writerow([_cell(cells[name]) for name in columns])
     return written.getvalue()
 
 

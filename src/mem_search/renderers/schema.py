@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import json
 import operator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from hashlib import sha256
-from typing import Annotated, Any, Literal, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, dataclass_transform
 
-from pydantic import ConfigDict, Field, PlainSerializer, SerializeAsAny, TypeAdapter, WithJsonSchema
-from pydantic_core import PydanticSerializationError
+from pydantic import (
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    SerializeAsAny,
+    TypeAdapter,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticSerializationError
 
 from mem_search.model import (
     Analyzed,
@@ -30,6 +40,9 @@ from mem_search.model import (
 from mem_search.renderers.safe_text import cut
 from mem_search.search.citations import Span
 from mem_search.text import dates
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
@@ -49,6 +62,40 @@ def schema(cls: type[T]) -> type[T]:
 
 Absent = Annotated[T | None, Field(exclude_if=partial(operator.is_, None))]
 """``Absent[X]`` has no key in the JSON where it is None; give it that default."""
+
+
+@dataclass(frozen=True, slots=True)
+class SomeFields:
+    """``Annotated[dict[str, Any], SomeFields(X, "ref")]``: plain values of the fields of the schema
+    ``X`` that a request names, and always of ``needed``. OpenAPI describes it as ``X``.
+    """
+
+    whole: Any
+    needed: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields that can be named."""
+        return tuple(each.name for each in fields(self.whole))
+
+    def of(self, whole: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """The named fields of ``whole``, in that order."""
+        return {name: whole[name] for name in dict.fromkeys((self.needed, *names))}
+
+    def __get_pydantic_json_schema__(
+        self, _: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        described = handler.resolve_ref_schema(handler(adapter(self.whole).core_schema))
+        title = f"Chosen{self.whole.__name__}"
+        said = f"Those fields of {self.whole.__name__} that the request names."
+        return {**described, "title": title, "description": said, "required": [self.needed]}
+
+
+def remade(kind: type[T], whole: DataclassInstance, **changes: Any) -> T:
+    """The schema ``kind`` with the fields of ``whole``, which is of a class that it extends."""
+    values = {each.name: getattr(whole, each.name) for each in fields(whole)}
+    return kind(**{**values, **changes})
+
 
 Stored = Annotated[T, SerializeAsAny()]
 """``Stored[X]`` takes plain values that were stored as JSON."""

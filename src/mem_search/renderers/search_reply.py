@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Any, Final, Self
 
 from mem_search.model import Order, Result, SearchPage
 from mem_search.renderers.schema import (
@@ -11,6 +11,7 @@ from mem_search.renderers.schema import (
     HowSearched,
     RecordFields,
     SnippetSpan,
+    SomeFields,
     schema,
     title_of,
 )
@@ -126,3 +127,13 @@ class SearchReply:
             order=page.request.order,
             search=HowSearched.of(page.report),
         )
+
+
+SOME_FIELDS: Final = SomeFields(SearchResult, "ref")
+
+
+@schema
+class ChosenReply(SearchReply):
+    """A page whose results have only the fields that the request names, and their `ref`."""
+
+    results: list[Annotated[dict[str, Any], SOME_FIELDS]]  # type: ignore[assignment]

@@ -8,13 +8,18 @@ record that is opened and the texts of MCP tools are cut as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mem_search.model import Record, Result, SearchPage
-from mem_search.renderers.schema import RecordExcerpt, WholeRecord, dumped, to_values
-from mem_search.renderers.search_reply import SearchReply, SearchResult
+from mem_search.renderers.schema import RecordExcerpt, WholeRecord, dumped, remade, to_values
+from mem_search.renderers.search_reply import (
+    SOME_FIELDS,
+    ChosenReply,
+    SearchReply,
+    SearchResult,
+)
 from mem_search.text import token_count
 
 if TYPE_CHECKING:
@@ -110,10 +115,17 @@ def first_that_fit(items: Sequence[Any], limit: int | None) -> tuple[int, int]:
     return kept, cost(values[:kept])
 
 
-def page_within(page: SearchPage, limit: int | None) -> SearchReply:
-    """The page as a reply that says what its results cost, which is at most ``limit``."""
+def page_within(
+    page: SearchPage, limit: int | None, names: Collection[str] = ()
+) -> SearchReply | ChosenReply:
+    """The page as a reply that says what its results cost, which is at most ``limit``.
+
+    With ``names`` results have only these fields.
+    """
     reply = SearchReply.of(page)
     values = to_values(reply.results, list[SearchResult])
+    if names:
+        values = [SOME_FIELDS.of(each, names) for each in values]
     if limit is not None and not fits(dumped(values), limit):
         by_result = {id(result): each for result, each in zip(page.results, values, strict=True)}
 
@@ -125,7 +137,7 @@ def page_within(page: SearchPage, limit: int | None) -> SearchReply:
         less, values = shown(kept)
         reply = SearchReply.of(less)
     reply.tokens_used = cost(values)
-    return reply
+    return remade(ChosenReply, reply, results=values) if names else reply
 
 
 def record_within(record: WholeRecord, limit: int | None) -> WholeRecord | RecordExcerpt:

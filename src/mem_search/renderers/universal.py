@@ -9,13 +9,25 @@ there, or a relative one without ``base``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
 from mem_search.model.research import Operation
-from mem_search.renderers.schema import Absent, Count, HowSearched, Share, SnippetSpan, Time, schema
+from mem_search.renderers.schema import (
+    Absent,
+    Count,
+    HowSearched,
+    Share,
+    SnippetSpan,
+    SomeFields,
+    Time,
+    remade,
+    schema,
+    to_values,
+)
 from mem_search.renderers.search_reply import Facets, Highlights, facets_of
 from mem_search.search import citations
 from mem_search.search.citations import CitedResult, cite
@@ -250,6 +262,22 @@ class UniversalSearchResponse:
             offset=page.request.offset,
             search=HowSearched.of(page.report, flags),
         )
+
+
+SOME_FIELDS: Final = SomeFields(SearchResultItem, "id")
+
+
+@schema
+class ChosenSearchResponse(UniversalSearchResponse):
+    """A page whose items have only the fields that the request names, and their `id`."""
+
+    items: list[Annotated[dict[str, Any], SOME_FIELDS]]  # type: ignore[assignment]
+
+    @classmethod
+    def of_whole(cls, whole: UniversalSearchResponse, names: Collection[str]) -> Self:
+        """``whole`` with only these fields in its items."""
+        items = [SOME_FIELDS.of(to_values(item), names) for item in whole.items]
+        return remade(cls, whole, items=items)
 
 
 @schema

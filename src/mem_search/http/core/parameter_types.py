@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast, get_args
@@ -23,6 +24,7 @@ from mem_search.errors import InputError
 from mem_search.model import Boost, FacetName, Mode, Ref
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
+from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates
 from mem_search.text.redaction import refuse_secret
 from mem_search.validation import input_errors_as_invalid, invalid_value, nearest
@@ -81,6 +83,19 @@ def _facets(value: Any) -> Any:
     return tuple(map(facet_name, words)) if isinstance(words, tuple) else words
 
 
+def field_name(known: Sequence[str], word: Any) -> Any:
+    """A validator: reports an unknown field of a result with the nearest known one."""
+    if isinstance(word, str) and word not in known:
+        raise invalid_value(f"a result has no field {word[:60]!r}; {nearest(word, known)}")
+    return word
+
+
+def _fields(value: Any) -> Any:
+    words = split(value)
+    known = SOME_FIELDS.names
+    return tuple(field_name(known, word) for word in words) if isinstance(words, tuple) else words
+
+
 def _zone(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -135,6 +150,7 @@ Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
 FACETS: Final = get_args(FacetName)
 Facets = Annotated[tuple[FacetName, ...], BeforeValidator(_facets, json_schema_input_type=str)]
+FieldNames = Annotated[tuple[str, ...], BeforeValidator(_fields, json_schema_input_type=str)]
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 SearchMode = Annotated[
     Mode,

@@ -19,6 +19,7 @@ from mem_search.http.core.parameter_types import (
     Boosts,
     End,
     Facets,
+    FieldNames,
     Kinds,
     SearchMode,
     Start,
@@ -206,6 +207,11 @@ class KindParameters(FilterParameters):
         description="Most values of a facet",
         json_schema_extra=also("facetLimit"),
     )
+    fields: FieldNames = Field(
+        default=(),
+        description="What a result of format=json has beside its ref; everything by default",
+        json_schema_extra=also("field"),
+    )
     mode: SearchMode = Field(
         default="hybrid",
         description="How to search; semantic means vector",
@@ -228,6 +234,16 @@ class KindParameters(FilterParameters):
         json_schema_extra=also("boost"),
     )
     max_tokens: int | None = budget()
+
+    @model_validator(mode="after")
+    def _has_fields(self) -> Self:
+        if self.fields and str(self.format) not in ("json", "csv"):
+            raise PydanticCustomError(
+                "at:fields",
+                "a result of format {name} has none to choose; they are those of JSON and CSV",
+                {"name": self.format},
+            )
+        return self
 
     @model_validator(mode="after")
     def _not_too_deep(self) -> Self:

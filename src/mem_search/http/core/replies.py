@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -63,10 +63,11 @@ def page_reply(
     title: str = "",
     max_tokens: int | None = None,
     snippets: bool = False,
+    fields: Collection[str] = (),
 ) -> web.Response:
-    """A page of results in ``format``, within ``max_tokens``; ``snippets`` as the parameter."""
+    """A page of results in ``format``, within ``max_tokens``; the others as the parameters."""
     if format == "json":
-        return json_reply(page_within(page, max_tokens))
+        return json_reply(page_within(page, max_tokens, fields))
     display = replace(display, why=why_found(page)) if snippets else display
     shown = fitted(page, format, display, max_tokens, title=title)
     envelope = partial(

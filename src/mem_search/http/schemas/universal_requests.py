@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
@@ -36,6 +37,7 @@ from mem_search.http.core.parameter_types import (
     facet_name,
     fault_at,
     faults_of,
+    field_name,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body
 from mem_search.model import Boost, FacetName, ResultTexts, SearchRequest
@@ -47,6 +49,7 @@ from mem_search.model.requests import (
     to_request,
     to_wire,
 )
+from mem_search.renderers.universal import SOME_FIELDS
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.text import dates
@@ -99,6 +102,11 @@ Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
 FacetLimit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Facet = Annotated[FacetName, BeforeValidator(facet_name)]
+ItemField = Annotated[
+    str,
+    BeforeValidator(partial(field_name, SOME_FIELDS.names)),
+    WithJsonSchema({"type": "string", "enum": [*SOME_FIELDS.names]}),
+]
 Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
 
 
@@ -178,6 +186,11 @@ class UniversalSearchRequest(Body):
         description="Count everything that is found by these facets",
     )
     facet_limit: FacetLimit = Field(default=MOST_FACET_VALUES, description="Most values of a facet")
+    fields: list[ItemField] | None = Field(
+        default=None,
+        max_length=len(SOME_FIELDS.names),
+        description="What an item has beside its id; everything when left out or empty",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -249,3 +262,6 @@ def _contradictions(value: Mapping[str, Any]) -> Iterator[InitErrorDetails]:
     if value.get("webhook_url") is not None and value.get("background") is not True:
         message = "is called when a background job ends; set background to true"
         yield fault_at("webhook_url", message, value["webhook_url"])
+    if value.get("fields") and value.get("background") is True:
+        message = "is not for a search in the background, which keeps everything"
+        yield fault_at("fields", message, value["fields"])
