@@ -128,3 +128,49 @@ async def test_a_parameter_that_is_no_time_says_what_was_understood(client: Clie
     problem = await reply.json()
     assert reply.status == 422
     assert "'yesterday' was understood, 'evning' was not" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sources"),
+    [
+        ([("title", "login")], {"o1"}),
+        ([("content", "passwords"), ("folder", "inbox")], {"n1"}),
+        ([("is", "decision")], {"o2"}),
+        ([("query", "auth"), ("in", "2024")], {"n1"}),
+        ([("meta", "folder:in*"), ("meta", "folder:inbox")], {"n1"}),
+        ([("meta", "learned:*early"), ("kind", "sessions")], {"s1"}),
+        ([("path", "auth.py"), ("before", "2025-11-18")], {"o1"}),
+        ([("has", "concepts"), ("after", "2025-11-18")], {"o3"}),
+    ],
+)
+async def test_fields_are_parameters(
+    client: Client, parameters: list[tuple[str, str]], sources: set[str], numbers: dict[str, int]
+) -> None:
+    reply = await client.get("/api/search", params=[*parameters, ("format", "json")])
+    assert reply.status == 200, await reply.text()
+    refs = {result["ref"].partition(":")[2] for result in (await reply.json())["results"]}
+    assert refs == {str(numbers[source]) for source in sources}
+
+
+async def test_fields_are_named_in_the_listing(client: Client) -> None:
+    reply = await client.get("/api/search", params={"query": "auth", "author": "nobody"})
+    text = (await reply.json())["content"][0]["text"]
+    assert text.startswith('No results found matching "auth" with author=nobody')
+
+
+async def test_a_parameter_that_cannot_be_read_is_named(client: Client) -> None:
+    reply = await client.get("/api/search", params={"failed": "maybe", "in": "blursday"})
+    assert reply.status == 422
+    errors = (await reply.json())["errors"]
+    assert [each["parameter"] for each in errors] == ["failed", "in"]
+    assert errors[0]["detail"] == "failed:'maybe' has no meaning; known are true and false"
+
+
+async def test_fields_are_members_of_a_body(client: Client) -> None:
+    body = {"query": "auth", "title": "login", "project": ["web", "api"]}
+    reply = await client.post("/api/v1/search", json=body)
+    assert reply.status == 200, await reply.text()
+    assert [hit["title"] for hit in (await reply.json())["items"]] == ["Added login endpoint"]
+    reply = await client.post("/api/v1/search", json={"query": "auth", "meta": "learned"})
+    assert reply.status == 422
+    assert (await reply.json())["errors"][0]["pointer"] == "/meta"

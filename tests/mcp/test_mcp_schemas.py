@@ -100,6 +100,7 @@ def test_local_knowledge_has_the_input_schema_of_the_contract() -> None:
         "updated_after": moment,
         "folder": text,
         "domain": text,
+        "where": {"type": "object"},
         "full_content": {"type": "boolean", "default": True},
         "session_id": text,
         "parent_operation_id": text,

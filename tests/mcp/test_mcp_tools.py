@@ -56,6 +56,14 @@ async def test_search_reads_the_query_language(context: ToolContext) -> None:
     assert [each["id"] for each in found["results"]] == ["local:observation:2"]
 
 
+async def test_fields_narrow_the_search_with_filters(context: ToolContext) -> None:
+    asked = {"query": "token", "where": {"type": "bugfix", "title": ["lock", "key"]}}
+    found = await ask(context, "search_local_knowledge", **asked)
+    assert [each["id"] for each in found["results"]] == ["local:observation:2"]
+    said = await refused(context, "search_local_knowledge", query="x", where={"auhtor": "ann"})
+    assert said == "auhtor: there is no field 'auhtor'; did you mean author?"
+
+
 async def test_fetch_returns_the_whole_record_with_its_metadata(context: ToolContext) -> None:
     found = await ask(context, "fetch", id="local:observation:2")
     assert set(found) == {"id", "title", "text", "url", "metadata"}

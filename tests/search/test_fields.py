@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from drafts import draft
+from mem_search.cli.search_options import OPTIONS
+from mem_search.errors import InputError
+from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Filters, SearchPage, SearchRequest
+from mem_search.text.search_fields import FIELDS
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -102,6 +109,35 @@ async def test_a_field_finds(runtime: Runtime, query: str, found: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("zola", "page"),
+        ("Emile Zola", "page"),
+        ("Ann Lee", "mail"),
+        ("carl@example.org", "mail"),
+        ("dora", "mail"),
+        ("invoice-7.pdf", "mail"),
+        ("+dora +invoice", "mail"),
+        ('"Ann Lee"', "mail"),
+    ],
+)
+async def test_people_and_attachments_are_found_without_a_field(
+    runtime: Runtime, query: str, found: str
+) -> None:
+    page = await search(runtime, query, mode="keyword")
+    assert [result.record.source_id for result in page.results][:1] == [found]
+
+
+async def test_people_are_found_as_long_as_they_are_named(runtime: Runtime) -> None:
+    assert (await search(runtime, "dora", mode="keyword")).total == 1
+    metadata = {**DRAFTS[0].metadata, "cc": "Eva <eva@example.org>"}
+    await fill(runtime, replace(DRAFTS[0], metadata=metadata))
+    for name, total in (("dora", 0), ("eva", 1)):
+        request = SearchRequest(name, mode="keyword")
+        assert (await runtime.search.service.search(request, "test")).total == total
+
+
+@pytest.mark.parametrize(
     ("query", "notices"),
     [
         ("lamps project:claudemem", "no record has project 'claudemem'; nearest: 'claude-mem'"),
@@ -124,3 +160,65 @@ async def test_a_value_that_no_record_has_is_named(
 async def test_a_parameter_that_no_record_has_is_named(runtime: Runtime) -> None:
     page = await search(runtime, "lamps", filters=Filters(types=("bug",)))
     assert "no record has type 'bug'; nearest: 'bugfix'" in page.report.notices
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"title": ("their invoice", "lamps")}, "mail"),
+        ({"author": ("ann", "zola")}, "mail page"),
+        ({"author": ("ann,zola",)}, "mail page"),
+        ({"from": ('"Lee, Ann"',)}, ""),
+        ({"to": ("bob",), "cc": ("dora",)}, "mail"),
+        ({"failed": ("false",)}, "mail page"),
+        ({"has": ("attachment",)}, "mail"),
+        ({"meta": ("amount>100",)}, "mail"),
+        ({"meta": ("amount>=80", "paid:true")}, "page"),
+        ({"meta": ("state.phase:Open", "amount:80,120")}, "page"),
+        ({"meta.amount": ("80", "120")}, "mail page"),
+        ({"project": ("claude-mem",), "title": ("invoice",)}, "mail"),
+        ({"in": ("2001", "yesterday")}, ""),
+    ],
+)
+async def test_a_field_beside_the_text_finds_the_same(
+    runtime: Runtime, fields: dict[str, tuple[str, ...]], found: str
+) -> None:
+    for text in ("", "lamps"):
+        page = await search(runtime, text, where=fields)
+        assert {result.record.source_id for result in page.results} == set(found.split())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"failed": ("maybe",)}, "failed:'maybe' has no meaning; known are true and false"),
+        ({"meta": ("status",)}, "cannot read 'status'; Metadata of any name: status:open"),
+        ({"meta": ("amount>many",)}, "meta.amount>'many' compares with neither a number nor"),
+        ({"in": ("blursday",)}, "in:'blursday' is no date, such as 2025-10-03 or \"last week\""),
+        ({"title": ("...",)}, "title:'...' has no word"),
+        ({"author": (" , ",)}, "has no value; A part of an author's name"),
+        ({"auhtor": ("x",)}, "there is no field 'auhtor'; did you mean author?"),
+        ({"scope": ("x",)}, "no scope is called 'x', known are none yet"),
+        ({"is": ("arkived",)}, "is:'arkived' has no meaning; did you mean is:archived?"),
+    ],
+)
+async def test_a_field_that_cannot_be_read_is_named(
+    runtime: Runtime, fields: dict[str, tuple[str, ...]], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        await search(runtime, "lamps", where=fields)
+    assert refused.value.field == next(iter(fields))
+    assert refused.value.message.startswith(said)
+    assert "as text" not in refused.value.message
+
+
+def test_every_surface_has_every_field() -> None:
+    query = {name for name, field in SearchParameters.model_fields.items()}
+    for field in SearchParameters.model_fields.values():
+        extra = field.json_schema_extra
+        query.update(extra["spellings"] if isinstance(extra, dict) else ())  # type: ignore[arg-type]
+    assert set(FIELDS) <= query
+    options = {option.flag[2:] for option in OPTIONS}
+    assert set(FIELDS) <= options
+    body = {**UniversalSearchRequest.model_fields, "kind": "content_types"}
+    assert set(FIELDS) <= set(body)

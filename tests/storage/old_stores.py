@@ -19,6 +19,7 @@ class Old(NamedTuple):
     title: str
     text: str
     parts: str = ""
+    data: str = "{}"
 
 
 def _migrated_until(step: str, connection: sqlite3.Connection) -> None:
@@ -39,8 +40,9 @@ def store_before(step: str, records: Iterable[Old]) -> Iterator[sqlite3.Connecti
         for number, old in enumerate(records, 1):
             connection.execute(
                 "insert into records(id, kind, source, source_id, created_at, updated_at,"
-                " stored_at, content_hash, title, body) values(?, ?, ?, ?, 0, 0, 0, x'00', ?, ?)",
-                (number, old.kind, old.source, old.source_id, old.title, old.text),
+                " stored_at, content_hash, title, body, data)"
+                " values(?, ?, ?, ?, 0, 0, 0, x'00', ?, ?, ?)",
+                (number, *old[:5], old.data),
             )
             connection.execute(
                 "insert into passages(id, record_id, kind, ordinal, field, start, end,"

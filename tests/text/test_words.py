@@ -55,6 +55,17 @@ def test_chinese_japanese_and_korean_words_are_found_inside_a_run() -> None:
     assert not found("我们修复了登录问题并添加了缓存", "天气")
 
 
+def test_letters_that_people_also_write_otherwise_are_found_either_way() -> None:
+    assert found("In der Hauptstraße", "Hauptstrasse")
+    assert found("IN DER HAUPTSTRASSE", "Hauptstraße")
+    assert found("Die STRAẞE nach Łódź", "strasse")
+    assert found("Die Straße nach Łódź", "Lodz")
+    assert found("Smørrebrød", "smorrebrod")
+    assert found("Smorrebrod", "smørrebrød")
+    assert found("am Ende der langen strasse", '"langen straße"')
+    assert not found("Die Straße", "stras")
+
+
 def test_a_word_that_touches_chinese_japanese_or_korean_is_found() -> None:
     for text in ("使用Redis缓存", "Redisを使う", "서버에서 Redis를 재시작", "中a文Redis"):
         assert found(text, "redis")

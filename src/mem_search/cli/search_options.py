@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from mem_search.records import BUILT_IN
+from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 
 class Command:
@@ -85,8 +86,8 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The Python name: ``no_start`` for ``--no-start``."""
-        return self.flag[2:].replace("-", "_")
+        """The Python name: ``no_start`` for ``--no-start``, ``from_`` for ``--from``."""
+        return self.flag[2:].replace("-", "_") + "_" * (self.flag in ("--from", "--in", "--is"))
 
 
 UNIFIED = "/api/search/unified"
@@ -150,6 +151,8 @@ OPTIONS = (
     Option("--source", "source", "Only from this source: claude-mem, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
     Option("--worktree", "worktree", "Only from this linked worktree, by its name."),
+    *[Option(f"--{name}", name, FIELDS[name], repeats=True) for name in PARAMETERS],
+    Option("--scope", "scope", "Only records in the scope with this name."),
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),

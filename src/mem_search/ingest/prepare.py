@@ -23,6 +23,7 @@ from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact, redacted_values
+from mem_search.text.search_fields import names_in
 from mem_search.text.sketch import sketch
 
 log = logging.getLogger(__name__)
@@ -100,6 +101,7 @@ def prepare(draft: Draft) -> PreparedDraft:
             " ".join(filter(None, [title_parts, words.parts(text), *(commits if not at else ())]))
             for at, text in enumerate(texts)
         ),
+        people=names_in(draft.metadata),
         hashes=tuple(_digest(draft.title, text) for text in texts),
         content_hash=content_hash(draft, facets),
         edges=edges_of(draft, facets, names, source_code=source_code),

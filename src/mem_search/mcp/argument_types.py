@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
@@ -43,6 +44,12 @@ def _rfc3339_or_day(value: Any) -> Any:
     return None if value is None else rfc3339(value)
 
 
+def _values(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return {} if value is None else value
+    return {name: (each,) if isinstance(each, str) else each for name, each in value.items()}
+
+
 def _text(value: Any) -> Any:
     return "" if value is None else value
 
@@ -50,6 +57,12 @@ def _text(value: Any) -> Any:
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=r"\S")]
 """A query that is not blank."""
 Text = Annotated[str, BeforeValidator(_text, json_schema_input_type=str), Field(max_length=LONGEST)]
+Values = Annotated[
+    dict[str, tuple[str, ...]],
+    BeforeValidator(_values),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]
+"""Name → values; a value may be a list."""
 Kinds = Annotated[
     tuple[Kind, ...],
     BeforeValidator(_kinds),
@@ -120,6 +133,6 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
     for choice in schema.get("anyOf", ()):
         if choice.get("type") != "null":
             short = {**choice, **short}
-    if short.get("default") in (None, "", []):
+    if short.get("default") in (None, "", [], {}):
         short.pop("default", None)
     return short

@@ -127,6 +127,8 @@ class PreparedDraft:
     passages: tuple[Passage, ...]
     parts: tuple[str, ...]
     """For each passage, the extra index terms of its text (see text/words.py)."""
+    people: str
+    """The people and attached files that the metadata names (see text/search_fields.py)."""
     hashes: tuple[bytes, ...]
     """For each passage, the hash of what is embedded: equal hash, equal vector."""
     content_hash: bytes

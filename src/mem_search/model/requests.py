@@ -201,7 +201,8 @@ class SearchRequest:
     """One search: every surface (HTTP, CLI, MCP, research) makes one and gets a ``SearchPage``.
 
     ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
-    filter; ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
+    filter; ``where`` are fields of the query language beside the text (``Fields.asked``);
+    ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
     ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
     ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts
     from there. ``explain`` adds each leg's share to every score (``explain``). ``fold`` puts
@@ -237,6 +238,7 @@ class SearchRequest:
     scope: str = ""
     folder: str = ""
     domain: str = ""
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hide_scratchpad: bool = False
     neighbours: int | None = None
     texts: ResultTexts = ResultTexts()
@@ -290,7 +292,9 @@ def to_wire(model: type[BaseModel], request: SearchRequest) -> dict[str, Any]:
     places = _places(model)
     values: dict[str, Any] = {}
     for name, place in places.items():
-        value = attrgetter(place.path)(request)
+        *parents, last = place.path.split(".")
+        holder = attrgetter(".".join(parents))(request) if parents else request
+        value = holder.get(last, ()) if isinstance(holder, Mapping) else getattr(holder, last)
         for word, meaning in place.values.items():
             value = word if value == meaning else value
         value = list(value) if isinstance(value, tuple) else value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mem_search.errors import InputError
-from mem_search.model import DateRange, Filters, Link, Record, Ref, Result, SearchPage
+from mem_search.model import DateRange, Link, Record, Ref, Result, SearchPage, SearchRequest
 from mem_search.renderers.record_line import (
     DisplayOptions,
     explanation,
@@ -136,15 +136,17 @@ def _by_name(name: str) -> Listing:
 def heading(page: SearchPage, display: DisplayOptions) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
     matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
-    filters = page.request.filters
-    limited = f" with {described(filters, display)}" if filters else ""
+    limited = ""
+    if page.request.filters or page.request.where:
+        limited = f" with {described(page.request, display)}"
     if not page.total:
         return f"No results found{matching}{limited}"
     return f"Found {page.total} result(s){matching}{limited}:"
 
 
-def described(filters: Filters, display: DisplayOptions) -> str:
+def described(request: SearchRequest, display: DisplayOptions) -> str:
     """The filters as they are written: ``type=bugfix, project=web``; empty for none."""
+    filters = request.filters
     named: list[tuple[str, str]] = [
         *(("types", kind) for kind in filters.kinds),
         *(("type", value) for value in filters.types),
@@ -159,6 +161,7 @@ def described(filters: Filters, display: DisplayOptions) -> str:
         ("importance", "" if filters.importance is None else f"{filters.importance:g}"),
         ("archived", "" if filters.archived is None else str(filters.archived).lower()),
         *filters.facets,
+        *((name, value) for name, values in request.where.items() for value in values),
     ]
     alternatives: dict[str, list[str]] = {}
     for name, value in named:
@@ -283,7 +286,7 @@ def _advice(page: SearchPage, display: DisplayOptions) -> list[str]:
     lines = []
     if page.request.text:
         lines.append("Try: fewer words, or other words for the same thing")
-    if filters := described(page.request.filters, display):
+    if filters := described(page.request, display):
         lines.append(f"Try: drop a filter ({filters})")
     return [*lines, "Try: mem-search stats, to see what is stored at all"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Final
+from datetime import datetime, tzinfo
+from typing import Final, cast
 
 from mem_search.contracts import Question
 from mem_search.errors import InputError, MissingField
@@ -32,7 +32,7 @@ from mem_search.model import (
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import query as language
 from mem_search.text.query import demands
-from mem_search.text.query.fields import KnownKinds
+from mem_search.text.query.fields import Fields, KnownKinds
 
 
 async def understand_query(
@@ -183,6 +183,11 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
     demands = [] if filters.demand is None else [filters.demand]
     if request.folder or request.domain:
         demands += _narrowings(request)
+    if request.where:
+        now = request.asked_at or datetime.now().astimezone()
+        scopes = await named(store, now, kinds) if "scope" in request.where else {}
+        fields = Fields(kinds, now, now.tzinfo or cast(tzinfo, now.astimezone().tzinfo), scopes)
+        demands += [fields.asked(name, values) for name, values in request.where.items()]
     if request.scope:
         now = request.asked_at or datetime.now().astimezone()
         demands.append(await scope(store, request.scope, now, kinds))

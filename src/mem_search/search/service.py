@@ -102,7 +102,7 @@ class SearchLog:
 def digest(page: SearchPage) -> str:
     """A digest that is equal for equal filters, also those written in the query; "" for none."""
     request, analyzed = page.request, page.report.analyzed
-    narrowed = (request.scope, request.folder, request.domain)
+    narrowed = (request.scope, request.folder, request.domain, *sorted(request.where.items()))
     # Without fields in the query its operators are part of the question.
     written = () if analyzed.question is None else (analyzed.demanded,)
     if not request.filters and not any(narrowed) and not written:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from mem_search.text.words import RUN, is_cjk, pairs
+from mem_search.text.words import RUN, folded, is_cjk, pairs
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -111,10 +111,10 @@ def stem(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """``word`` without accents, as the full-text index stores it."""
+    """``word`` in lower case without accents, as the full-text index finds it."""
     if word.isascii():
         return word
-    decomposed = unicodedata.normalize("NFD", word)
+    decomposed = unicodedata.normalize("NFD", folded(word))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 

@@ -187,8 +187,21 @@ def _combined(how: type[AllWords | AnyWords], queries: tuple[WordQuery, ...]) ->
     return how(queries) if len(queries) > 1 else queries[0] if queries else None
 
 
+FOLDED = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+"""Letters, in lower case, that people also write in these ways and that are not accents: the index
+drops accents by itself."""
+
+
+def folded(word: str) -> str:
+    """``strasse`` for ``straße``; a word in lower case without such letters stays as it is."""
+    return word if word.isascii() else word.translate(FOLDED)
+
+
 def parts(text: str) -> str:
-    """Terms to index beside ``text``: CJK character pairs and the parts of camelCase words.
+    """Terms to index beside ``text``: CJK character pairs, the parts of camelCase words, and words
+    with their letters ``folded``.
 
     A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
     the index takes it all for one word.
@@ -203,6 +216,8 @@ def parts(text: str) -> str:
             continue
         if _IS_CJK.match(text, match.end()) or _IS_CJK.match(text, max(0, match.start() - 1)):
             found.append(run.lower())
+        if not run.isascii() and (plain := folded(run.lower())) != run.lower():
+            found.append(plain)
         if _IDENTIFIER.fullmatch(run) and not run.islower() and not run.isupper():
             pieces = _CAMEL.findall(run)
             if len(pieces) > 1 and sum(map(len, pieces)) == len(run):

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, TypeVar, get_origin
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -230,10 +230,15 @@ def number_in_path(request: web.Request) -> int:
 def _spelled(model: type[BaseModel]) -> dict[str, tuple[str, bool]]:
     """spelling → (proper name, whether it takes several values)."""
     return {
-        word: (field.alias or name, get_origin(field.annotation) is tuple)
+        word: (field.alias or name, is_list(field.annotation))
         for name, field in model.model_fields.items()
         for word in spellings(name, field)
     }
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether a parameter of this type takes several values."""
+    return any(get_origin(each) is tuple for each in (annotation, *get_args(annotation)))
 
 
 def _unknown(word: str, known: Iterable[str]) -> Fault:

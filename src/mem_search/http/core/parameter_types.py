@@ -26,6 +26,7 @@ from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates
+from mem_search.text.query.fields import Fields
 from mem_search.text.redaction import refuse_secret
 from mem_search.validation import input_errors_as_invalid, invalid_value, nearest
 
@@ -96,6 +97,18 @@ def _fields(value: Any) -> Any:
     return tuple(field_name(known, word) for word in words) if isinstance(words, tuple) else words
 
 
+def _field(value: Any, info: ValidationInfo) -> Any:
+    """The values of a field of the query language, which have to be readable as such."""
+    values = [value] if isinstance(value, str) else value
+    if not (isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)):
+        return value
+    now: datetime = (info.context or {}).get("now") or datetime.now().astimezone()
+    tz: tzinfo = info.data.get("tz") or cast(tzinfo, now.tzinfo)
+    with input_errors_as_invalid():
+        Fields(installed_kinds(), now.astimezone(tz), tz).asked(info.field_name or "", values)
+    return list(values)
+
+
 def _zone(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -151,6 +164,13 @@ Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_typ
 FACETS: Final = get_args(FacetName)
 Facets = Annotated[tuple[FacetName, ...], BeforeValidator(_facets, json_schema_input_type=str)]
 FieldNames = Annotated[tuple[str, ...], BeforeValidator(_fields, json_schema_input_type=str)]
+FieldValues = Annotated[
+    tuple[Text, ...] | None, BeforeValidator(_field, json_schema_input_type=str)
+]
+FieldList = Annotated[
+    list[Text] | None, BeforeValidator(_field, json_schema_input_type=str | list[str] | None)
+]
+"""Values of the field of the query language that the parameter is called by (``search_fields``)."""
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 SearchMode = Annotated[
     Mode,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from operator import itemgetter
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
 from mem_search.http.core.parameter_types import (
@@ -20,6 +20,7 @@ from mem_search.http.core.parameter_types import (
     End,
     Facets,
     FieldNames,
+    FieldValues,
     Kinds,
     SearchMode,
     Start,
@@ -31,6 +32,7 @@ from mem_search.http.core.parameter_types import (
 from mem_search.model import Filters, Order, SearchRequest
 from mem_search.model.requests import MOST_FACET_VALUES, At, to_request
 from mem_search.records.registry import installed_kinds
+from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 Format = Literal["index", "full", "json"]
 DEEPEST_RANK = 10_000
@@ -146,13 +148,30 @@ class FilterParameters(TimeZoneParameters):
         )
 
 
-class KindParameters(FilterParameters):
-    """A search whose path names the kind."""
+def field_of(name: str, values: Any = FieldValues) -> Any:
+    """The parameter ``name`` for the field of the query language that is called so."""
+    described = Field(default=None, description=FIELDS[name].removesuffix("."))
+    return Annotated[values, At(f"where.{name}")], described
+
+
+if TYPE_CHECKING:
+    FieldParameters = FilterParameters
+else:
+    FieldParameters = create_model(
+        "FieldParameters",
+        __base__=FilterParameters,
+        **{name: field_of(name) for name in PARAMETERS},
+    )
+
+
+class KindParameters(FieldParameters):
+    """A search whose path names the kind, with a parameter for each field of the query language."""
 
     query: Annotated[Text, At("text")] = Field(
         default="", description="The question", json_schema_extra=also("q")
     )
     format: Format = Field(default="index", description="One line a record, whole records, or JSON")
+    scope: Stripped = Field(default="", description="Only records in the scope with this name")
     type: Annotated[Words, At("filters.types")] = Field(
         default=(),
         description="Types of observation: bugfix, feature, decision, …",
@@ -280,7 +299,7 @@ class SearchParameters(KindParameters):
     types: Kinds = Field(
         default=(),
         description="Kinds of record: observations, sessions, prompts, notes, …",
-        json_schema_extra=also("kinds"),
+        json_schema_extra=also("kinds", "kind"),
     )
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:

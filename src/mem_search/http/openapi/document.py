@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, get_origin
+from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
-from mem_search.http.core.dispatch import spellings
+from mem_search.http.core.dispatch import is_list, spellings
 from mem_search.http.core.parameter_types import REF_PATTERN
 from mem_search.http.core.problems import Problem
 from mem_search.http.core.replies import JSON
@@ -155,9 +155,9 @@ def _in_query(model: type[BaseModel] | None) -> list[dict[str, Any]]:
             "required": field.is_required(),
             "description": (field.description or "")
             + (f". Also spelled {', '.join(others)}" if others else ""),
-            "schema": _many(schema) if get_origin(field.annotation) is tuple else schema,
+            "schema": _many(schema) if is_list(field.annotation) else schema,
         }
-        if get_origin(field.annotation) is tuple:
+        if is_list(field.annotation):
             parameter |= {"style": "form", "explode": False}
         parameters.append(parameter)
     return parameters

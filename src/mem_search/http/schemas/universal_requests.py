@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,7 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 from pydantic.config import JsonDict
@@ -31,6 +32,7 @@ from mem_search.http.core.parameter_types import (
     FACETS,
     LONGEST_VALUE,
     REF_PATTERN,
+    FieldList,
     KindName,
     RefName,
     Stripped,
@@ -39,7 +41,7 @@ from mem_search.http.core.parameter_types import (
     faults_of,
     field_name,
 )
-from mem_search.http.core.parameters import DEEPEST_RANK, Body
+from mem_search.http.core.parameters import DEEPEST_RANK, Body, field_of
 from mem_search.model import Boost, FacetName, ResultTexts, SearchRequest
 from mem_search.model.requests import (
     MOST_FACET_VALUES,
@@ -53,6 +55,7 @@ from mem_search.renderers.universal import SOME_FIELDS
 from mem_search.research.requests import load
 from mem_search.search.citations import SNIPPET_LENGTH
 from mem_search.text import dates
+from mem_search.text.search_fields import FIELDS
 from mem_search.validation import not_blank, rfc3339
 
 LONGEST_ID = 200
@@ -110,7 +113,20 @@ ItemField = Annotated[
 Steps = Annotated[int, Field(ge=1, le=LONGEST_CHAIN), BeforeValidator(_whole)]
 
 
-class UniversalSearchRequest(Body):
+_OWN = ("kind", "folder", "domain", "scope")
+"""Fields that a body names otherwise, or that it means otherwise."""
+
+if TYPE_CHECKING:
+    FieldBody = Body
+else:
+    FieldBody = create_model(
+        "FieldBody",
+        __base__=Body,
+        **{name: field_of(name, FieldList) for name in FIELDS if name not in _OWN},
+    )
+
+
+class UniversalSearchRequest(FieldBody):
     """A search over everything that is stored."""
 
     model_config = ConfigDict(json_schema_extra=ONLY_IN_BACKGROUND)

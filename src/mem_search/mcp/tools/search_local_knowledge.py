@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from mem_search.access.callers import check_may_change
-from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Words
+from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp, Values, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
@@ -43,6 +43,11 @@ class KnowledgeArguments(Arguments):
     updated_after: Annotated[Timestamp, At("filters.updated.start")] = None
     folder: Stripped = Field(default="", description="Notes in this folder")
     domain: Stripped = Field(default="", description="Websites of this domain")
+    where: Values = Field(
+        default={},
+        description="Fields of the query language: project, type, tag, file, author, from, to,"
+        " title, url, has, meta.NAME, ...",
+    )
     full_content: Annotated[bool, At("texts.full_content")] = Field(
         default=True, description="Whole texts instead of snippets"
     )

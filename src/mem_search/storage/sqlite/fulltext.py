@@ -22,9 +22,19 @@ from mem_search.model import Kind
 from mem_search.model.rankings import KIND_CODES, Numbers, PassageMap, Values
 from mem_search.model.statistics import Corpus
 from mem_search.text.names import Name
-from mem_search.text.words import CJK, AllWords, AnyWords, WordPhrase, WordQuery, is_hash, pairs
+from mem_search.text.words import (
+    CJK,
+    AllWords,
+    AnyWords,
+    WordPhrase,
+    WordQuery,
+    folded,
+    is_hash,
+    pairs,
+)
 
-_BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0)"
+_BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0, 2.0)"
+"""The weights of title, text, parts and people: a name in a head says more than one in a text."""
 
 _UNIT = 1e12
 """Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
@@ -69,6 +79,10 @@ def _phrase(phrase: WordPhrase) -> str:
             latin.append(run)
     if latin:
         terms.append(f'"{" ".join(latin)}"')
+        if not terms[-1].isascii() and (plain := folded(terms[-1])) != terms[-1]:
+            # The index has the word as it was written, and beside it without such letters.
+            sign = " *" * phrase.prefix
+            terms[-1] = f"({terms[-1]}{sign} OR {plain}{sign})"
     if len(terms) > 1:
         return f"({' AND '.join(terms)})"
     return f"{terms[0]} *" if phrase.prefix and terms[0].startswith('"') else terms[0]
@@ -137,7 +151,8 @@ def holding(
     held = {
         passage: name.held(text)
         for passage, text in connection.execute(
-            "select id, title || char(10) || text || char(10) || parts from passage_texts"
+            "select id, title || char(10) || text || char(10) || parts || char(10) || people"
+            " from passage_texts"
             " where id in (select value from json_each(?))",
             (json.dumps(passages.tolist()),),
         )

@@ -127,17 +127,17 @@ def _take_out_passages(connection: sqlite3.Connection, number: int) -> dict[_Sam
         "select title, body from records where id = ?", (number,)
     ).fetchone()
     kept: dict[_Same, list[int]] = {}
-    for passage, start, end, parts, *same in connection.execute(
-        "select id, start, end, parts, content_hash, kind, field from passages"
+    for passage, start, end, parts, people, *same in connection.execute(
+        "select id, start, end, parts, people, content_hash, kind, field from passages"
         " where record_id = ? order by ordinal",
         (number,),
     ).fetchall():
         # An external-content FTS5 table needs the old values to delete a row
         # (https://sqlite.org/fts5.html#the_delete_command).
         connection.execute(
-            "insert into passages_fts(passages_fts, rowid, title, text, parts)"
-            " values('delete', ?, ?, ?, ?)",
-            (passage, title, body[start:end], parts),
+            "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
+            " values('delete', ?, ?, ?, ?, ?)",
+            (passage, title, body[start:end], parts, people),
         )
         kept.setdefault(_Same(*same), []).append(passage)
     # Ordinals are moved first, so that kept passages can take their new ones.
@@ -150,29 +150,30 @@ def _write_passages(
 ) -> None:
     """Write the passages; one whose hash is known keeps its id, and so its vector."""
     for passage, parts, digest in zip(item.passages, item.parts, item.hashes, strict=True):
+        people = "" if passage.ordinal else item.people
         values = (
             passage.ordinal, item.draft.kind, passage.field, passage.start, passage.end,
-            passage.page, digest, parts, number,
+            passage.page, digest, parts, people, number,
         )  # fmt: skip
         if reusable := kept.get(_Same(digest, item.draft.kind, passage.field)):
             rowid = reusable.pop(0)
             connection.execute(
                 "update passages set ordinal = ?, kind = ?, field = ?, start = ?, end = ?,"
-                " page = ?, content_hash = ?, parts = ?, record_id = ? where id = ?",
+                " page = ?, content_hash = ?, parts = ?, people = ?, record_id = ? where id = ?",
                 (*values, rowid),
             )
         else:
             cursor = connection.execute(
                 "insert into passages(ordinal, kind, field, start, end, page, content_hash,"
-                " parts, record_id) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " parts, people, record_id) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
             assert cursor.lastrowid is not None
             rowid = cursor.lastrowid
             connection.execute("insert into outbox(passage_id, step) values(?, 'embed')", (rowid,))
         connection.execute(
-            "insert into passages_fts(rowid, title, text, parts) values(?, ?, ?, ?)",
-            (rowid, item.draft.title, item.draft.text[passage.start : passage.end], parts),
+            "insert into passages_fts(rowid, title, text, parts, people) values(?, ?, ?, ?, ?)",
+            (rowid, item.draft.title, item.draft.text[passage.start : passage.end], parts, people),
         )
     for rowid in (rowid for rowids in kept.values() for rowid in rowids):
         _drop_passage(connection, rowid)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Final, Literal, Protocol, cast
 
 from mem_search.errors import InputError
-from mem_search.model import Condition, Demand, Filters, Kind, MetadataTest, Not, Term
+from mem_search.model import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Demand,
+    Filters,
+    Kind,
+    MetadataTest,
+    Not,
+    Term,
+)
 from mem_search.model.requests import Comparison
 from mem_search.text import dates, spelling, words
 from mem_search.text.dates import clipped
+from mem_search.text.search_fields import FIELDS, PEOPLE
 
 
 class KnownKinds(Protocol):
@@ -38,20 +49,8 @@ _DATES: Final = {
     "until": "until ",
     "in": "",
 }
-NAMES: Final = (
-    "type", "kind", "project", "tag", "file", "concept", "source", "session", "folder", "domain",
-    "path", "url", "title", "content", "author", "from", "to", "cc", "failed", "has", "is", "scope",
-    *_DATES,
-)  # fmt: skip
+NAMES: Final = tuple(name for name in FIELDS if name != "meta")
 _ALSO: Final = {f"{name}s": name for name in NAMES[:10]}
-_PEOPLE: Final = {
-    "author": ("author", "authors", "byline", "creator", "from"),
-    "from": ("from", "sender"),
-    "to": ("to", "recipient", "recipients"),
-    "cc": ("cc",),
-}
-"""Field → the metadata that names these people, as sources write it."""
-
 _HAS: Final = {"file": ("files_read", "files_modified", "file_read", "file_modified", "path")}
 """What ``has:`` looks for, beside the metadata and the facets of that name."""
 
@@ -74,6 +73,9 @@ _PHRASE_OF_DATE: Final = re.compile(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\
 _LAST_WORD: Final = re.compile(r"[ \t]+[^ \t]+\Z")
 _PLAIN: Final = re.compile(r'(?!:|//)[^\s",()`]+')
 _MOST_VALUES: Final = 32
+_PART: Final = re.compile(r'"([^"]*)"|[^",]+')
+"""A value of a parameter: up to a comma, or in quotes."""
+_AS_TEXT: Final = re.compile(r"[;,] (?:it is )?read as text\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,32 @@ class Fields:
             if isinstance(filters, str):
                 return filters
             found.append(filters)
-        return Condition(f"{name}:{','.join(map(written, values))}", tuple(found)), end
+        return Condition(f"{name}:{_listed(values)}", tuple(found)), end
+
+    def asked(self, name: str, values: Iterable[str]) -> Demand:
+        """What a parameter ``name`` with ``values`` asks for, outside of a query.
+
+        Values are alternatives, and so are the parts of one between commas; quotes hold a comma.
+        Each ``meta`` holds: ``status:open``, ``amount>100``. Raises InputError naming the field.
+        """
+        if name not in FIELDS and not name.startswith("meta."):
+            near = spelling.closest(name, FIELDS)
+            meant = f"did you mean {near}?" if near else f"known are {', '.join(FIELDS)}"
+            raise InputError(f"there is no field {clipped(name)}; {meant}", field=name)
+        help_text = FIELDS.get(name, FIELDS["meta"])
+        found: list[Demand] = []
+        for text in dict.fromkeys(_texts(name, values)):
+            match self.read(text, 0, False):
+                case (condition, end) if end == len(text):
+                    found.append(condition)
+                case str(warning):
+                    raise InputError(_AS_TEXT.sub("", warning), field=name)
+                case _:
+                    raise InputError(f"cannot read {clipped(text)}; {help_text}", field=name)
+        if not found:
+            raise InputError(f"has no value; {help_text}", field=name)
+        join = AllOf if name == "meta" else AnyOf
+        return join(tuple(found)) if found[1:] else found[0]
 
     def _filters(self, name: str, value: str) -> Filters | str:
         """The filters of one value, or a warning."""
@@ -141,7 +168,7 @@ class Fields:
             case "url":
                 return Filters(url=value)
             case "author" | "from" | "to" | "cc":
-                return Filters(metadata=(MetadataTest(_PEOPLE[name], "contains", value),))
+                return Filters(metadata=(MetadataTest(PEOPLE[name], "contains", value),))
             case "has":
                 return _has(value)
             case "failed":
@@ -182,7 +209,7 @@ class Fields:
             sort = cast(Comparison, "is" if operator in ":=" else operator)
             test = MetadataTest((name,), sort, value, bounds, is_date)
             tests.append(Filters(metadata=(test,)))
-        return Condition(f"{match[0]}{','.join(map(written, found))}", tuple(tests)), end
+        return Condition(f"{match[0]}{_listed(found)}", tuple(tests)), end
 
     def _bounds(self, value: str) -> tuple[tuple[float, float] | None, bool]:
         """The number, or the first and last millisecond of the date; and whether it is a date."""
@@ -255,6 +282,29 @@ def _date_words(text: str, at: int) -> Iterator[tuple[str, int]]:
         if shorter == value:
             return
         value = shorter
+
+
+def _texts(name: str, values: Iterable[str]) -> Iterator[str]:
+    """The values of a parameter as the query language writes the field."""
+    if name == "meta":
+        for value in values:
+            match = _META.match(f"meta.{value}")
+            yield f"{match[0]}{_listed(_parts(value[match.end() - 5 :]))}" if match else value
+    elif name in _DATES:
+        yield from (f"{name}:{written(part)}" for value in values for part in _parts(value))
+    else:
+        parts = [part for value in values for part in _parts(value)]
+        if parts:
+            yield f"{name}:{_listed(parts)}"
+
+
+def _parts(value: str) -> list[str]:
+    found = (match[1] or match[0] for match in _PART.finditer(value))
+    return [part for each in found if (part := each.strip().strip('"').strip())]
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ",".join(map(written, values))
 
 
 def _values(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:

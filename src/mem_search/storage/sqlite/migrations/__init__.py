@@ -22,6 +22,7 @@ from mem_search.storage.sqlite.migrations.m009_commits import m009_commits
 from mem_search.storage.sqlite.migrations.m010_search_requests import m010_search_requests
 from mem_search.storage.sqlite.migrations.m011_revisions import m011_revisions
 from mem_search.storage.sqlite.migrations.m012_forgetting import m012_forgetting
+from mem_search.storage.sqlite.migrations.m013_people import m013_people
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -42,6 +43,7 @@ MIGRATIONS = (
     m010_search_requests,
     m011_revisions,
     m012_forgetting,
+    m013_people,
 )
 
 
