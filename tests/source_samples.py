@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -147,6 +148,128 @@ def files(folder: Path) -> Path:
     return path
 
 
+def bookmarks(folder: Path) -> Path:
+    path = folder / "bookmarks.html"
+    path.write_text(
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n"
+        "<DL><p>\n<DT><H3>Harbour</H3>\n<DL><p>\n"
+        '<DT><A HREF="https://lamps.example/oil" ADD_DATE="1700000000" TAGS="sea,oil">Lamp oil</A>'
+        "\n<DD>Where to buy it\n"
+        '<DT><A HREF="https://pier.example/?a=1&amp;b=2">Pier &amp; quay</A>\n</DL><p>\n'
+        '<DT><A HREF="javascript:alert(1)">A trick</A>\n</DL><p>\n'
+    )
+    return path
+
+
+def chatgpt(folder: Path) -> Path:
+    def node(name: str, parent: str | None, role: str, words: str) -> dict[str, object]:
+        content = {"content_type": "text", "parts": [words]}
+        message = {"author": {"role": role}, "content": content, "create_time": 1700000000.5}
+        return {"id": name, "parent": parent, "message": message}
+
+    tree = {
+        "root": {"id": "root", "parent": None, "message": None},
+        "a": node("a", "root", "user", "How do I trim a wick?"),
+        "b": node("b", "a", "assistant", "An answer that was not kept."),
+        "c": node("c", "a", "assistant", "Cut it straight\ue200cite\ue202turn0\ue201."),
+    }
+    path = folder / "conversations.json"
+    path.write_text(
+        json.dumps(
+            [
+                {"title": "Wicks", "conversation_id": "w1", "mapping": tree, "current_node": "c"},
+                {"title": "Empty", "conversation_id": "w2", "mapping": {}, "current_node": "x"},
+            ]
+        )
+    )
+    return path
+
+
+def claude_ai(folder: Path) -> Path:
+    messages = [
+        {
+            "sender": "human",
+            "text": "Read this log",
+            "created_at": "2026-01-01T10:00:00Z",
+            "attachments": [{"file_name": "log.txt", "extracted_content": "The lamp went out."}],
+        },
+        {
+            "sender": "assistant",
+            "text": "It went out. <tool>",
+            "content": [{"type": "text", "text": "It went out."}, {"type": "tool_use"}],
+            "created_at": "2026-01-01T10:00:05Z",
+        },
+    ]
+    path = folder / "conversations.json"
+    talk = {"uuid": "u1", "name": "The log", "chat_messages": messages}
+    path.write_text(json.dumps([talk, {"uuid": "u2", "name": "", "chat_messages": []}]))
+    return path
+
+
+def slack(folder: Path) -> Path:
+    path = folder / "slack.zip"
+    people = [{"id": "U1", "name": "ada", "profile": {"display_name": "Ada"}}]
+    messages = [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined", "ts": "1"},
+        {"type": "message", "user": "U1", "ts": "1700000000.000100",
+         "text": "<@U1> see <https://lamps.example|the lamps> &amp; <#C1|pier>"},
+        {"type": "message", "username": "robot", "ts": "1700000001.5", "text": "Lamp is out"},
+    ]  # fmt: skip
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("users.json", json.dumps(people))
+        archive.writestr("channels.json", "[]")
+        archive.writestr("harbour/2023-11-14.json", json.dumps(messages))
+        archive.writestr("harbour/2023-11-15.json", "[]")
+    return path
+
+
+def codex(folder: Path) -> Path:
+    def said(role: str, words: str) -> dict[str, object]:
+        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": words}]}
+
+    call = {"command": ["bash", "-lc", "apply_patch <<'E'\n*** Update File: lamp.py\nE"]}
+    payloads = [
+        ("session_meta", {"id": "s1", "cwd": "/gone/harbour"}),
+        ("response_item", said("user", "<environment_context>\nx\n</environment_context>")),
+        ("response_item", said("user", "Fix the lamp, please")),
+        ("event_msg", {"type": "user_message", "message": "Fix the lamp, please"}),
+        ("response_item", {"type": "function_call", "arguments": json.dumps(call)}),
+        ("response_item", {"type": "function_call", "name": "exec_command",
+                           "arguments": '{"cmd": "pytest -q"}'}),
+        ("response_item", said("assistant", "The lamp burns again.")),
+    ]  # fmt: skip
+    path = folder / "sessions" / "2026" / "01" / "01" / "rollout-2026-01-01T00-00-00-s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "".join(
+            json.dumps({"timestamp": f"2026-01-01T00:00:0{n}Z", "type": sort, "payload": payload})
+            + "\n"
+            for n, (sort, payload) in enumerate(payloads)
+        )
+    )
+    return folder / "sessions"
+
+
+def gemini(folder: Path) -> Path:
+    edit = {"name": "replace", "args": {"file_path": "/gone/harbour/lamp.py"}, "status": "success"}
+    run = {"name": "run_shell_command", "args": {"command": "pytest -q"}, "status": "success"}
+    lines = [
+        {"sessionId": "g1", "projectHash": "h", "directories": ["/gone/harbour"]},
+        {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "type": "user", "content": "Forget this"},
+        {"$rewindTo": "1"},
+        {"id": "2", "timestamp": "2026-01-01T00:00:01Z", "type": "user",
+         "content": [{"text": "Fix the lamp, please"}]},
+        {"id": "3", "timestamp": "2026-01-01T00:00:02Z", "type": "gemini", "content": "The"},
+        {"id": "3", "timestamp": "2026-01-01T00:00:03Z", "type": "gemini",
+         "content": "The lamp burns again.", "toolCalls": [edit, run]},
+        {"$set": {"lastUpdated": "2026-01-01T00:00:04Z"}},
+    ]  # fmt: skip
+    path = folder / "tmp" / "harbour" / "chats" / "session-2026-01-01T00-00-g1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "tmp"
+
+
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -154,6 +277,12 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "jsonl": jsonl,
     "mail": mail,
     "files": files,
+    "bookmarks": bookmarks,
+    "chatgpt": chatgpt,
+    "claude-ai": claude_ai,
+    "slack": slack,
+    "codex": codex,
+    "gemini": gemini,
     "mbox": mbox,  # of docs/extending.md
 }
 

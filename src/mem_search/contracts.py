@@ -129,6 +129,10 @@ class Source(Protocol):
 
     def discover(self, machine: Machine) -> Iterable[Location]: ...
 
+    def recognises(self, path: Path) -> bool:
+        """Whether a file among others is of the source's format; never for one that any file is."""
+        ...
+
     def locate(self, path: str) -> Location:
         """The location of an absolute ``path``; equal for every way of writing it."""
         ...

@@ -7,9 +7,11 @@ which names an object or class that implements ``contracts.Source`` (docs/extend
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Source
@@ -26,6 +28,12 @@ BUILT_IN: Final = (
     "mem_search.sources.git:Git",
     "mem_search.sources.mail:MailFiles",
     "mem_search.sources.files:Files",
+    "mem_search.sources.bookmarks:Bookmarks",
+    "mem_search.sources.chatgpt:ChatGpt",
+    "mem_search.sources.claude_ai:ClaudeAi",
+    "mem_search.sources.slack:Slack",
+    "mem_search.sources.codex:Codex",
+    "mem_search.sources.gemini:Gemini",
 )
 """Where the class of each source is. When several read the same files, the first is the default."""
 
@@ -85,6 +93,38 @@ def _load(entry: EntryPoint) -> Source:
     found: Any = entry.load()
     source: Source = found() if isinstance(found, type) else found
     return source
+
+
+def for_path(path: Path) -> str:
+    """The name of the source whose format the file has, or "" for none."""
+    return next((each.name for each in installed() if _recognises(each, path)), "")
+
+
+def at(path: Path) -> list[str]:
+    """The names of the sources that read something at ``path``, ``files`` among them.
+
+    A file has one source; a folder has one for each format that lies below it.
+    """
+    if path.is_file():
+        return [for_path(path) or "files"]
+    waiting = [each for each in installed() if each.name != "files"]
+    found = ["files"]
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            for each in [each for each in waiting if _recognises(each, Path(folder, name))]:
+                found.append(each.name)
+                waiting.remove(each)
+    return found
+
+
+def _recognises(source: Source, path: Path) -> bool:
+    # A third party's source may be older than this method.
+    recognises = getattr(source, "recognises", None)
+    try:
+        return recognises is not None and bool(recognises(path))
+    except (OSError, ValueError):  # it is gone, or it may not be read: its reading will say so
+        return False
 
 
 def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Source, FileFormat]:

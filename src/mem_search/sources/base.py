@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
@@ -38,6 +39,9 @@ class BaseSource:
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         return ()
+
+    def recognises(self, path: Path) -> bool:
+        return False
 
     def locate(self, path: str) -> Location:
         return Location(self.name, path)

@@ -1,0 +1,195 @@
+"""What sources of conversations share: turns as text, sessions of agents as records, odd values.
+
+A foreign file may hold anything anywhere, so values are read by functions that give "" or an empty
+list for what has another type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mem_search.model import Draft
+from mem_search.projects import Project
+
+_TITLE: Final = 100
+_MOST_FACTS: Final = 40
+_COMMAND: Final = 300
+_LONGEST: Final = 32_000
+"""Characters of a prompt or of what an agent said in a turn."""
+
+_HEADING: Final = re.compile(r"^[#>*\-\s]+")
+
+
+def text(value: object) -> str:
+    """``value`` if it is a string, without surrogates that cannot be stored."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+def items(value: object) -> list[Any]:
+    """``value`` if it is a list."""
+    return value if isinstance(value, list) else []
+
+
+def fields(value: object) -> Mapping[str, Any]:
+    """``value`` if it is an object."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def moment(value: object) -> int | None:
+    """ms since 1970 of an ISO date or of a number of seconds since 1970; None for anything else."""
+    try:
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value)
+            at = at if at.tzinfo else at.replace(tzinfo=UTC)
+            return round(at.timestamp() * 1000)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            at = datetime.fromtimestamp(value, UTC)
+            return round(at.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def first_line(words: str) -> str:
+    """The first line with words, without Markdown marks, cut to a title."""
+    for raw in words.splitlines():
+        line = " ".join(_HEADING.sub("", raw).replace("**", "").split())
+        if any(character.isalnum() for character in line):
+            return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn of a conversation: who, what, and when in ms since 1970."""
+
+    who: str
+    words: str
+    at: int | None = None
+
+
+def conversation(
+    source: str,
+    source_id: str,
+    turns: Iterable[Said],
+    *,
+    title: str = "",
+    url: str = "",
+    created_at: int | None = None,
+    session: str = "",
+    metadata: Mapping[str, Any] | None = None,
+) -> Draft | None:
+    """The conversation as one record, whose text has the name before each turn; None if empty."""
+    said = [turn for turn in turns if turn.words.strip()]
+    if not said:
+        return None
+    times = [turn.at for turn in said if turn.at is not None]
+    given = {
+        "platform": source,
+        "participants": list(dict.fromkeys(turn.who for turn in said)),
+        "turns": len(said),
+        **(metadata or {}),
+    }
+    return Draft(
+        kind="conversation",
+        source=source,
+        source_id=source_id,
+        text="\n\n".join(f"{turn.who}: {turn.words.strip()}" for turn in said),
+        title=title.strip() or first_line(said[0].words),
+        created_at=created_at if created_at is not None else min(times, default=None),
+        updated_at=max(times, default=created_at),
+        session=session or source_id,
+        url=url,
+        metadata={name: value for name, value in given.items() if value},
+    )
+
+
+@dataclass(slots=True)
+class AgentTurn:
+    """A prompt of a person, and what the agent said and did until the next one."""
+
+    prompt: str = ""
+    at: int | None = None
+    ended: int | None = None
+    said: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    modified: list[str] = field(default_factory=list)
+
+    def says(self, words: str, at: int | None) -> None:
+        """The agent said ``words``."""
+        if words.strip():
+            self.said.append(words.strip())
+        self.seen(at)
+
+    def runs(self, command: str, at: int | None) -> None:
+        """The agent ran ``command``; of a long one the first line is kept."""
+        line = " ".join(command.strip().partition("\n")[0].split())[:_COMMAND]
+        if line and f"Ran: {line}" not in self.commands and len(self.commands) < _MOST_FACTS:
+            self.commands.append(f"Ran: {line}")
+        self.seen(at)
+
+    def seen(self, at: int | None) -> None:
+        """Something of this turn happened at ``at``."""
+        self.at = at if self.at is None else self.at
+        self.ended = at if at is not None else self.ended
+
+
+def agent_session(
+    source: str, session: str, turns: Iterable[AgentTurn], project: Project, cwd: str
+) -> Iterator[Draft]:
+    """The session of an agent: each prompt is a record, and each turn of work an observation."""
+    common = {"platform": source, "branch": project.branch, "worktree": project.worktree}
+    for number, turn in enumerate(turns, 1):
+        if turn.prompt.strip():
+            given = {**common, "prompt_number": number, "session_id": session, "cwd": cwd}
+            yield Draft(
+                kind="user_prompt",
+                source=source,
+                source_id=f"{session}/{number}",
+                text=turn.prompt.strip()[:_LONGEST],
+                title=first_line(turn.prompt),
+                project=project.name,
+                session=session,
+                created_at=turn.at,
+                updated_at=turn.at,
+                metadata={name: value for name, value in given.items() if value},
+            )
+        narrative = "\n\n".join(turn.said)[:_LONGEST]
+        words = "\n\n".join(filter(None, (narrative, *turn.commands)))
+        if not words and not turn.modified:
+            continue
+        files = [_inside(path, project.root, cwd) for path in turn.modified]
+        given = {
+            **common,
+            "type": "change" if turn.modified else "discovery",
+            "narrative": narrative,
+            "facts": turn.commands,
+            "files_read": [_inside(path, project.root, cwd) for path in turn.read],
+            "files_modified": files,
+            "prompt_number": number,
+        }
+        yield Draft(
+            kind="observation",
+            source=source,
+            source_id=f"{session}/{number}/work",
+            text=words or f"Changed {', '.join(files)}",
+            title=first_line(turn.said[-1] if turn.said else "") or first_line(turn.prompt),
+            project=project.name,
+            session=session,
+            created_at=turn.at,
+            updated_at=turn.ended,
+            metadata={name: value for name, value in given.items() if value},
+        )
+
+
+def _inside(path: str, *folders: str) -> str:
+    """``path`` relative to the first of ``folders`` that contains it."""
+    for folder in folders:
+        if folder and path.startswith(folder.rstrip("/") + "/"):
+            return path[len(folder.rstrip("/")) + 1 :]
+    return path

@@ -1,0 +1,127 @@
+"""The source `slack`: an export of a Slack workspace, its folder or the ZIP.
+
+The export has a folder for each channel with a file for each day
+(https://slack.com/help/articles/220556107). A channel's day becomes one record.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import FileFormat
+from mem_search.model import Draft, LedgerEntry
+from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
+from mem_search.sources.whole_files import WholeFile, WholeFiles, members, opened
+
+NAME: Final = "slack"
+
+_DAY: Final = re.compile(r"(?:.*/)?([^/]+)/(\d{4}-\d\d-\d\d)\.json")
+_LISTS: Final = ("users.json", "channels.json", "dms.json", "groups.json", "mpims.json")
+_NOT_SAID: Final = frozenset(("channel_join", "channel_leave", "channel_topic", "channel_purpose",
+                              "channel_name", "channel_archive", "group_join", "group_leave",
+                              "bot_add", "bot_remove", "pinned_item", "tombstone"))  # fmt: skip
+_MARK: Final = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+
+
+class Slack(WholeFiles):
+    """Names of people are those of ``users.json``, or those written in the messages."""
+
+    name = NAME
+    file_format = FileFormat((".zip", ".json"))
+
+    def recognises(self, path: Path) -> bool:
+        if path.suffix == ".zip":
+            names = set(members(path))
+            return not names.isdisjoint(_LISTS) and any(map(_DAY.fullmatch, names))
+        return bool(_DAY.fullmatch(path.as_posix())) and _has_lists(str(path.parent.parent))
+
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+        path, name = file.path, file.name
+        inside = members(path)
+        people = _people(path if inside else path.parent.parent, "users.json" in inside)
+        days = sorted(filter(_DAY.fullmatch, inside)) if inside else [path.as_posix()]
+        for day in days:
+            match = _DAY.fullmatch(day) or _DAY.fullmatch(f"channel/{Path(name).name}")
+            channel, date = match.groups() if match else ("channel", Path(name).stem)
+            with opened(path, day if inside else "") as content:
+                messages = json.load(content)
+            if draft := _draft(channel, date, items(messages), people):
+                yield draft
+
+
+@lru_cache(maxsize=256)
+def _has_lists(folder: str) -> bool:
+    return any(Path(folder, name).is_file() for name in _LISTS)
+
+
+def _people(place: Path, packed: bool) -> dict[str, str]:
+    """Id → name. ``place`` is the archive that has the list, or the folder that may have it."""
+    try:
+        with opened(place, "users.json") if packed else opened(place / "users.json") as file:
+            listed = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    names = {}
+    for person in map(fields, items(listed)):
+        profile = fields(person.get("profile"))
+        names[text(person.get("id"))] = (
+            text(profile.get("display_name"))
+            or text(person.get("real_name"))
+            or text(profile.get("real_name"))
+            or text(person.get("name"))
+        )
+    return names
+
+
+def _draft(channel: str, day: str, messages: list[Any], people: Mapping[str, str]) -> Draft | None:
+    return conversation(
+        NAME,
+        f"{channel}/{day}",
+        (_said(fields(m), people) for m in messages if _is_said(fields(m))),
+        title=f"#{channel}, {day}",
+        session=f"slack:{channel}",
+        metadata={"channel": channel},
+    )
+
+
+def _is_said(message: Mapping[str, Any]) -> bool:
+    return message.get("type") == "message" and text(message.get("subtype")) not in _NOT_SAID
+
+
+def _said(message: Mapping[str, Any], people: Mapping[str, str]) -> Said:
+    profile = fields(message.get("user_profile"))
+    who = (
+        people.get(text(message.get("user")))
+        or text(profile.get("display_name"))
+        or text(profile.get("real_name"))
+        or text(message.get("username"))
+        or text(message.get("user"))
+        or "unknown"
+    )
+    pieces = [text(message.get("text"))]
+    for added in map(fields, items(message.get("attachments"))):
+        pieces += [text(added.get("title")), text(added.get("text"))]
+    pieces += [
+        text(f.get("title") or f.get("name")) for f in map(fields, items(message.get("files")))
+    ]
+
+    def shown(match: re.Match[str]) -> str:
+        sign, name, label = match[1], match[2], match[3]
+        if sign == "@":
+            return f"@{label or people.get(name) or name}"
+        if sign in ("#", "!"):
+            return f"{'#' if sign == '#' else '@'}{label or name}"
+        return f"{label} ({name})" if label and label not in name else name
+
+    words = html.unescape(_MARK.sub(shown, "\n".join(filter(None, pieces))))
+    try:
+        at = moment(float(text(message.get("ts"))))
+    except ValueError:
+        at = None
+    return Said(who, words, at)

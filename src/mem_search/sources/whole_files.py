@@ -1,0 +1,205 @@
+"""The base class of sources that read whole files: exports, bookmarks, sessions of other agents.
+
+A file that changed is read again from its start; the store recognises what it has already. Every
+file of a folder for which ``recognises`` is true is read, and what is in a ZIP archive, too.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import zipfile
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mem_search.errors import SourceError
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.sources.base import BaseSource, BatchBuilder
+
+log = logging.getLogger(__name__)
+
+LONGEST_ITEM: Final = 64 * 2**20
+"""Characters of one item of a JSON array; a conversation of a year has about five million."""
+
+LARGEST_MEMBER: Final = 4 * 2**30
+"""Bytes that one member of an archive may unpack to. Only one item at a time is in memory."""
+
+_PIECE: Final = 2**18
+_SPACE: Final = " \t\r\n,"
+_DONE: Final = -1
+_DECODER: Final = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file at ``path``, which a person calls ``name``. An upload comes from another machine."""
+
+    path: Path
+    name: str
+    is_upload: bool = False
+
+
+class WholeFiles(BaseSource):
+    """``recognises`` says which files are read, ``drafts`` what is in one.
+
+    The cursor has for each file its stamp and how many drafts of it are stored, -1 for all.
+    Progress is in bytes. Records of a file that is gone stay: exports are moved and thrown away.
+    """
+
+    @abstractmethod
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+        """What is in the file, always in the same order; a ledger entry is what is not stored.
+
+        Raises ValueError or OSError with the reason when the file is damaged.
+        """
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        root = Path(location.path).expanduser()
+        known: dict[str, list[Any]] = dict(cursor.get("files", {}))
+        try:
+            files = [root] if root.is_file() else list(self._below(root))
+            if not root.exists():
+                raise FileNotFoundError(f"{root} does not exist")
+        except OSError as error:
+            raise SourceError(f"cannot read {root}: {error}", field="path") from error
+        stamps = {path: found for path in files if (found := _stamp(path))}
+        batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
+        done = 0
+        for path, (stamp, size) in stamps.items():
+            item = location.upload or (path.name if path == root else str(path.relative_to(root)))
+            was, taken = known.get(item, ["", 0])
+            if was != stamp or taken != _DONE:
+                start = taken if was == stamp else 0
+                for count in self._file(WholeFile(path, item, bool(location.upload)), start, batch):
+                    known[item] = [stamp, count]
+                    if batch.is_full:
+                        yield batch.build({"files": dict(known)}, done)
+            done += size
+            if batch.is_full:
+                yield batch.build({"files": dict(known)}, done)
+        if batch:
+            yield batch.build({"files": dict(known)}, done)
+
+    def _below(self, root: Path) -> Iterator[Path]:
+        """The files below a folder that are read, hidden folders and links left out."""
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(names):
+                path = Path(folder, name)
+                if not path.is_symlink() and self.recognises(path):
+                    yield path
+
+    def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
+        """Take what is in the file after the first ``start`` items; how many, in the end -1."""
+        item, count, taken = file.name, 0, 0
+        if not start:
+            found.outdate(item)
+        try:
+            for count, each in enumerate(self.drafts(file), 1):
+                taken += isinstance(each, Draft)
+                if count <= start:
+                    continue
+                if isinstance(each, Draft):
+                    found.take(each, item)
+                else:
+                    found.note(each)
+                yield count
+        except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            found.fail(item, f"it cannot be read: {error}")
+        except RecursionError:
+            found.fail(item, "it cannot be read: it is nested too deeply")
+        except Exception as error:  # noqa: BLE001  a foreign file may hold anything anywhere
+            log.warning("%s: %r", item, error)
+            found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
+        else:
+            if taken:
+                found.note(LedgerEntry(item, "taken", records=taken))
+            elif not count:
+                found.leave(item, "there is nothing in it that could be stored")
+        yield _DONE
+
+
+def head(path: Path, size: int = 2048) -> bytes:
+    """The first bytes of a file; none when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def members(path: Path) -> list[str]:
+    """The names of the files in a ZIP archive; none when it is no whole archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name for name in archive.namelist() if not name.endswith("/")]
+    except (OSError, zipfile.BadZipFile):
+        return []
+
+
+@contextmanager
+def opened(path: Path, member: str = "") -> Iterator[IO[str]]:
+    """A file, or a member of the archive that it is, as text. Raises ValueError for a bomb."""
+    if not member:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            yield file
+        return
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(member)
+        if info.flag_bits & 1:
+            raise ValueError(f"{member} is encrypted with a password")
+        if info.file_size > LARGEST_MEMBER:
+            raise ValueError(f"{member} unpacks to {info.file_size / 2**30:.0f} GB")
+        with archive.open(info) as packed:
+            yield io.TextIOWrapper(packed, encoding="utf-8-sig", errors="replace")
+
+
+def array_items(file: IO[str]) -> Iterator[Any]:
+    """The items of a JSON array, one at a time: exports are larger than the memory that they need.
+
+    An item that is not yet whole is tried again when the text has doubled, so the time is
+    proportional to the length. Raises ValueError for what is no array or is cut off.
+    """
+    text, at, more = file.read(_PIECE), 0, _PIECE
+    while text and text[at:].lstrip() == "":
+        text = file.read(_PIECE)
+    at = len(text) - len(text.lstrip())
+    if text[at : at + 1] != "[":
+        raise ValueError("it is no JSON array")
+    at += 1
+    while True:
+        while at < len(text) and text[at] in _SPACE:
+            at += 1
+        if text[at : at + 1] == "]":
+            return
+        try:
+            if at >= len(text):
+                raise ValueError
+            item, end = _DECODER.raw_decode(text, at)
+            if end == len(text):  # a number could go on
+                raise ValueError
+        except ValueError:
+            piece = file.read(max(more, len(text) - at))
+            if not piece:
+                raise ValueError("it is damaged or cut off: the JSON array does not end") from None
+            if len(text) - at > LONGEST_ITEM:
+                raise ValueError(f"an item is longer than {LONGEST_ITEM} characters") from None
+            text, at = text[at:] + piece, 0
+        else:
+            yield item
+            at = end
+
+
+def _stamp(path: Path) -> tuple[str, int] | None:
+    try:
+        status = path.stat()
+    except OSError:  # gone since it was listed
+        return None
+    return f"{status.st_mtime_ns}-{status.st_size}", status.st_size
