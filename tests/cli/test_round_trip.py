@@ -91,6 +91,7 @@ def test_records_are_opened_by_ref_and_by_number(filled: Home) -> None:
     assert "Auth tokens expire after an hour." in whole
     assert "\n---\n" in whole
     assert "ten seconds" in whole
+    assert filled.ok("get", "#1", "2") == whole
     lines = filled.ok("get", "1", "email:2", "--json").splitlines()
     assert [json.loads(line)["ref"] for line in lines] == ["note:1", "email:2"]
 

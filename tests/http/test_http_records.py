@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 from http_worker import AUTHORIZED, Client, Get, lifecycle_of
 from people import OWNER, bring_in, join
+from yarl import URL
 
+import drafts
 from mem_search.model import Location
+from runtimes import fill
+
+AS_JSON = {"Accept": "application/json"}
 
 
 async def test_a_listing_number_opens_its_record_on_the_route_of_its_kind(
@@ -29,6 +34,58 @@ async def test_a_number_of_another_kind_says_where_it_is(
     reply = await client.get(f"/api/observation/{numbers['n1']}")
     assert reply.status == 404
     assert f"/api/records/note:{numbers['n1']}" in (await reply.json())["detail"]
+
+
+@pytest.fixture
+async def of_claude_mem(empty: Client) -> Client:
+    """A worker with observation 2001 and session 12 of a claude-mem store, as records 1 and 2."""
+    stored = [
+        ("observation", "observation:2001"),
+        ("session_summary", "0a1b2c3d:session_summary:12"),
+    ]
+    await fill(
+        lifecycle_of(empty).runtime,
+        *(drafts.draft(id_, "tides", kind=kind, source="claude-mem") for kind, id_ in stored),
+    )
+    return empty
+
+
+@pytest.mark.parametrize(
+    ("written", "ref"),
+    [
+        ("%231", "observation:1"), ("1", "observation:1"), ("S2", "session_summary:2"),
+        ("cm:2001", "observation:1"), ("cm:S12", "session_summary:2"),
+    ],
+)  # fmt: skip
+async def test_routes_take_every_form_of_an_id(
+    of_claude_mem: Client, written: str, ref: str
+) -> None:
+    worker, plain = of_claude_mem, written.replace("%23", "#")
+    for path in ("/api/records/", "/v/"):
+        reply = await worker.get(URL(f"{path}{written}", encoded=True), headers=AS_JSON)
+        assert (await reply.json())["ref"] == ref
+    reply = await worker.get(URL(f"/api/graph/{written}", encoded=True))
+    assert (await reply.json())["ref"] == ref
+    reply = await worker.post("/api/records/batch", json={"refs": [plain, "note:9"]})
+    opened = await reply.json()
+    assert [each["ref"] for each in opened["records"]] == [ref]
+    assert opened["missing"] == ["note:9"]
+    reply = await worker.get("/api/timeline", params={"anchor": plain, "format": "json"})
+    assert (await reply.json())["anchor"] == ref
+    reply = await worker.get("/api/citations", params={"refs": plain, "style": "csl-json"})
+    assert [each["id"] for each in json.loads(await reply.text())] == [ref]
+    reply = await worker.post("/api/v1/mcp/fetch", json={"id": plain})
+    assert (await reply.json())["id"] == f"local:{ref}"
+    # A number alone is a number in a question.
+    asked = f"#{plain}" if plain.isdecimal() else plain
+    reply = await worker.get("/api/search/unified", params={"query": asked, "format": "json"})
+    assert (await reply.json())["results"][0]["ref"] == ref
+
+
+async def test_what_is_no_id_is_told_with_the_forms(client: Client) -> None:
+    reply = await client.get("/api/records/nonsense")
+    assert reply.status == 422
+    assert "write kind:number" in (await reply.json())["detail"]
 
 
 async def test_a_record_opens_as_text_on_request(client: Client, get: Get) -> None:

@@ -9,12 +9,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
+import drafts
 from mem_search.mcp.argument_types import output_schema
 from mem_search.mcp.tool import Json, Outcome, ToolContext, call
 from mem_search.mcp.tools import TOOLS
 from mem_search.model import Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count
+from runtimes import fill
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
@@ -88,9 +90,17 @@ def _record(connection: Any, number: int) -> Any:
     return records.fetch(connection, [number])[number]
 
 
-@pytest.mark.parametrize("written", ["observation:2", " local:observation:2 "])
+@pytest.mark.parametrize("written", ["observation:2", " local:observation:2 ", "2", "#2"])
 async def test_fetch_takes_every_spelling_of_a_ref(context: ToolContext, written: str) -> None:
     assert (await ask(context, "fetch", id=written))["id"] == "local:observation:2"
+
+
+async def test_an_id_of_claude_mem_opens_and_leads(context: ToolContext) -> None:
+    stored = drafts.draft("observation:77", "x", kind="observation", source="claude-mem")
+    await fill(context.runtime, stored)
+    opened = await ask(context, "fetch", id="cm:77")
+    assert (await ask(context, "search", query="cm:77"))["results"][0]["id"] == opened["id"]
+    assert (await ask(context, "timeline", anchor="cm:77"))["anchor"] == opened["id"]
 
 
 async def test_every_id_that_a_search_gives_can_be_fetched(context: ToolContext) -> None:
@@ -102,9 +112,11 @@ async def test_every_id_that_a_search_gives_can_be_fetched(context: ToolContext)
 
 
 async def test_get_records_opens_several_and_names_what_there_is_not(context: ToolContext) -> None:
-    found = await ask(context, "get_records", ids=["note:4", "local:email:6", "note:6", "note:99"])
+    found = await ask(
+        context, "get_records", ids=["#4", "local:email:6", "note:6", "note:99", "cm:5"]
+    )
     assert [each["id"] for each in found["records"]] == ["local:note:4", "local:email:6"]
-    assert found["missing"] == ["local:note:6", "local:note:99"]
+    assert found["missing"] == ["local:note:6", "local:note:99", "cm:5"]
     assert found["left_out"] == []
     assert found["records"][0] == await ask(context, "fetch", id="note:4")
 

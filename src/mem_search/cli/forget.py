@@ -69,7 +69,7 @@ def forget(
     if bool(refs) == bool(selection):
         raise InputError("name records, or give filters such as --project NAME (not both)")
     if refs:
-        selection = {"refs": [str(ref_of(client, text)) for text in refs]}
+        selection = {"refs": [ref_of(client, text) for text in refs]}
     found = client.json("POST", "/api/forget", body={**selection, "count_only": True})
     if not found["count"]:
         note("no records are selected; nothing was forgotten")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -15,13 +15,11 @@ from mem_search.cli.output import coloured, note, show_listing, write, write_jso
 from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
 
-if TYPE_CHECKING:  # the help of all commands imports this module: no model, no reader of dates
-    from mem_search.model import Ref
-
 RULE = "\n---\n\n"
-_ANCHOR = re.compile(r"#?[0-9]{1,18}|[SsPp][0-9]{1,18}|(local:)?[a-z_]+:[0-9]{1,18}")
 
-Refs = Annotated[list[str], typer.Argument(help="kind:number, or the number alone.")]
+Refs = Annotated[
+    list[str], typer.Argument(help="kind:number, a number, or cm:NUMBER for claude-mem's.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -46,7 +44,7 @@ def get(
     printed = False
     for text in refs:
         try:
-            path = f"/api/records/{quote(str(ref_of(client, text)), safe=':')}"
+            path = f"/api/records/{id_in_url(text)}"
             if as_json or format == "json":
                 body = client.raw(path, local(limit))
             else:
@@ -100,7 +98,9 @@ def timeline(
 
 
 def related(
-    ref: Annotated[str, typer.Argument(help="kind:number, or the number alone.")],
+    ref: Annotated[
+        str, typer.Argument(help="kind:number, a number, or cm:NUMBER for claude-mem's.")
+    ],
     depth: Annotated[int, typer.Option("--depth", help="Steps in the graph, 1 to 5.")] = 2,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many records.")] = 20,
     relation: Annotated[
@@ -110,7 +110,7 @@ def related(
 ) -> None:
     """Show what a record links to, mentions or follows, and what shares its files and issues."""
     client = open_client()
-    path = f"/api/graph/{quote(str(ref_of(client, ref)), safe=':')}"
+    path = f"/api/graph/{id_in_url(ref)}"
     pairs = [
         ("depth", str(depth)),
         ("limit", str(limit)),
@@ -133,12 +133,14 @@ def _max_tokens(max_tokens: int | None) -> list[tuple[str, str]]:
 
 def is_anchor(text: str) -> bool:
     """Whether ``text`` names a record or a date, not a query."""
-    if _ANCHOR.fullmatch(text) or re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}([T ].*)?", text):
         return True
     from datetime import UTC, datetime
 
-    from mem_search.text import dates
+    from mem_search.text import dates, record_ids
 
+    if re.fullmatch(record_ids.PATTERN, text):
+        return True
     try:
         dates.parse_bound(text, end=False, now=datetime.now(UTC), tz=UTC, field="anchor")
     except InputError:
@@ -146,13 +148,13 @@ def is_anchor(text: str) -> bool:
     return True
 
 
-def ref_of(client: Client, text: str) -> Ref:
-    """``text`` as a ref; the worker looks up a bare number. Raises InputError, NotFound."""
-    from mem_search.model import Ref
+def id_in_url(text: str) -> str:
+    """The id of a record as a part of a path. Raises InputError for what is no id."""
+    from mem_search.text.record_ids import RecordId
 
-    number = text.strip().removeprefix("#")
-    if not number.isdecimal():
-        return Ref.parse(text)
-    pairs = [("anchor", number), ("depth_before", "0"), ("depth_after", "0"), ("format", "json")]
-    answer: Any = client.json("GET", "/api/timeline", pairs)
-    return Ref.parse(str(answer["anchor"]))
+    return quote(str(RecordId.parse(text)), safe=":")
+
+
+def ref_of(client: Client, text: str) -> str:
+    """The ref of the record that ``text`` names. Raises InputError, NotFound."""
+    return str(client.json("GET", f"/api/records/{id_in_url(text)}")["ref"])

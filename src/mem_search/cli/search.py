@@ -13,7 +13,7 @@ from mem_search.cli.client import local, open_client
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, show_listing, write
-from mem_search.cli.records import Refs, ref_of
+from mem_search.cli.records import Refs
 from mem_search.cli.search_options import (
     FORMATS,
     MIXED,
@@ -143,8 +143,7 @@ def cite(
 ) -> None:
     """Print citations of records in a style, or as a file for a reference manager."""
     client = open_client()
-    joined = ",".join(str(ref_of(client, text)) for text in refs)
-    pairs = [("refs", joined), ("style", style), *([("format", "html")] if html else [])]
+    pairs = [("refs", ",".join(refs)), ("style", style), *([("format", "html")] if html else [])]
     body, _ = client.file("/api/citations", local(pairs))
     write(body.decode())
 

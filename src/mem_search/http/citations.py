@@ -12,12 +12,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from mem_search.citations import csl, formats
 from mem_search.citations.formats import BY_NAME, FORMATS
 from mem_search.errors import InputError, NotFound
-from mem_search.http.core.parameter_types import RefName, TimeZone, Zone, split
+from mem_search.http.core.parameter_types import IdOfRecord, TimeZone, Zone, split
 from mem_search.http.core.parameters import TimeZoneParameters, also
 from mem_search.http.core.routing import Call
 from mem_search.http.records import MOST
 from mem_search.model import Record, Ref
 from mem_search.records.registry import installed_kinds
+from mem_search.search.opening import open_records
+from mem_search.text.record_ids import RecordId
 
 Style = Annotated[
     Literal["apa", "mla", "chicago", "bibtex", "ris", "csl-json"],
@@ -36,7 +38,7 @@ class CitationParameters(TimeZoneParameters):
     """Which records to cite, and in which style."""
 
     refs: Annotated[
-        tuple[RefName, ...], BeforeValidator(split, json_schema_input_type=str), _REFS
+        tuple[IdOfRecord, ...], BeforeValidator(split, json_schema_input_type=str), _REFS
     ] = Field(json_schema_extra=also("ref"))
     style: Style = "apa"
     format: Form = "text"
@@ -47,7 +49,7 @@ class CitationsBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    refs: Annotated[list[RefName], _REFS]
+    refs: Annotated[list[IdOfRecord], _REFS]
     style: Style = "apa"
     format: Form = "text"
     tz: TimeZone = Field(default=None, description="IANA time zone for days")
@@ -67,8 +69,7 @@ async def _cited(call: Call, params: CitationParameters | CitationsBody) -> web.
     if params.format == "html" and params.style not in formats.STYLES:
         known = ", ".join(formats.STYLES)
         raise InputError(f"only {known} are written as HTML, {params.style} is not", field="format")
-    refs = list(dict.fromkeys(Ref.parse(text) for text in params.refs))
-    items = items_of(call, await _records(call, refs), params.tz)
+    items = items_of(call, await _records(call, params.refs), params.tz)
     if params.format == "html":
         fragment = await asyncio.to_thread(formats.as_html, items, params.style)
         return file_reply(fragment, "text/html", headers={"Content-Security-Policy": _POLICY})
@@ -97,13 +98,13 @@ def file_reply(
     )
 
 
-async def _records(call: Call, refs: Sequence[Ref]) -> list[Record]:
+async def _records(call: Call, refs: Sequence[str]) -> list[Record]:
     """In the order of ``refs``. Raises NotFound naming all missing ones, InputError for no ref."""
-    found = await call.runtime.store.records.with_links([ref.number for ref in refs])
-    known = {record.ref: record for record, _ in found}
-    missing = [ref for ref in refs if ref not in known]
-    for ref in missing:
-        installed_kinds().check(ref, "refs")
+    ids = list(map(RecordId.parse, refs))
+    found, missing = await open_records(call.runtime.search.store, ids)
+    for called in missing:
+        if called.kind:
+            installed_kinds().check(Ref(called.kind, called.number), "refs")
     if missing:
         raise NotFound(f"there is no record {', '.join(map(str, missing))}", field="refs")
-    return [known[ref] for ref in refs]
+    return [record for record, _ in found]

@@ -12,9 +12,9 @@ from mem_search.http.core.parameter_types import Words
 from mem_search.http.core.parameters import TimeZoneParameters, also
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.records import find
+from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
-from mem_search.model import Record, Ref
+from mem_search.model import Record
 from mem_search.model.graph import KnowledgeCloud
 from mem_search.renderers import DisplayOptions, render_related
 from mem_search.retrievers import graph
@@ -34,9 +34,9 @@ class GraphParameters(TimeZoneParameters):
 
 
 async def related(call: Call) -> web.StreamResponse:
-    """The record of the ref in the path and the records most related to it."""
+    """The record of the id in the path and the records most related to it."""
     params = call.parameters(GraphParameters)
-    record, _ = await find(call, Ref.parse(call.request.match_info["ref"]))
+    record, _ = await find(call, id_in_path(call))
     store = call.runtime.search.store
     cloud = await store.read(
         graph.related,

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from mem_search.http.core.replies import HTML, JSON, html_page, json_reply, prefers, style_policy
 from mem_search.http.core.routing import Call
-from mem_search.http.records import find
-from mem_search.model import Citation, Record, Ref
+from mem_search.http.records import find, id_in_path
+from mem_search.model import Citation, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
 from mem_search.renderers.safe_text import harmless
@@ -41,7 +41,7 @@ POLICY = style_policy(_STYLE)
 
 async def show(call: Call) -> web.StreamResponse:
     """The page of one record; JSON where ``Accept`` prefers it to HTML."""
-    record, links = await find(call, Ref.parse(call.request.match_info["ref"]))
+    record, links = await find(call, id_in_path(call))
     if prefers(call.request, JSON, HTML):
         return json_reply(WholeRecord.of(record, links))
     return web.Response(

@@ -9,18 +9,19 @@ from aiohttp import web
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mem_search.http.core.dispatch import number_in_path
-from mem_search.http.core.parameter_types import RefName
+from mem_search.http.core.parameter_types import IdOfRecord
 from mem_search.http.core.parameters import ListParameters, RecordParameters, budget
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.forgetting import Receipt
 from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
-from mem_search.model import Filters, Kind, Order, Ref
+from mem_search.model import Filters, Kind, Order
 from mem_search.model.records import RecordWithLinks
 from mem_search.renderers import render_record
 from mem_search.renderers.schema import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
-from mem_search.search.timeline import open_record
+from mem_search.search.opening import open_record, open_records
+from mem_search.text.record_ids import RecordId
 from mem_search.validation import invalid_value
 
 MOST = 200
@@ -61,7 +62,7 @@ class RefsBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    refs: list[RefName] = Field(max_length=MOST)
+    refs: list[IdOfRecord] = Field(max_length=MOST)
     max_tokens: int | None = budget()
 
 
@@ -69,14 +70,14 @@ def open_kind(kind: Kind) -> Handler:
     """The handler that opens the record of ``kind`` with the number in the path."""
 
     async def opened(call: Call) -> web.StreamResponse:
-        return await _opened(call, await find(call, Ref(kind, number_in_path(call.request))))
+        return await _opened(call, await find(call, RecordId(number_in_path(call.request), kind)))
 
     return opened
 
 
 async def open_ref(call: Call) -> web.StreamResponse:
-    """Open the record that the ref in the path names."""
-    return await _opened(call, await find(call, Ref.parse(call.request.match_info["ref"])))
+    """Open the record that the id in the path names."""
+    return await _opened(call, await find(call, id_in_path(call)))
 
 
 async def batch_numbers(call: Call) -> web.StreamResponse:
@@ -105,15 +106,15 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
 async def batch_refs(call: Call) -> web.StreamResponse:
     """Return the records of these refs, and the refs that have no record."""
     body = call.json_body(RefsBody)
-    refs = list(dict.fromkeys(Ref.parse(text) for text in body.refs))
-    found = await call.runtime.store.records.with_links([ref.number for ref in refs])
-    known = {record.ref: (record, links) for record, links in found}
-    opened = [WholeRecord.of(*known[ref]) for ref in refs if ref in known]
+    found, missing = await open_records(
+        call.runtime.search.store, list(map(RecordId.parse, body.refs))
+    )
+    opened = [WholeRecord.of(*each) for each in found]
     kept, tokens = first_that_fit(opened, body.max_tokens)
     return json_reply(
         Records(
             records=opened[:kept],
-            missing=[str(ref) for ref in refs if ref not in known],
+            missing=list(map(str, missing)),
             left_out=[each.ref for each in opened[kept:]],
             tokens_used=tokens,
         )
@@ -151,19 +152,24 @@ def forget_kind(kind: Kind) -> Handler:
     """The handler that deletes the record of ``kind`` with the number in the path."""
 
     async def forgotten(call: Call) -> web.StreamResponse:
-        return await _forgotten(call, Ref(kind, number_in_path(call.request)))
+        return await _forgotten(call, RecordId(number_in_path(call.request), kind))
 
     return forgotten
 
 
 async def forget_ref(call: Call) -> web.StreamResponse:
-    """Delete the record that the ref in the path names."""
-    return await _forgotten(call, Ref.parse(call.request.match_info["ref"]))
+    """Delete the record that the id in the path names."""
+    return await _forgotten(call, id_in_path(call))
 
 
-async def find(call: Call, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """The record with its links, from the caller's store. Raises NotFound naming ``field``."""
-    return await open_record(call.runtime.search.store, ref, field)
+def id_in_path(call: Call) -> RecordId:
+    """The id of a record in the path. Raises InputError naming ``ref``."""
+    return RecordId.parse(call.request.match_info["ref"])
+
+
+async def find(call: Call, called: RecordId, field: str = "ref") -> RecordWithLinks:
+    """The record with its links, from the caller's store. Raises as ``open_record``."""
+    return await open_record(call.runtime.search.store, called, field)
 
 
 async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
@@ -179,7 +185,7 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     return text_reply(call.request, text, partial(RecordText, ref=str(record.ref)))
 
 
-async def _forgotten(call: Call, ref: Ref) -> web.StreamResponse:
-    record, _ = await find(call, ref)
+async def _forgotten(call: Call, called: RecordId) -> web.StreamResponse:
+    record, _ = await find(call, called)
     receipt = await call.runtime.ingest.forgetting.forget([record.number])
     return json_reply(DeletedRecord(deleted=str(record.ref), receipt=Receipt.of(receipt)))

@@ -19,7 +19,6 @@ from mem_search.http.schemas.universal_requests import (
     McpSearchRequest,
     UniversalSearchRequest,
 )
-from mem_search.model import Ref
 from mem_search.renderers.universal import (
     ChosenSearchResponse,
     McpFetchResponse,
@@ -27,6 +26,7 @@ from mem_search.renderers.universal import (
     UniversalSearchResponse,
 )
 from mem_search.search.citations import citation
+from mem_search.text.record_ids import RecordId
 
 
 async def search(call: Call) -> web.StreamResponse:
@@ -61,7 +61,7 @@ async def agent_fetch(call: Call) -> web.StreamResponse:
     body, started = call.json_body(McpFetchRequest), time.perf_counter()
     if body.session_id or body.parent_operation_id:
         call.check_may_change("a step of deep research")
-    record, _ = await find(call, Ref.parse(body.id), "id")
+    record, _ = await find(call, RecordId.parse(body.id), "id")
     step = None
     if body.session_id or body.parent_operation_id:
         step = await call.runtime.research.operations.fetched(

@@ -18,6 +18,7 @@ from mem_search.model.ingest import NewEdge
 from mem_search.records.registry import installed_kinds
 from mem_search.text import mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
+from mem_search.text.record_ids import alias_of
 
 READ: Final = 100_000
 """Characters of a text that are searched for mentions; longer texts are mostly dumps."""
@@ -92,6 +93,8 @@ def edges_of(
 def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The names of this record, beside its ref."""
     names = [f"id:{draft.source_id}"]
+    if alias := alias_of(draft.source, draft.source_id):
+        names.append(f"id:{alias}")
     if normal := urls.normal_url(draft.url):
         names += [f"url:{normal}", _key_of_url(normal)]
     titles = [draft.title] if draft.kind in _TITLED else []

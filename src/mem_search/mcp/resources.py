@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from mem_search.errors import InputError, NotFound
 from mem_search.mcp.tool import ToolContext
-from mem_search.model import Filters, Record, Ref
+from mem_search.model import Filters, Record
 from mem_search.renderers import render_record
-from mem_search.search.timeline import open_record
+from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text.record_ids import RecordId
 
 TEMPLATE = "mem://{kind}/{id}"
 MIME_TYPE = "text/markdown"
@@ -53,8 +54,8 @@ async def read(context: ToolContext, uri: str) -> str:
     """The record as Markdown. Raises NotFound for whatever is no record of ours."""
     match = _URI.fullmatch(uri)
     try:
-        ref = Ref.parse(f"{match[1]}:{match[2]}" if match else uri)
-        record, links = await open_record(context.runtime.search.store, ref, "uri")
+        called = RecordId.parse(f"{match[1]}:{match[2]}" if match else uri)
+        record, links = await open_record(context.runtime.search.store, called, "uri")
     except InputError:  # no ref, or of a kind that is not installed
         raise NotFound(f"{uri[:200]!r} is no resource; write {TEMPLATE}", field="uri") from None
     return render_record(record, context.display, links)

@@ -18,6 +18,7 @@ from mem_search.model import FacetCounts, FacetName, Filters, Hit, LegReport, Se
 from mem_search.model.rankings import (
     KIND_CODES,
     NO_CANDIDATES,
+    Candidate,
     Candidates,
     Numbers,
     Ranking,
@@ -39,7 +40,7 @@ from mem_search.search.state import (
     StoredData,
 )
 from mem_search.storage.ports.search import SearchSnapshot
-from mem_search.text import names
+from mem_search.text import names, record_ids
 from mem_search.text.sketch import NO_SKETCHES
 from mem_search.text.words import all_of
 
@@ -48,6 +49,9 @@ FEW_WORDS = 3
 
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
+
+CALLED = (names.MOST + 1, 0)
+"""A record that is named by its id comes before those that hold names."""
 
 OTHER_WORDS = 3
 """With more other words than this, the names of a question no longer decide what comes first."""
@@ -136,9 +140,8 @@ def prefetch(
     depth = leg_results.depth
     rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
     named, held = NO_CANDIDATES, dict[int, tuple[int, int]]()
-    may_name = request.mode != "vector" and names.NAME_LIKE.search(question.text)
-    if "names" in stages and may_name:
-        named, held = _holders(snapshot, question)
+    if "names" in stages and names.NAME_LIKE.search(question.text):
+        named, held = _holders(snapshot, question, by_meaning=request.mode == "vector")
     candidates = named.joined(union(rankings, depth))
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
@@ -241,18 +244,21 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
 
 
 def _holders(
-    snapshot: SearchSnapshot, question: Question
+    snapshot: SearchSnapshot, question: Question, *, by_meaning: bool
 ) -> tuple[Candidates, dict[int, tuple[int, int]]]:
-    """The records that hold a name of the question; record → how many, and how well."""
-    asked = names.find(question.text)
+    """The records that hold a name of the question; record → how many, and how well.
+
+    Those whose id it names come first. A search ``by_meaning`` looks for ids alone.
+    """
+    found = _called(snapshot, question)
+    held = dict.fromkeys(found.records.tolist(), CALLED)
+    asked = () if by_meaning else names.find(question.text)
     others = {*question.words.all}.difference(*[name.words for name in asked])
     if others:  # real-time among other words is ordinary language
         asked = tuple(name for name in asked if not name.plain)
         others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
-        return NO_CANDIDATES, {}
-    found = NO_CANDIDATES
-    held: dict[int, tuple[int, int]] = {}
+        return found, held
     for name in asked:
         holders = snapshot.holders(name, question.filters, HOLDERS)
         for record, well in zip(holders.records.tolist(), holders.scores.tolist(), strict=True):
@@ -260,6 +266,19 @@ def _holders(
             held[record] = (count + 1, sum_ + int(well))
         found = found.joined(holders)
     return found, held
+
+
+def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
+    """The records within the filters that the question names by an id."""
+    ids = record_ids.find(question.text)
+    numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
+    if not numbers:
+        return NO_CANDIDATES
+    within = np.intersect1d(numbers, snapshot.matching(question.filters)).tolist()
+    return Candidates.of(
+        Candidate(number, kind, field == "code", passage, 0.0)
+        for number, (passage, kind, field) in snapshot.first_passages(within).items()
+    )
 
 
 def _feedback(

@@ -4,42 +4,15 @@ moment.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from mem_search.errors import InputError, NotFound
-from mem_search.model import Filters, Kind, Record, Ref
-from mem_search.model.records import RecordWithLinks
-from mem_search.records.registry import installed_kinds
+from mem_search.errors import InputError
+from mem_search.model import Filters, Record
+from mem_search.search.opening import open_record
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import dates
-
-
-async def open_record(store: SearchStore, ref: Ref, field: str = "ref") -> RecordWithLinks:
-    """The record of ``ref`` with its links.
-
-    Raises NotFound naming ``field``, or InputError for an unknown kind.
-    """
-    found = await store.read(lambda snapshot: snapshot.records_with_links([ref.number]))
-    kinds = installed_kinds()
-    if not found or found[0][0].kind != ref.kind:
-        kinds.check(ref, field)
-    if not found:
-        raise NotFound(f"no record has the number {ref.number}", field=field)
-    record, links = found[0]
-    if record.kind != ref.kind:
-        label = kinds.get(record.kind).label
-        raise NotFound(
-            f"number {ref.number} is no {ref.kind} but a record of the kind {label};"
-            f" open {record.ref} (HTTP: /api/records/{record.ref})",
-            field=field,
-        )
-    return record, links
-
-
-_NUMBER = re.compile(r"#?(?P<kind>[SP]?)(?P<number>[0-9]{1,18})", re.IGNORECASE)
-_KINDS: dict[str, Kind] = {"S": "session_summary", "P": "user_prompt"}
+from mem_search.text.record_ids import RecordId
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +44,16 @@ class Timeline:
 
 
 async def find_anchor(store: SearchStore, text: str, *, now: datetime, tz: tzinfo) -> Anchor:
-    """The anchor that ``text`` names: a number, a ref, S12, P12, or a date.
+    """The anchor that ``text`` names: any id of a record, or a date.
 
     Raises NotFound or InputError naming ``anchor``.
     """
-    record = await _named(store, text)
-    if record is not None:
-        return Anchor.of(record)
+    try:
+        called = RecordId.parse(text)
+    except InputError:
+        called = None
+    if called is not None:
+        return Anchor.of((await open_record(store, called, "anchor"))[0])
     try:
         return Anchor(dates.parse_bound(text, end=False, now=now, tz=tz, field="anchor"))
     except InputError:
@@ -103,20 +79,3 @@ def _records_around(
     middle = [anchor.record] if anchor.record else []
     seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
     return Timeline(seen, len(earlier))
-
-
-async def _named(store: SearchStore, text: str) -> Record | None:
-    """The record that ``text`` names, None when it may be a date. Raises NotFound."""
-    if match := _NUMBER.fullmatch(text):
-        number = int(match["number"])
-        if kind := _KINDS.get(match["kind"].upper()):
-            return (await open_record(store, Ref(kind, number), "anchor"))[0]
-        found = await store.read(lambda snapshot: snapshot.records_with_links([number]))
-        if not found:
-            raise NotFound(f"no record has the number {number}", field="anchor")
-        return found[0][0]
-    try:
-        ref = Ref.parse(text)
-    except InputError:
-        return None
-    return (await open_record(store, ref, "anchor"))[0]

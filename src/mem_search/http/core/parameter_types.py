@@ -22,11 +22,11 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
 from mem_search.model import Boost, FacetName, Mode, Ref
-from mem_search.model.records import KIND_PATTERN
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
-from mem_search.text import dates
+from mem_search.text import dates, record_ids
 from mem_search.text.query.fields import Fields
+from mem_search.text.record_ids import RecordId
 from mem_search.text.redaction import refuse_secret
 from mem_search.validation import input_errors_as_invalid, invalid_value, nearest
 
@@ -48,7 +48,7 @@ def zone(name: str) -> Zone:
 
 
 LONGEST_VALUE = 4000
-REF_PATTERN = rf"^(local:)?{KIND_PATTERN}:[0-9]{{1,18}}$"
+REF_PATTERN = rf"^{record_ids.PATTERN}$"
 
 
 def split(value: Any) -> Any:
@@ -131,6 +131,11 @@ def _ref(text: str) -> str:
         return str(Ref.parse(text))
 
 
+def _record_id(text: str) -> str:
+    with input_errors_as_invalid():
+        return str(RecordId.parse(text))
+
+
 def _name(text: str) -> str:
     with input_errors_as_invalid():
         return refuse_secret(text)
@@ -194,6 +199,8 @@ End = Annotated[
 """Milliseconds since 1970; an end is the last millisecond of the date that it names."""
 RefName = Annotated[str, AfterValidator(_ref)]
 """``kind:number``, however it was written."""
+IdOfRecord = Annotated[str, AfterValidator(_record_id)]
+"""What names a record: a ref, a number, ``S12``, an alias (``text.record_ids``)."""
 TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 """A tzinfo, or None for the worker's own."""
 

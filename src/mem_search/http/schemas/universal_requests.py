@@ -33,8 +33,8 @@ from mem_search.http.core.parameter_types import (
     LONGEST_VALUE,
     REF_PATTERN,
     FieldList,
+    IdOfRecord,
     KindName,
-    RefName,
     Stripped,
     facet_name,
     fault_at,
@@ -256,7 +256,7 @@ class McpSearchRequest(Body):
 class McpFetchRequest(Body):
     """One whole record."""
 
-    id: Annotated[RefName, WithJsonSchema({"type": "string", "pattern": REF_PATTERN})] = Field(
+    id: Annotated[IdOfRecord, WithJsonSchema({"type": "string", "pattern": REF_PATTERN})] = Field(
         description="As a search returns it: local:note:42, or note:42", examples=["local:note:42"]
     )
     session_id: Id | None = Field(default=None, description="Keep it as a step of this session")

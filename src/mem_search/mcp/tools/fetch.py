@@ -8,20 +8,20 @@ from pydantic import Field
 
 from mem_search.mcp.documents import Document
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Ref
-from mem_search.search.timeline import open_record
+from mem_search.search.opening import open_record
+from mem_search.text.record_ids import RecordId
 
 
 class FetchArguments(Arguments):
     """The only argument of the contract."""
 
-    id: Annotated[str, Field(max_length=100, description="Such as local:observation:42")]
+    id: Annotated[str, Field(max_length=100, description="Such as local:observation:42 or #42")]
 
 
 async def fetch(context: ToolContext, arguments: FetchArguments) -> Document:
     """The record with its whole canonical text."""
-    ref = Ref.parse(arguments.id, field="id")
-    record, _ = await open_record(context.runtime.search.store, ref, "id")
+    called = RecordId.parse(arguments.id, field="id")
+    record, _ = await open_record(context.runtime.search.store, called, "id")
     return Document.of(record, context)
 
 

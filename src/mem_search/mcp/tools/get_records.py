@@ -9,9 +9,10 @@ from pydantic import BeforeValidator, Field
 from mem_search.mcp.argument_types import BUDGET, Budget, split
 from mem_search.mcp.documents import Document
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Ref
 from mem_search.renderers.schema import Absent, schema
 from mem_search.renderers.token_budget import fit_texts
+from mem_search.search.opening import open_records
+from mem_search.text.record_ids import RecordId
 
 MOST = 50
 
@@ -21,7 +22,7 @@ class GetRecordsArguments(Arguments):
 
     ids: Annotated[
         tuple[Annotated[str, Field(max_length=100)], ...],
-        Field(min_length=1, max_length=MOST, description="Such as local:observation:42"),
+        Field(min_length=1, max_length=MOST, description="Such as local:observation:42 or #42"),
         BeforeValidator(split),
     ]
     max_tokens: Budget = BUDGET
@@ -40,15 +41,13 @@ class Documents:
 
 async def get_records(context: ToolContext, arguments: GetRecordsArguments) -> Documents:
     """The records in the requested order; long ones may be cut, the last ones left out."""
-    refs = list(dict.fromkeys(Ref.parse(text, field="ids") for text in arguments.ids))
-    numbers = [ref.number for ref in refs]
-    found = await context.runtime.search.store.read(lambda snapshot: snapshot.records(numbers))
-    known = {record.ref: record for record in found.values()}
-    documents = [Document.of(known[ref], context) for ref in refs if ref in known]
+    ids = [RecordId.parse(text, field="ids") for text in arguments.ids]
+    found, missing = await open_records(context.runtime.search.store, ids)
+    documents = [Document.of(record, context) for record, _ in found]
     fitted = fit_texts(documents, "text", arguments.max_tokens)
     reply = Documents(
         records=fitted.items,
-        missing=[f"local:{ref}" for ref in refs if ref not in known],
+        missing=[f"local:{each}" if each.kind else str(each) for each in missing],
         cut=[documents[place].id for place in fitted.cut],
         left_out=[document.id for document in documents[len(fitted.items) :]],
     )

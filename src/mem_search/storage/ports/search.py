@@ -32,6 +32,7 @@ from mem_search.model.records import RecordWithLinks
 from mem_search.model.saved_searches import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.text.names import Name
+from mem_search.text.record_ids import RecordId
 from mem_search.text.sketch import Sketches
 from mem_search.text.words import WordQuery
 
@@ -186,6 +187,10 @@ class SearchSnapshot(Protocol):
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         """Number → record, for those that exist."""
+        ...
+
+    def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
+        """For each of ``ids`` the records that it means; several stores may have an alias."""
         ...
 
     def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:

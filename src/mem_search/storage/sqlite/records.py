@@ -16,6 +16,7 @@ from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.sqlite import edges
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Connection, Repository, reads
+from mem_search.text.record_ids import RecordId
 
 _COLUMNS = (
     "r.id, r.kind, r.source, r.source_id, r.title, r.body, r.created_at, r.updated_at,"
@@ -77,6 +78,21 @@ def fetch(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, R
             supersedes=tuple(older.get(number, ())),
         )
     return found
+
+
+def called(connection: sqlite3.Connection, called: RecordId) -> list[int]:
+    """The records that an id means, in the order they were stored."""
+    if called.alias:
+        rows = connection.execute(
+            "select record_id from names where name = ? order by record_id",
+            (f"id:{called.alias}",),
+        )
+    else:
+        rows = connection.execute(
+            "select id from records where id = ?1 and ?2 in ('', kind)",
+            (called.number, called.kind),
+        )
+    return [number for (number,) in rows]
 
 
 def browse(

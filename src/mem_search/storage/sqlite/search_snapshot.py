@@ -61,6 +61,7 @@ from mem_search.storage.sqlite.record_columns import (
 )
 from mem_search.storage.sqlite.vector_rows import VectorRows
 from mem_search.text.names import Name
+from mem_search.text.record_ids import RecordId
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
 
@@ -315,6 +316,9 @@ class SqliteSnapshot:
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
         return records.fetch(self._connection, numbers)
+
+    def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
+        return [records.called(self._connection, each) for each in ids]
 
     def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
         return records.with_links(self._connection, numbers)

@@ -23,6 +23,7 @@ from mem_search.storage.sqlite.migrations.m010_search_requests import m010_searc
 from mem_search.storage.sqlite.migrations.m011_revisions import m011_revisions
 from mem_search.storage.sqlite.migrations.m012_forgetting import m012_forgetting
 from mem_search.storage.sqlite.migrations.m013_people import m013_people
+from mem_search.storage.sqlite.migrations.m014_aliases import m014_aliases
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -44,6 +45,7 @@ MIGRATIONS = (
     m011_revisions,
     m012_forgetting,
     m013_people,
+    m014_aliases,
 )
 
 

@@ -1,0 +1,90 @@
+"""Opening records by what a caller wrote for them: a ref, a number, ``S12``, or an alias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mem_search.errors import InputError, NotFound
+from mem_search.model import Ref
+from mem_search.model.records import RecordWithLinks
+from mem_search.records.registry import installed_kinds
+from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text.record_ids import RecordId, is_of_default_store
+
+
+async def open_record(store: SearchStore, called: RecordId, field: str = "ref") -> RecordWithLinks:
+    """The record that ``called`` means, with its links.
+
+    Raises NotFound naming ``field``; InputError for an unknown kind, and for an alias that records
+    of several claude-mem stores have.
+    """
+    found, others = await store.read(_looked_up, called)
+    if called.alias:
+        if not found:
+            raise NotFound(
+                f"no record of claude-mem has the id {called};"
+                " read its store again: mem-search sync claude-mem",
+                field=field,
+            )
+        if len(found) > 1:
+            refs = ", ".join(str(record.ref) for record, _ in found)
+            raise InputError(f"{called} is in several claude-mem stores: open {refs}", field=field)
+        return found[0]
+    kinds = installed_kinds()
+    if called.kind and (not found or found[0][0].kind != called.kind):
+        kinds.check(Ref(called.kind, called.number), field)
+    hint = "".join(
+        f"; claude-mem's own is {called.in_claude_mem}, here {record.ref}" for record, _ in others
+    )
+    if not found:
+        raise NotFound(f"no record has the number {called.number}{hint}", field=field)
+    record, links = found[0]
+    if called.kind and record.kind != called.kind:
+        label = kinds.get(record.kind).label
+        raise NotFound(
+            f"number {called.number} is no {called.kind} but a record of the kind {label};"
+            f" open {record.ref} (HTTP: /api/records/{record.ref}){hint}",
+            field=field,
+        )
+    return record, links
+
+
+async def open_records(
+    store: SearchStore, ids: Sequence[RecordId]
+) -> tuple[list[RecordWithLinks], list[RecordId]]:
+    """The records that ``ids`` mean, in that order and each once; and the ids that open none."""
+    return await store.read(_all_looked_up, ids)
+
+
+def _looked_up(
+    snapshot: SearchSnapshot, called: RecordId
+) -> tuple[list[RecordWithLinks], list[RecordWithLinks]]:
+    """What ``called`` means; and what claude-mem means by it, where it opens nothing here."""
+    if called.alias:
+        return _chosen(snapshot, called), []
+    found = snapshot.records_with_links([called.number])
+    if found and called.kind in ("", found[0][0].kind):
+        return found, []
+    alias = called.in_claude_mem
+    return found, _chosen(snapshot, RecordId(alias=alias))[:1] if alias else []
+
+
+def _all_looked_up(
+    snapshot: SearchSnapshot, ids: Sequence[RecordId]
+) -> tuple[list[RecordWithLinks], list[RecordId]]:
+    opened: dict[int, RecordWithLinks] = {}
+    missing: dict[RecordId, None] = {}
+    for called in ids:
+        found = _chosen(snapshot, called)
+        if len(found) == 1:
+            opened.setdefault(found[0][0].number, found[0])
+        else:
+            missing[called] = None
+    return [*opened.values()], [*missing]
+
+
+def _chosen(snapshot: SearchSnapshot, called: RecordId) -> list[RecordWithLinks]:
+    """The records that ``called`` means. Of several, the one of claude-mem's usual store."""
+    found = snapshot.records_with_links(snapshot.records_called([called])[0])
+    usual = [each for each in found if is_of_default_store(each[0].source_id)]
+    return usual if len(usual) == 1 else found

@@ -1,0 +1,110 @@
+"""What callers write for a record: a ref, its number, or the id that claude-mem gave it. Pure.
+
+Listings show ``#42``, so people and agents send that back, and ``S12`` or ``P12`` for a session
+summary or a prompt. Clients of claude-mem know its own ids; each is kept as an *alias* of the
+record, because our numbers differ: ``cm:2001``, ``cm:S12``, ``cm:P7``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+from mem_search.errors import InputError
+from mem_search.model import Kind, Ref
+from mem_search.model.records import KIND_PATTERN
+from mem_search.text.words import STOP_WORDS, runs_of
+
+LETTERS: Final[dict[str, Kind]] = {"S": "session_summary", "P": "user_prompt"}
+"""The letter before a number → the kind that it means."""
+
+PATTERN: Final = rf"(?:(?:local:)?{KIND_PATTERN}:|#?[SPsp]?|[cC][mM]:#?[SPsp]?)[0-9]{{1,18}}"
+"""Every form of an id, as a regular expression that JSON Schema reads, too."""
+
+MOST: Final = 8
+"""Ids of one question that are looked up."""
+
+_ALIAS: Final = re.compile(r"cm:#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
+_SHORT: Final = re.compile(r"#?([SP]?)([0-9]{1,18})", re.IGNORECASE)
+_ROW: Final = re.compile(r"(?:[0-9a-f]{8}:)?([a-z_]+):([0-9]{1,18})")
+_LETTER_OF: Final = {"observation": "", **{kind: letter for letter, kind in LETTERS.items()}}
+_ID_LIKE: Final = re.compile(r"[:#SsPp]\d")
+"""Without any of these a text has no id. Most questions have none."""
+_LONGEST: Final = 100
+_TOKEN: Final = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
+_ASKING: Final = STOP_WORDS | frozenset("find get give id number open record ref see show".split())
+"""Words beside an id that ask for nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordId:
+    """A ``number``, of the ``kind`` unless that is empty; or an ``alias``, with neither."""
+
+    number: int = 0
+    kind: Kind = ""
+    alias: str = ""
+
+    def __str__(self) -> str:
+        return self.alias or (f"{self.kind}:{self.number}" if self.kind else f"#{self.number}")
+
+    @property
+    def in_claude_mem(self) -> str:
+        """The alias of what claude-mem calls so; empty for an alias and for kinds of ours."""
+        letter = _LETTER_OF.get(self.kind or "observation")
+        return "" if self.alias or letter is None else f"cm:{letter}{self.number}"
+
+    @classmethod
+    def of(cls, ref: Ref) -> Self:
+        """The id that is a ref."""
+        return cls(ref.number, ref.kind)
+
+    @classmethod
+    def parse(cls, text: str, field: str = "ref") -> Self:
+        """Read any form of an id. Raises InputError naming ``field``."""
+        written = text.strip()
+        if match := _ALIAS.fullmatch(written):
+            return cls(alias=f"cm:{match[1].upper()}{int(match[2])}")
+        if match := _SHORT.fullmatch(written):
+            return cls(int(match[2]), LETTERS.get(match[1].upper(), ""))
+        return cls.of(Ref.parse(written, field))
+
+
+def alias_of(source: str, source_id: str) -> str:
+    """The alias of a record that came from claude-mem; empty for any other record."""
+    row = _ROW.fullmatch(source_id) if source == "claude-mem" else None
+    if row is None or row[1] not in _LETTER_OF:
+        return ""
+    return f"cm:{_LETTER_OF[row[1]]}{int(row[2])}"
+
+
+def is_of_default_store(source_id: str) -> bool:
+    """Whether a row of claude-mem is from the store where it keeps its data by default."""
+    return _ROW.fullmatch(source_id) is not None and source_id.count(":") == 1
+
+
+def find(text: str) -> tuple[RecordId, ...]:
+    """The first ids in a question, each once. Never raises, linear in time.
+
+    ``#42``, ``S12`` and ``P12`` may mean something else, such as an issue: they count only where
+    the question asks for nothing else. A number alone is no id.
+    """
+    if not _ID_LIKE.search(text):
+        return ()
+    sure: dict[RecordId, None] = {}
+    maybe: dict[RecordId, None] = {}
+    rest = False
+    for match in _TOKEN.finditer(text):
+        written = match[0].rstrip(".:!?")
+        try:
+            is_word = written.isdecimal() or len(written) > _LONGEST
+            found = None if is_word else RecordId.parse(written)
+        except InputError:
+            found = None
+        if found is None:
+            rest = rest or not _ASKING.issuperset(runs_of(written))
+        elif _SHORT.fullmatch(written):
+            maybe[found] = None
+        else:
+            sure[found] = None
+    return tuple({**sure, **({} if rest else maybe)})[:MOST]
