@@ -152,6 +152,16 @@ class Settings:
         return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
 
 
+def is_shared(home: Path) -> bool:
+    """Whether ``home`` also holds files of other programs: a home directory, the one for temporary
+    files, or a folder above.
+    """
+    import tempfile  # 10 ms that a search in the terminal does not need
+
+    person = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a HOME this is "~"
+    return home == Path(tempfile.gettempdir()).resolve() or home in (person, *person.parents)
+
+
 def _exists(file: Path) -> bool:
     try:
         return file.is_file()

@@ -20,6 +20,7 @@ from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
+from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
@@ -170,6 +171,7 @@ async def open_runtime(
             await set_aside(mark, ingest.jobs, store.ingest)
             await ingest.jobs.start()
             tasks.start("index", indexer.run())
+            tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run())
             tasks.start("vectors", searched.fill_caches())
             tasks.start("audit", _audit_after(reset, indexer))
@@ -215,11 +217,7 @@ def _search_runtime(
         Suggestions(searched),
         SearchLog(store.search_log, on=settings.search_log),
     )
-    return SearchRuntime(
-        store=searched,
-        service=service,
-        pipeline=pipeline,
-    )
+    return SearchRuntime(store=searched, service=service, pipeline=pipeline)
 
 
 def _ingest_runtime(
@@ -244,7 +242,12 @@ def _ingest_runtime(
         RebuildJob(indexer),
     )
     forgetting = Forgetting(
-        store.forgetting, indexer, settings.spool_dir, search.service.log.flush, stored
+        store.forgetting,
+        indexer,
+        settings.home,
+        settings.spool_dir,
+        search.service.log.flush,
+        stored,
     )
     return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks), forgetting)
 

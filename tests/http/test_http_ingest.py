@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from http_worker import AUTHORIZED, RECORDS, Client, Get, lifecycle_of
-from people import join
+from people import OWNER, bring_in, join
 
-from mem_search.ingest.spool import KEEP_SECONDS, sweep
+from mem_search.ingest.spool import KEEP_SECONDS, keep_swept, sweep
 from mem_search.settings import Settings
 from mem_search.sources import built_in
 from source_samples import file_of
@@ -57,6 +57,46 @@ async def test_an_uploaded_file_is_stored_by_a_job(empty: Client) -> None:
     assert stats["records"]["total"] == len(RECORDS)
     listed = await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
     assert [known["id"] for known in listed["jobs"]] == [job]
+
+
+async def test_what_was_forgotten_is_stored_again_only_on_request(
+    empty: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(lines_of(RECORDS[:2]))
+
+    async def taken(path: str, **sent: Any) -> dict[str, Any]:
+        reply = await empty.post(path, headers=sent.pop("headers", AUTHORIZED), **sent)
+        (read,) = (await ended(empty, (await reply.json())["job"]))["result"]["locations"]
+        return {name: read[name] for name in ("new", "forgotten")}
+
+    uploaded = {"path": "/api/import/upload", "data": file.read_bytes(), "headers": NDJSON}
+    by_path = {"source": "jsonl", "path": str(file)}
+    assert await taken(**uploaded) == {"new": 2, "forgotten": 0}
+    for again in (
+        {**uploaded, "params": {"source": "jsonl", "even_forgotten": "true"}},
+        {"path": "/api/import", "json": {**by_path, "even_forgotten": True}},
+    ):
+        await empty.post("/api/forget", json={"before": "2999-01-01"}, headers=AUTHORIZED)
+        assert await taken(**uploaded) == {"new": 0, "forgotten": 2}
+        assert await taken("/api/import", json=by_path) == {"new": 0, "forgotten": 2}
+        assert await taken(**again) == {"new": 2, "forgotten": 0}
+
+
+async def test_only_uploads_that_hold_what_was_forgotten_go_with_it(empty: Client) -> None:
+    note = {"kind": "note", "text": "the zylophantic harbour"}
+    await bring_in(empty, OWNER, note, {"kind": "note", "text": "a garden"})
+    for text in (b"no database: zylophantic", b"no database: a garden"):
+        reply = await empty.post(
+            "/api/import/upload", data=text, headers=AUTHORIZED, params={"source": "claude-mem"}
+        )
+        assert (await ended(empty, (await reply.json())["job"]))["state"] == "failed"
+    spool = lifecycle_of(empty).runtime.settings.spool_dir
+    assert len(list(spool.iterdir())) == 2
+    reply = await empty.post("/api/forget", json={"query": "zylophantic"}, headers=AUTHORIZED)
+    assert (await reply.json())["receipt"]["removed"]["uploads"] == 1
+    (left,) = (file for file in spool.rglob("*") if file.is_file())
+    assert left.read_bytes().endswith(b"a garden")
 
 
 async def test_an_import_reads_a_file_of_the_machine(empty: Client, tmp_path: Path) -> None:
@@ -255,6 +295,22 @@ async def test_a_job_that_ended_cannot_be_stopped(client: Client) -> None:
     await ended(client, job)
     stopped = await client.post(f"/api/jobs/{job}/cancel", headers=AUTHORIZED)
     assert (stopped.status, (await stopped.json())["code"]) == (409, "conflict")
+
+
+async def test_uploads_are_swept_again_and_again(tmp_path: Path) -> None:
+    async def waiting() -> set[str]:
+        return {"b/notes.jsonl"}
+
+    task = asyncio.create_task(keep_swept(tmp_path, waiting, pause=0.01))
+    try:
+        for _ in range(2):
+            for name in ("a", "b"):
+                (tmp_path / name).write_text("x")
+                os.utime(tmp_path / name, (1, 1))
+            await until(lambda: not (tmp_path / "a").exists())
+        assert (tmp_path / "b").exists()
+    finally:
+        task.cancel()
 
 
 def test_old_uploads_are_swept_and_new_ones_stay(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from drafts import draft, forget
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, Location
-from mem_search.model.forgetting import Tombstone, Traces
+from mem_search.model.forgetting import Copies, Tombstone, Traces
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
@@ -116,6 +116,42 @@ async def test_only_words_that_no_record_has_give_one_away(store: SqliteStore) -
     await forget(store, 1)
     left = await store.search_log.slow(9)
     assert [each.query for each in left] == ["harbour"]
+
+
+async def test_the_saved_searches_that_go_are_known_before(store: SqliteStore) -> None:
+    await take(
+        store,
+        draft("a", "the zylophantic harbour", tags=("xantholymph",)),
+        draft("b", "a harbour in the south, xantho"),
+    )
+    asked = {
+        "word": "zylophantic", "inside": "getZylophanticHarbour", "tag": "xantholymph",
+        "ref": "note:1", "other": "harbour", "other ref": "note:2", "no record": "quorvexel",
+    }  # fmt: skip
+    for name, query in asked.items():
+        await store.saved_searches.create(
+            name, {"search": {"query": query}}, every_seconds=None, inbox=True, webhook_url="", at=1
+        )
+    going = ["inside", "ref", "tag", "word"]
+    assert await store.forgetting.saved_searches_naming([1]) == going
+    await forget(store, 1)
+    left = {each.name for each in await store.saved_searches.listed()}
+    assert left == set(asked) - set(going)
+
+
+async def test_what_is_looked_for_is_kept_until_each_receipt_has_looked(store: SqliteStore) -> None:
+    await take(store, draft("a", "the zylophantic harbour"))
+    receipt = await store.forgetting.begin([1])
+    await store.forgetting.remove_some(receipt)
+    await store.forgetting.remove_quotes(last=True)
+    assert "zylophantic" in (await store.forgetting.traces()).words
+    await store.forgetting.note_copies([receipt], Copies(3, ("all.jsonl",)))
+    await store.forgetting.finish_step("copies", [receipt], {})
+    await store.forgetting.remove_quotes(last=True)
+    assert not (await store.forgetting.traces()).words
+    found = await store.forgetting.receipt(receipt)
+    assert found is not None
+    assert found.copies == Copies(3, ("all.jsonl",))
 
 
 async def test_a_purge_removes_searches_for_words_that_no_record_has(store: SqliteStore) -> None:

@@ -20,6 +20,7 @@ _STEPS = {
     "records": "records",
     "uploads": "uploads",
     "words": "index of words",
+    "copies": "search for copies in other files",
     "quotes": "quotes elsewhere in the store",
     "file": "database file",
     "vectors": "vector index",
@@ -92,11 +93,13 @@ def purge(yes: Yes = False, no_wait: NoWait = False, as_json: Json = False) -> N
 
 
 def _list(found: Mapping[str, Any]) -> None:
-    """``note:7  Harbour`` a line."""
+    """``note:7  Harbour`` a line, then the saved searches that go, too."""
     for each in found["records"]:
         note(f"{each['id']}  {folded(each['title'])}")
     if (more := found["count"] - len(found["records"])) > 0:
         note(f"and {more} more")
+    for name in found["saved_searches"]:
+        note(f"saved search {folded(name)} names or quotes them and goes, too")
 
 
 def _finish(client: Client, receipt: Mapping[str, Any], *, no_wait: bool, as_json: bool) -> None:
@@ -118,5 +121,20 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
         pending = ", ".join(_STEPS.get(step, step) for step in receipt["pending"])
         why = f" ({receipt['waiting']})" if receipt["waiting"] else ""
         yield f"  pending: {pending}{why}; see: mem-search forget --status"
-    else:
-        yield "  done: no file of the home holds it any more"
+        return
+    yield "  done: the database, its log and the vector index are written anew without it"
+    yield from copies_lines(receipt["copies"], purge=receipt["purge"])
+    yield "  the memory of the worker may hold it until: mem-search worker restart"
+
+
+def copies_lines(copies: Mapping[str, Any], *, purge: bool) -> Iterator[str]:
+    """What was found in the other files of the home."""
+    if copies["looked_at"] is None:
+        why = "its words are not known" if purge else "it has no word that no other record has"
+        yield f"  other files of the home were not looked through: {why}"
+        return
+    yield f"  looked for its words in {copies['looked_at']} other file(s) of the home"
+    for file in copies["still_in"]:
+        yield f"  still in {folded(file)}; delete that file if you do not need it"
+    for file in copies["unread"]:
+        yield f"  could not read {folded(file)}; it may hold it"

@@ -6,11 +6,11 @@ before: files of an older version, of a restored backup, or that an editor wrote
 
 from __future__ import annotations
 
-import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from mem_search.settings import is_shared
 
 UMASK = 0o077
 _FOREIGN = stat.S_IRWXG | stat.S_IRWXO
@@ -47,7 +47,7 @@ def _entries(home: Path) -> Iterator[tuple[Path, int]]:
     In a home that is also a person's home directory or a temporary directory, only our own files.
     """
     waiting = [home]
-    shared = _is_shared(home)
+    shared = is_shared(home)
     while waiting:
         path = waiting.pop()
         try:
@@ -66,8 +66,3 @@ def _entries(home: Path) -> Iterator[tuple[Path, int]]:
             if path == home and shared:
                 inside = [p for p in inside if p.name in _OURS or p.name.startswith("mem-search.")]
             waiting += inside
-
-
-def _is_shared(home: Path) -> bool:
-    person = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a HOME this is "~"
-    return home == Path(tempfile.gettempdir()).resolve() or home in (person, *person.parents)

@@ -121,4 +121,5 @@ async def _shown(call: Call, numbers: list[int]) -> Selected:
             for number in numbers[:_SHOWN]
             if number in held
         ],
+        saved_searches=await call.runtime.store.forgetting.saved_searches_naming(numbers),
     )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.errors import MemSearchError, NotFound
-from mem_search.ingest import spool
+from mem_search.ingest import copies, spool
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
-from mem_search.model.forgetting import ForgetStep, Receipt
+from mem_search.model.forgetting import ForgetStep, Receipt, Traces
 from mem_search.storage.ports import ForgetStore
 
 log = logging.getLogger(__name__)
@@ -28,20 +28,22 @@ AT_ONCE: Final = 1_000
 class Forgetting:
     """Forgets records of one store. ``run`` until cancelled.
 
-    ``flush`` stores what is noted in memory and may quote a record. ``changed`` is called after
-    records were removed.
+    ``home`` is looked through for other files that hold them. ``flush`` stores what is noted in
+    memory and may quote a record. ``changed`` is called after records were removed.
     """
 
     def __init__(
         self,
         store: ForgetStore,
         indexer: Indexer,
+        home: Path,
         spool_dir: Path,
         flush: Callable[[], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
         self._store = store
         self._indexer = indexer
+        self._home = home
         self._spool = spool_dir
         self._flush = flush
         self._changed = changed
@@ -108,6 +110,7 @@ class Forgetting:
             ("records", self._remove_records),
             ("uploads", self._remove_uploads),
             ("words", self._merge_words),
+            ("copies", self._look_for_copies),
             ("quotes", self._remove_last_quotes),
             ("file", self._rewrite_file),
             ("vectors", self._remove_vectors),
@@ -120,17 +123,27 @@ class Forgetting:
         return {}
 
     async def _remove_quotes(self) -> None:
-        await self._remove_uploads()  # whose names are in the jobs that may go
+        uploads = await self._remove_uploads()  # whose names are in the jobs that may go
         await self._flush()
-        await self._store.remove_quotes()
+        await self._store.remove_quotes(uploads=uploads["uploads"])
 
     async def _remove_uploads(self) -> Mapping[str, int]:
-        names = await self._store.read_uploads()
-        return {"uploads": await asyncio.to_thread(_discarded, self._spool, names)}
+        names, traces = await self._store.read_uploads(), await self._store.traces()
+        return {"uploads": await asyncio.to_thread(_discarded, self._spool, names, traces)}
 
     async def _merge_words(self) -> Mapping[str, int]:
         await self._remove_quotes()
         await self._store.merge_words()
+        return {}
+
+    async def _look_for_copies(self) -> Mapping[str, int]:
+        # Before the words are gone, which are known only until the last quotes are removed.
+        traces = await self._store.traces()
+        if traces.words:
+            found = await asyncio.to_thread(copies.look_through, self._home, traces)
+            waiting = await self._store.receipts(unfinished=True)
+            asked = [each.id for each in waiting if "copies" in each.pending]
+            await self._store.note_copies(asked, found)
         return {}
 
     async def _remove_last_quotes(self) -> Mapping[str, int]:
@@ -158,9 +171,12 @@ class Forgetting:
             log.warning("why forgetting waits could not be stored: %s", error)
 
 
-def _discarded(folder: Path, names: Sequence[str]) -> int:
-    """Remove these uploads; returns how many there were."""
-    held = [name for name in names if (folder / name).exists()]
-    for name in held:
+def _discarded(folder: Path, names: Sequence[str], traces: Traces) -> int:
+    """Remove those of these uploads that hold what was forgotten; returns how many.
+
+    One that cannot be read to its end goes, too: it may hold it.
+    """
+    found = [name for name in names if copies.holds(folder / name, traces) is not False]
+    for name in found:
         spool.discard(folder, name)
-    return len(held)
+    return len(found)

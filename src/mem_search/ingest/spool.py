@@ -2,8 +2,8 @@
 
 Each upload has a separate folder, so a source sees the original file name, and the files that
 SQLite adds beside a database are removed with it. A later worker may resume the job, so a file
-stays until it is read. At the start ``sweep`` removes files that are older than a day, except
-those that a job is still to read.
+stays until it is read. ``keep_swept`` removes files that are older than a day, except those that a
+job is still to read: an upload whose job failed can be retried for a day.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import shutil
 import time
 import uuid
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 from mem_search.errors import StorageError
@@ -21,6 +21,7 @@ from mem_search.errors import StorageError
 log = logging.getLogger(__name__)
 
 KEEP_SECONDS = 24 * 3600.0
+SWEEP_SECONDS = 3600.0
 _LONGEST_NAME = 200
 """Bytes; file systems allow 255, and SQLite adds an ending."""
 
@@ -38,6 +39,20 @@ def sweep(folder: Path, kept: Collection[str] = (), now: float | None = None) ->
         except OSError as error:  # the next sweep tries again
             log.warning("cannot remove the old upload %s: %s", upload, error)
     return removed
+
+
+async def keep_swept(
+    folder: Path,
+    kept: Callable[[], Awaitable[Collection[str]]],
+    pause: float = SWEEP_SECONDS,
+) -> None:
+    """``sweep`` now and after each ``pause`` seconds, until cancelled; ``kept`` says what stays."""
+    while True:
+        try:
+            await asyncio.to_thread(sweep, folder, await kept())
+        except StorageError as error:
+            log.warning("old uploads are removed later: %s", error)
+        await asyncio.sleep(pause)
 
 
 async def keep(

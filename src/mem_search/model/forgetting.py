@@ -7,18 +7,35 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-ForgetStep = Literal["records", "uploads", "words", "quotes", "file", "vectors", "index"]
+ForgetStep = Literal[
+    "records", "uploads", "words", "copies", "quotes", "file", "vectors", "index"
+]  # fmt: skip
 """What a forgetting has to do, in this order (``FORGET_STEPS``).
 
-``records``: the records with everything derived from them. ``uploads``: files that were sent and
-are read. ``words``: terms in the full-text index. ``quotes``: whatever else of the store names or
-quotes them, looked for a second time. ``file``: free pages of the database, and its log.
-``vectors``: entries of the vector index. ``index``: the files of that index.
+``records``: the records with everything derived from them. ``uploads``: files that were sent, whose
+job has ended, and that hold their words. ``words``: terms in the full-text index. ``copies``: other
+files of the home that hold their words are looked for, and named. ``quotes``: whatever else of the
+store names or quotes them, looked for a second time. ``file``: free pages of the database, and its
+log. ``vectors``: entries of the vector index. ``index``: the files of that index.
 """
 
 FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (
-    "records", "uploads", "words", "quotes", "file", "vectors", "index"
+    "records", "uploads", "words", "copies", "quotes", "file", "vectors", "index"
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """What looking through the other files of the home found; forgetting leaves them as they are.
+
+    ``looked_at`` is how many files were read, None when nobody looked: a purge knows no words.
+    ``still_in`` are paths below the home of files that hold words of forgotten records,
+    ``unread`` those of files that could not be read, or not to their end.
+    """
+
+    looked_at: int | None = None
+    still_in: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,7 @@ class Receipt:
     waiting: str
     begun_at: int
     done_at: int | None
+    copies: Copies = Copies()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from aiohttp import web
 from mem_search.access.tokens import Tokens
 from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
-from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
 from mem_search.storage import archive
 from mem_search.wiring import Runtime, open_runtime
@@ -108,8 +107,6 @@ class Lifecycle:
         try:
             async with open_runtime(self.settings) as runtime:
                 self.store_id = await runtime.store.statistics.store_id()
-                uploads = await runtime.ingest.jobs.uploads()
-                await asyncio.to_thread(sweep, self.settings.spool_dir, uploads)
                 await asyncio.to_thread(sweep_removed, self.settings.home)
                 await asyncio.to_thread(archive.sweep, self.settings.home)
                 await self._open_to(runtime)

@@ -20,7 +20,6 @@ from typing import Final
 
 from mem_search.access.callers import home_of, users_dir
 from mem_search.errors import Conflict, Forbidden, MemSearchError, NotFound, StorageError
-from mem_search.ingest.spool import sweep
 from mem_search.settings import Settings
 from mem_search.wiring import EmbeddingModel, Runtime, open_runtime
 
@@ -84,8 +83,6 @@ class _UserRuntime:
                 await asyncio.wait([after])
             await asyncio.to_thread(_make, settings.home)
             async with open_runtime(settings, shared=model) as runtime:
-                uploads = await runtime.ingest.jobs.uploads()
-                await asyncio.to_thread(sweep, settings.spool_dir, uploads)
                 self._opened.set_result(runtime)
                 await self._leave.wait()
         except MemSearchError as error:

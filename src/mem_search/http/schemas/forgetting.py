@@ -10,11 +10,26 @@ from mem_search.renderers.schema import Count, Time, schema
 
 
 @schema
+class Copies:
+    """Other files of the home, looked through for words that only forgotten records had.
+
+    `looked_at`: how many; null before that, when the records had no such word, and for a purge.
+    `still_in`: files that hold such words. `unread`: files that could not be read to their end.
+    """
+
+    looked_at: Count | None
+    still_in: list[str]
+    unread: list[str]
+
+
+@schema
 class Receipt:
     """What was removed, by place, and which steps are pending.
 
-    `state` is `done` when no file of the home holds what was forgotten any more. `waiting` says
-    why a pending step does not go on; it is tried again.
+    `state` is `done` when the store and the vector index are written anew without what was
+    forgotten. `copies` says which other files of the home hold words of it; these stay as they are.
+    The memory of the worker may hold it until it stops. `waiting` says why a pending step does
+    not go on; it is tried again.
     """
 
     id: str
@@ -25,6 +40,7 @@ class Receipt:
     waiting: str
     begun_at: Time
     done_at: Time | None
+    copies: Copies
 
     @classmethod
     def of(cls, receipt: forgetting.Receipt) -> Self:
@@ -37,6 +53,11 @@ class Receipt:
             waiting=receipt.waiting,
             begun_at=receipt.begun_at,
             done_at=receipt.done_at,
+            copies=Copies(
+                looked_at=receipt.copies.looked_at,
+                still_in=list(receipt.copies.still_in),
+                unread=list(receipt.copies.unread),
+            ),
         )
 
 
@@ -57,10 +78,11 @@ class SelectedRecord:
 
 @schema
 class Selected:
-    """How many records are selected, and the newest of them."""
+    """How many records are selected, the newest of them, and the saved searches that go, too."""
 
     count: Count
     records: list[SelectedRecord]
+    saved_searches: list[str]
 
 
 @schema

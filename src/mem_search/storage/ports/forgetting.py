@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from mem_search.model import Filters
-from mem_search.model.forgetting import ForgetStep, Receipt, Tombstone
+from mem_search.model.forgetting import Copies, ForgetStep, Receipt, Tombstone, Traces
 
 
 class ForgetStore(Protocol):
@@ -18,6 +18,10 @@ class ForgetStore(Protocol):
 
     async def matching(self, filters: Filters, limit: int) -> list[int]:
         """The numbers of records that pass ``filters``, the newest first."""
+        ...
+
+    async def saved_searches_naming(self, numbers: Sequence[int]) -> list[str]:
+        """The names of the saved searches that go when these records are forgotten."""
         ...
 
     async def begin(self, numbers: Sequence[int]) -> str:
@@ -36,16 +40,26 @@ class ForgetStore(Protocol):
         """
         ...
 
-    async def remove_quotes(self, *, last: bool = False) -> int:
-        """Remove what quotes or names records forgotten so far; returns how many rows.
+    async def remove_quotes(self, *, last: bool = False, uploads: int = 0) -> int:
+        """Remove what quotes or names records forgotten so far; returns how many there were.
 
-        ``last`` also forgets what was looked for, unless records are still to be removed. For a
+        ``uploads`` are counted with them: files that the caller removed.
+
+        ``last`` also forgets what was looked for, unless a receipt has still to look for it. For a
         purge, whatever names a record that does not exist goes, too.
         """
         ...
 
     async def read_uploads(self) -> list[str]:
         """The names of uploads in the spool whose job has ended."""
+        ...
+
+    async def traces(self) -> Traces:
+        """What gives the records away that were forgotten, until ``remove_quotes(last=True)``."""
+        ...
+
+    async def note_copies(self, receipts: Sequence[str], copies: Copies) -> None:
+        """Store in these receipts what was found in other files."""
         ...
 
     async def merge_words(self) -> None:

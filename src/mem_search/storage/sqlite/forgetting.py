@@ -12,15 +12,18 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Filters
 from mem_search.model.forgetting import (
     FORGET_STEPS,
+    Copies,
     ForgetStep,
     Receipt,
     Tombstone,
+    Traces,
 )
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite import quotes, record_writer, tombstones
@@ -37,7 +40,7 @@ _PAGES: Final = 500
 """Pages of the full-text index that one step merges: about 30 ms."""
 
 _PATIENCE: Final = 10.0
-_COLUMNS = "id, purge, removed, pending, waiting, begun_at, done_at"
+_COLUMNS = "id, purge, removed, pending, waiting, begun_at, done_at, copies"
 
 
 class SqliteForgetting(Repository):
@@ -51,6 +54,10 @@ class SqliteForgetting(Repository):
             (*values, limit),
         )
         return [number for (number,) in rows]
+
+    @reads
+    def saved_searches_naming(self, connection: Connection, numbers: Sequence[int]) -> list[str]:
+        return quotes.saved_searches_naming(connection, numbers)
 
     @writes
     def begin(self, connection: Connection, numbers: Sequence[int]) -> str:
@@ -92,8 +99,9 @@ class SqliteForgetting(Repository):
         return len(rows)
 
     @writes
-    def remove_quotes(self, connection: Connection, *, last: bool = False) -> int:
+    def remove_quotes(self, connection: Connection, *, last: bool = False, uploads: int = 0) -> int:
         removed = quotes.remove_quotes(connection, quotes.traces_left(connection))
+        removed["uploads"] = uploads
         if connection.execute(
             "select 1 from forget_receipts where purge and done_at is null"
         ).fetchone():
@@ -102,6 +110,7 @@ class SqliteForgetting(Repository):
         if last:
             connection.execute(
                 "delete from forget_traces where not exists (select 1 from forget_records)"
+                " and not exists (select 1 from forget_receipts where pending like '%\"copies\"%')"
             )
         return removed.total()
 
@@ -112,6 +121,17 @@ class SqliteForgetting(Repository):
             " and json_extract(params, '$.spooled') is not null"
         )
         return [name for (name,) in rows]
+
+    @reads
+    def traces(self, connection: Connection) -> Traces:
+        return quotes.traces_left(connection)
+
+    @writes
+    def note_copies(self, connection: Connection, receipts: Sequence[str], copies: Copies) -> None:
+        connection.executemany(
+            "update forget_receipts set copies = ? where id = ? and not purge",
+            [(json.dumps(asdict(copies)), receipt) for receipt in receipts],
+        )
 
     async def merge_words(self) -> None:
         # A first negative number takes all segments into one merge, the following continue it
@@ -189,10 +209,12 @@ def _open(connection: Connection, *, purge: bool) -> str:
 
 
 def _receipt(row: tuple[Any, ...]) -> Receipt:
-    name, purge, removed, pending, waiting, begun, done = row
+    name, purge, removed, pending, waiting, begun, done, copies = row
     left = set(json.loads(pending))
     steps = tuple(step for step in FORGET_STEPS if step in left)
-    return Receipt(name, bool(purge), json.loads(removed), steps, waiting, begun, done)
+    found = json.loads(copies) or {"looked_at": None, "still_in": (), "unread": ()}
+    seen = Copies(found["looked_at"], tuple(found["still_in"]), tuple(found["unread"]))
+    return Receipt(name, bool(purge), json.loads(removed), steps, waiting, begun, done, seen)
 
 
 def _count(connection: Connection, removed: Mapping[str, int], receipt: str = "") -> None:

@@ -10,11 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from mem_search.model.forgetting import Traces, words_of
+from mem_search.model.forgetting import SHORTEST_PART, Traces, words_of
 from mem_search.storage.sqlite.database import Connection
 
 FORGOTTEN: Final = "[forgotten]"
 """Stands where a stored question quoted a forgotten record."""
+
+_LONGEST_CUT: Final = 40
+"""Letters of a word of a saved search up to which a forgotten word is looked for inside it."""
 
 _SHORTEST: Final = 3
 """Letters of a word that gives a record away; shorter ones are in everything."""
@@ -44,6 +47,71 @@ def traces_left(connection: Connection) -> Traces:
         found[sort].add(value)
     words = _without_known(connection, found["word"])
     return Traces(frozenset(words), frozenset(found["ref"]))
+
+
+def saved_searches_naming(connection: Connection, numbers: Sequence[int]) -> list[str]:
+    """The saved searches that ``remove_quotes`` would remove, were these records forgotten."""
+    chosen = set(numbers)
+    searches = {
+        name: list(_strings(texts))
+        for name, *texts in connection.execute(
+            "select name, name, request, error from saved_searches order by name"
+        )
+    }
+    wanted = {
+        each for texts in searches.values() for text in texts for each in _words_and_parts(text)
+    }
+    traces = Traces(
+        frozenset(_only_in(connection, wanted, chosen)),
+        frozenset(
+            f"{kind}:{number}"
+            for kind, number in connection.execute(
+                "select kind, id from records where id in (select value from json_each(?))",
+                (json.dumps(numbers),),
+            )
+        ),
+    )
+    return [name for name, texts in searches.items() if traces.found_in(texts)]
+
+
+def _words_and_parts(text: str) -> Iterator[str]:
+    """Each word, and what is inside it, as ``Traces`` compares them."""
+    for word in words_of(text):
+        yield word
+        if len(word) <= _LONGEST_CUT:
+            for length in range(SHORTEST_PART, len(word)):
+                for start in range(len(word) - length + 1):
+                    yield word[start : start + length]
+
+
+def _only_in(connection: Connection, wanted: set[str], chosen: set[int]) -> Iterator[str]:
+    """Those of ``wanted`` that only ``chosen`` records have."""
+    unknown = set()
+    for word in wanted:
+        if len(word) < _SHORTEST:
+            continue
+        holders = connection.execute(
+            "select rowid from words_fts where words_fts match ?", (f'"{word}"',)
+        )
+        first = next(holders, None)
+        if first is None:
+            unknown.add(word)  # it may be in a tag, a source id or metadata
+        elif first[0] in chosen and all(number in chosen for (number,) in holders):
+            yield word
+    if unknown:
+        for number in chosen:
+            yield from unknown & _words_of_record(connection, number)
+
+
+def _words_of_record(connection: Connection, number: int) -> set[str]:
+    """The words of all that a record has but its title and text."""
+    rows = connection.execute(
+        "select r.source_id, r.url, r.data,"
+        " (select group_concat(value, ' ') from facets f where f.record_id = r.id)"
+        " from records r where r.id = ?",
+        (number,),
+    )
+    return {word for row in rows for word in words_of(" ".join(filter(None, row)))}
 
 
 def _without_known(connection: Connection, wanted: set[str]) -> set[str]:

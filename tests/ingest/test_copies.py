@@ -1,0 +1,80 @@
+"""Other files of the home that hold what was forgotten are named, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mem_search.ingest.copies import holds, look_through
+from mem_search.model.forgetting import Copies, Traces
+from mem_search.settings import is_shared
+
+WORDS = Traces(frozenset({"zylophantic", "worker"}), frozenset({"note:7"}))
+
+
+def put(home: Path, name: str, content: str | bytes) -> Path:
+    file = home / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+def packed(file: Path, text: str, method: int = zipfile.ZIP_DEFLATED) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("mem-search.db", text)
+    return file
+
+
+def test_exports_backups_and_logs_that_hold_it_are_named(tmp_path: Path) -> None:
+    put(tmp_path, "all.jsonl", '{"text": "the Zylophantic harbour"}')
+    put(tmp_path, "other.jsonl", '{"text": "a harbour"}')
+    packed(tmp_path / "backups" / "one.zip", "x " * 90_000 + "zylophantic")
+    packed(tmp_path / "backups" / "two.zip", "x " * 90_000)
+    put(tmp_path, "before-restore-1/mem-search.db", b"\0\1\2zylophantic plans\xff")
+    put(tmp_path, "logs/worker.log", "cannot read zylophantic.md")
+    put(tmp_path, "logs/worker.log.1", "the worker has stopped")
+    put(tmp_path, "notes.txt", "see local:note:7")
+    for rewritten_or_foreign in ("mem-search.db", "chroma/data/x", "users/ada/mem-search.db"):
+        put(tmp_path, rewritten_or_foreign, "zylophantic")
+    (tmp_path / "link").symlink_to("mem-search.db")
+    os.mkfifo(tmp_path / "pipe")
+    assert look_through(tmp_path, WORDS) == Copies(
+        8,
+        (
+            "all.jsonl", "notes.txt", "backups/one.zip", "before-restore-1/mem-search.db",
+            "logs/worker.log",
+        ),
+    )  # fmt: skip
+
+
+def test_a_name_that_gives_it_away_is_not_shown(tmp_path: Path) -> None:
+    put(tmp_path, "exports/zylophantic.txt", "nothing else")
+    assert look_through(tmp_path, WORDS).still_in == ("exports/…",)
+
+
+def test_a_word_on_the_border_of_two_pieces_is_found(tmp_path: Path) -> None:
+    for before in range(65_520, 65_540):
+        assert holds(put(tmp_path, "long", "x " * (before // 2) + "zylophantic end"), WORDS)
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    file = packed(tmp_path / "cut.zip", os.urandom(9000).hex())
+    content = bytearray(file.read_bytes())
+    content[2000:2010] = b"0123456789"
+    file.write_bytes(content)
+    assert look_through(tmp_path, WORDS) == Copies(0, (), ("cut.zip",))
+    assert holds(tmp_path / "missing", WORDS) is False
+
+
+def test_in_a_home_directory_only_our_files_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert is_shared(tmp_path)
+    put(tmp_path, "letter.txt", "zylophantic")
+    put(tmp_path, "spool/1/upload.jsonl", "zylophantic")
+    assert look_through(tmp_path, WORDS) == Copies(1, ("spool/1/upload.jsonl",))
