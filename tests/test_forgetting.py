@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import sqlite3
 import struct
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ import pytest
 
 from homes import Home, make
 from patience import PATIENCE
+from source_samples import file_of
 
 pytestmark = pytest.mark.worker
 
@@ -48,9 +52,19 @@ def others(count: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    home = make(tmp_path)
-    yield home
-    home.end()
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # and does not listen: messages wait for it
+        receiver = f"127.0.0.1:{deaf.getsockname()[1]}"
+        home = make(tmp_path, MEM_SEARCH_WEBHOOK_ALLOW=receiver, MEM_SEARCH_FOLLOW="0")
+        yield home
+        home.end()
+
+
+def stored(home: Home, statement: str) -> list[tuple[Any, ...]]:
+    """Rows of the store, as another process sees them."""
+    uri = f"file:{home.path / 'mem-search.db'}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        return connection.execute(statement).fetchall()
 
 
 def call(home: Home, method: str, path: str, body: object = None) -> Any:
@@ -97,25 +111,26 @@ def holding(home: Home, *needles: bytes) -> dict[str, list[bytes]]:
 
 def vector_of(home: Home, number: int) -> tuple[bytes, bytes]:
     """A run of the record's vector as the store and as Chroma write it."""
-    import sqlite3
-
-    with sqlite3.connect(f"file:{home.path / 'mem-search.db'}?mode=ro", uri=True) as connection:
-        (blob,) = connection.execute(
-            "select vector from vectors where entry_id / 2 ="
-            " (select id from passages where record_id = ?)",
-            (number,),
-        ).fetchone()
+    ((blob,),) = stored(
+        home,
+        "select vector from vectors where entry_id / 2 ="
+        f" (select id from passages where record_id = {number})",
+    )
     numbers = np.frombuffer(blob, "<f2")
     return blob[:64], struct.pack("<16f", *numbers[:16].astype(np.float32))
 
 
 def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     import_records(home, others(40))
+    hook = f"http://{home.environ['MEM_SEARCH_WEBHOOK_ALLOW']}/hook"
+    home.ok("saved", "add", "watch", "frobnitzer", "--every", "1h", "--webhook", hook)
+    transcript = file_of("claude-code", home.path.parent)
+    transcript.write_text(transcript.read_text().replace("lamp", "zylophantic"))
+    home.ok("sync", "claude-code", str(transcript.parents[1]))
     upload = json.dumps(SECRET) + "\n"
     home.ok("import", "--source", "jsonl", "-", given=upload)
     home.ok("unified", "zylophantic")
     home.ok("unified", "brimstedt harbour")
-    home.ok("saved", "add", "watch", "frobnitzer", "--every", "1h")
     call(home, "POST", "/api/v1/saved-searches/watch/run", {})
     research = {"query": "xantholymph harbour", "mode": "deep_research", "full_content": True}
     call(home, "POST", "/api/v1/search", research)
@@ -133,6 +148,9 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     indexed(home)
     found = json.loads(home.ok("search", "zylophantic", "--json"))["results"][0]
     number = int(str(found["ref"]).rpartition(":")[2])
+    (message,) = stored(home, "select body from webhook_deliveries where state = 'pending'")
+    assert b"Zylophantic plans" in message[0]
+    assert any("zylophantic" in cursor for (cursor,) in stored(home, "select cursor from cursors"))
     needles = [word.encode() for word in RARE]
     vector = vector_of(home, number)
     before = holding(home, *needles, *vector)
@@ -142,7 +160,8 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     said = home.ok("forget", "--query", "zylophantic", "--yes")
     assert "done: the database, its log and the vector index are written anew" in said, said
     assert "still in" not in said, said
-    assert "records 1, passages 1, vectors 1" in said
+    assert "webhook messages 1" in said, said
+    assert "reading positions" in said, said
     assert holding(home, *needles, *vector) == {}
     assert home.run("unified", "zylophantic").returncode == 1
     assert home.ok("search", "plant", "water").startswith("Found")

@@ -35,7 +35,9 @@ def run(
     from mem_search.daemon.run import run as run_worker
 
     settings = Settings.read(port=port, host=host)
-    if not background:
+    if background:
+        logs.keep_output_redacted(settings)
+    else:
         note(f"mem-search: worker of {settings.home}; Ctrl-C stops it")
     run_worker(settings, echo=not background)
 

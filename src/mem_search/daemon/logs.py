@@ -6,6 +6,7 @@ up in an error message sooner or later.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -18,13 +19,16 @@ from pathlib import Path
 from typing import TextIO
 
 from mem_search.errors import InputError, StorageError
+from mem_search.redacted_output import end_own_output, redact_own_output
 from mem_search.settings import Settings
 from mem_search.text.control_characters import escaped
 from mem_search.text.redaction import redact
 
 FILE = "worker.log"
 OUTPUT = "worker.out"
-"""Standard output and error of a background worker, for failures before its log is open."""
+"""Standard output and error of a background worker and its children, redacted: failures before its
+log is open, and what native libraries print. Each start begins it anew.
+"""
 
 _SIZE = 5 * 2**20
 _FILES = 5
@@ -85,6 +89,18 @@ def open_logs(settings: Settings, token: str, *, echo: bool) -> None:
     # Libraries log their requests at INFO, and a request contains the query.
     for noisy in ("httpx", "httpcore", "chromadb", "asyncio", "mcp"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+
+
+def keep_output_redacted(settings: Settings) -> None:
+    """Write what this process prints to ``OUTPUT`` without secrets, until it ends.
+
+    Raises StorageError.
+    """
+    try:
+        output = redact_own_output(settings.logs_dir / OUTPUT, _SIZE)
+    except OSError as error:
+        raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
+    atexit.register(end_own_output, output)
 
 
 def last_lines(file: Path, count: int) -> list[str]:

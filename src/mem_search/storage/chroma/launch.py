@@ -15,9 +15,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from mem_search.errors import IndexUnavailable
+from mem_search.redacted_output import RedactedOutput
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.faults import Unreachable
 from mem_search.storage.chroma.lean import heartbeat
@@ -112,19 +113,22 @@ async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
         options["door"] = door.inner.fileno()
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        with _open_log(log) as output:
+        output = RedactedOutput(log, _LONGEST_LOG)
+        try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",  # the folder of the script must not be on the import path
                 str(CHILD),
                 *(f"--{name}={value}" for name, value in options.items()),
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=output.writer,
                 stderr=subprocess.STDOUT,
                 env=_environment(os.environ),
                 start_new_session=True,  # Ctrl-C goes to the worker, which then ends it in order
                 pass_fds=() if door is None else (door.inner.fileno(),),
             )
+        finally:
+            output.close()
     except BaseException as error:
         if door is not None:
             door.close()
@@ -134,11 +138,6 @@ async def launch(data: Path, log: Path, *, isolated: bool = True) -> Child:
     if door is not None:
         door.inner.close()  # so that its end is noticed
     return Child(process, address, door)
-
-
-def _open_log(log: Path) -> BinaryIO:
-    grown = log.exists() and log.stat().st_size > _LONGEST_LOG
-    return log.open("wb" if grown else "ab")
 
 
 def _free_address() -> tuple[str, int]:
