@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pty
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home, make
+from standin_worker import Standin, standing_in
 
 NOTES = "".join(
     json.dumps({"kind": "note", "source_id": f"n{n}", "title": f"Note {n}", "text": text}) + "\n"
@@ -107,6 +110,60 @@ def test_nothing_is_left_of_a_backup_but_its_file(filled: Home, tmp_path: Path) 
     assert theirs.returncode == 6, theirs.stderr
     assert [each.name for each in place.iterdir()] == ["one.zip"]
     assert not list(filled.path.glob(".backup-*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_backup_that_is_ended_leaves_no_half_file(
+    mem: Home, tmp_path: Path, number: signal.Signals
+) -> None:
+    place = tmp_path / "backups"
+    place.mkdir()
+
+    class Sending(Standin):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.wfile.write(b"x" * 200_000)
+            self.wfile.flush()
+            while not any(each.stat().st_size for each in place.iterdir()):
+                pass
+            process.send_signal(number)
+            process.wait()
+
+    with standing_in(mem.path, Sending):
+        process = mem.popen("backup", str(place / "one.zip"))
+        _, said = process.communicate(timeout=120)
+    assert (process.returncode, said) == (128 + number, "")
+    assert list(place.iterdir()) == []
+
+
+def test_backup_and_restore_show_how_far_they_are(filled: Home, tmp_path: Path) -> None:
+    file, mine = tmp_path / "all.zip", owner(filled)
+
+    def on_a_terminal(*argv: str) -> str:
+        leader, follower = pty.openpty()
+        subprocess.run(
+            [sys.executable, "-m", "mem_search", *argv],
+            env=mine.environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=follower, check=True,
+        )  # fmt: skip
+        os.close(follower)
+        try:
+            return os.read(leader, 1 << 16).decode()
+        finally:
+            os.close(leader)
+
+    said = on_a_terminal("backup", str(file))
+    size = f"{file.stat().st_size / 2**20:.1f}"
+    assert f"received {size} of {size} MB" in said
+    assert "checked " in said
+    mine.ok("worker", "stop")
+    said = on_a_terminal("restore", "--replace", str(file))
+    assert [line.split()[0] for line in said.splitlines()] == sorted(
+        line.split()[0] for line in said.splitlines()
+    )
+    assert {line.split()[0] for line in said.splitlines()} == {"checked", "unpacked"}
 
 
 def test_a_restore_refuses_what_it_would_destroy(filled: Home, tmp_path: Path) -> None:

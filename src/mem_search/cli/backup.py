@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated, Final
 
@@ -17,7 +19,7 @@ from mem_search.cli.output import note, write
 from mem_search.errors import Conflict, InputError, StorageError
 from mem_search.settings import Settings
 
-_PIECE: Final = 1 << 16
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -40,15 +42,16 @@ def backup(
     if target.exists():
         raise Conflict(f"{target} exists; choose another name", field="FILE")
     pairs = [("vectors", "false")] if no_vectors else []
+    progress = _Progress()
     with _part_of(target) as (part, sink):
         with open_client().download("/api/v1/backup", pairs) as received:
             size, pieces = received
             for piece in pieces:
                 sink.write(piece)
-                _progress(sink.tell(), size)
+                progress("received", sink.tell(), size)
         sink.flush()
         os.fsync(sink.fileno())
-        manifest = archive.read(part)
+        manifest = archive.read(part, partial(progress, "checked"))
     stores = sum(member.name.endswith(archive.DATABASE) for member in manifest.members)
     write(
         f"{target}: {manifest.records} record(s) of {stores} store(s), "
@@ -70,7 +73,7 @@ def restore(
     if not source.is_file():
         raise InputError(f"{source} is no file", field="FILE")
     settings = Settings.read()
-    manifest, aside = restoring.restore(settings, source, replace=replace)
+    manifest, aside = restoring.restore(settings, source, replace=replace, progress=_Progress())
     vectors = "" if manifest.vectors else "; their vectors are computed again"
     write(
         f"restored {manifest.records} record(s) of {manifest.created_at} into {settings.home}"
@@ -82,8 +85,17 @@ def restore(
 
 @contextmanager
 def _part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    """A file that becomes ``target`` when the block ends, and vanishes when it fails."""
+    """A file that becomes ``target`` when the block ends.
+
+    It vanishes when the block fails, and when a signal ends the program: Ctrl-C runs no block.
+    """
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+
+    def ended(number: int, _frame: object) -> None:
+        part.unlink(missing_ok=True)
+        os._exit(128 + number)
+
+    before = {number: signal.signal(number, ended) for number in _ENDING}
     try:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as sink:
@@ -93,10 +105,18 @@ def _part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
         raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _progress(done: int, size: int) -> None:
-    """A line for each tenth, on a terminal."""
-    before = done - _PIECE
-    if sys.stderr.isatty() and size and done * 10 // size > max(0, before) * 10 // size:
-        note(f"{done / 2**20:.1f} of {size / 2**20:.1f} MB")
+class _Progress:
+    """A line for each tenth of what is done, on a terminal. Sizes are in bytes."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, int] = {}
+
+    def __call__(self, doing: str, done: int, size: int) -> None:
+        tenth = done * 10 // size if size else 0
+        if tenth > self._told.get(doing, 0) and sys.stderr.isatty():
+            self._told[doing] = tenth
+            note(f"{doing} {done / 2**20:.1f} of {size / 2**20:.1f} MB")

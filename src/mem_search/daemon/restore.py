@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,14 +28,19 @@ _OLD: Final = ("mem-search.db*", "chroma", "users", "webhook.secret", "redaction
 
 
 def restore(
-    settings: Settings, file: Path, *, replace: bool
+    settings: Settings,
+    file: Path,
+    *,
+    replace: bool,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> tuple[archive.Manifest, Path | None]:
     """Restore ``file``; returns its manifest, and where the files are that were here before.
 
+    ``progress`` gets what is being done, the bytes done and the bytes in all.
     Raises InputError for what is no whole backup, Conflict while a worker runs or where there
     are stores and not ``replace``, StorageError when it cannot be written or is damaged inside.
     """
-    manifest = archive.read(file)
+    manifest = archive.read(file, partial(progress, "checked"))
     home = settings.home
     try:
         with worker_lock(settings.home):
@@ -47,7 +54,7 @@ def restore(
                 )
             stage = home / _STAGE
             try:
-                _unpack(file, manifest, stage)
+                _unpack(file, manifest, stage, partial(progress, "unpacked"))
             except BaseException:
                 shutil.rmtree(stage, ignore_errors=True)
                 raise
@@ -60,12 +67,14 @@ def restore(
         raise StorageError(f"cannot restore into {home}: {error}") from error
 
 
-def _unpack(file: Path, manifest: archive.Manifest, stage: Path) -> None:
+def _unpack(
+    file: Path, manifest: archive.Manifest, stage: Path, progress: archive.Progress
+) -> None:
     """Unpack and examine everything, and note last that it is ready."""
     new = stage / "new"
     new.mkdir(mode=0o700, parents=True)
     archive.check_room(new, sum(member.size for member in manifest.members) + (16 << 20))
-    if archive.extract(file, new) != manifest:
+    if archive.extract(file, new, progress) != manifest:
         raise Conflict(f"{file} changed while it was read; try again", field="FILE")
     for database in (*new.glob(archive.DATABASE), *new.glob(f"users/*/{archive.DATABASE}")):
         examine(database)

@@ -42,6 +42,12 @@ _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, KeyErro
 """What reading a cut or changed zip raises, by the place of the damage."""
 
 
+Progress = Callable[[int, int], None]
+"""(bytes done, bytes in all)."""
+Step = Callable[[int], None]
+"""So many bytes more are done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """One file: ``size`` in bytes, ``sha256`` in hex."""
@@ -100,7 +106,7 @@ def write(
             info = zipfile.ZipInfo(name, time.gmtime()[:6])
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
             with part.open("rb") as source, archive.open(info, "w", force_zip64=True) as sink:
-                size, digest = _copy(source, sink, cancelled)
+                size, digest = _copy(source, sink, lambda _: None, cancelled=cancelled)
             members.append(Member(name, size, digest))
         about = {
             "format": FORMAT,
@@ -114,40 +120,53 @@ def write(
         archive.writestr(MANIFEST, json.dumps(about, indent=1) + "\n")
 
 
-def read(file: Path) -> Manifest:
+def read(file: Path, progress: Progress = lambda *_: None) -> Manifest:
     """The manifest of a backup whose every byte was compared with its sum.
 
     Raises InputError that names ``FILE`` for what is no whole backup of ours.
     """
-    return _each(file, lambda _member, source, size: _copy(source, None, most=size))
+    return _each(
+        file, lambda member, source, step: _copy(source, None, step, member.size), progress
+    )
 
 
-def extract(file: Path, folder: Path) -> Manifest:
+def extract(file: Path, folder: Path, progress: Progress = lambda *_: None) -> Manifest:
     """Write the members below ``folder``, checked on their way. Raises as ``read``, OSError."""
 
-    def member_to_file(member: Member, source: IO[bytes], size: int) -> tuple[int, str]:
+    def member_to_file(member: Member, source: IO[bytes], step: Step) -> tuple[int, str]:
         target = folder / member.name
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as sink:
-            found = _copy(source, sink, most=size)
+            found = _copy(source, sink, step, member.size)
             sink.flush()
             os.fsync(sink.fileno())
         return found
 
-    return _each(file, member_to_file)
+    return _each(file, member_to_file, progress)
 
 
-def _each(file: Path, take: Callable[[Member, IO[bytes], int], tuple[int, str]]) -> Manifest:
+def _each(
+    file: Path,
+    take: Callable[[Member, IO[bytes], Step], tuple[int, str]],
+    progress: Progress,
+) -> Manifest:
     try:
         with zipfile.ZipFile(file) as archive:
             manifest = _manifest(archive)
             names = sorted(archive.namelist())
             if names != sorted([MANIFEST, *(member.name for member in manifest.members)]):
                 raise ValueError("it holds other files than its manifest names")
+            total, done = sum(member.size for member in manifest.members), 0
+
+            def step(size: int) -> None:
+                nonlocal done
+                done += size
+                progress(done, total)
+
             for member in manifest.members:
                 with archive.open(member.name) as source:
-                    if take(member, source, member.size) != (member.size, member.sha256):
+                    if take(member, source, step) != (member.size, member.sha256):
                         raise ValueError(f"{member.name} is not what was backed up")
     except _DAMAGED as error:
         raise InputError(
@@ -183,8 +202,9 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
 def _copy(
     source: IO[bytes],
     sink: IO[bytes] | None,
-    cancelled: Callable[[], bool] = lambda: False,
+    step: Step,
     most: int | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> tuple[int, str]:
     """(bytes, SHA-256) of what was copied; ends soon after ``most`` bytes."""
     digest, size = hashlib.sha256(), 0
@@ -195,4 +215,5 @@ def _copy(
         digest.update(piece)
         if sink is not None:
             sink.write(piece)
+        step(len(piece))
     return size, digest.hexdigest()
