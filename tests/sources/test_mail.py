@@ -61,6 +61,7 @@ def test_a_message_is_an_email_with_its_people_its_time_and_its_thread(tmp_path:
     sent = letter(3, Cc="Eve <eve@example.org>", In_Reply_To="<2@harbour>")
     sent["References"] = "<1@harbour> <2@harbour>"
     (draft,) = one(tmp_path, sent)
+    assert len(str(draft.metadata["content_id"])) == 16
     assert draft == Draft(
         kind="email",
         source="mail",
@@ -70,6 +71,7 @@ def test_a_message_is_an_email_with_its_people_its_time_and_its_thread(tmp_path:
         created_at=1_772_355_600_000,
         session="1@harbour",
         metadata={
+            "content_id": draft.metadata["content_id"],
             "from": ["Ada Quay <ada@example.org>"],
             "to": ["Bob <bob@example.org>"],
             "cc": ["Eve <eve@example.org>"],
@@ -105,6 +107,31 @@ def test_attachments_are_files_that_the_message_links_to(tmp_path: Path) -> None
     assert (table.kind, table.title, table.text.strip()) == ("file", "käufe.csv", "lamp oil;5")
     assert (lease.metadata["media_type"], lease.metadata["size"]) == ("application/pdf", 6)
     assert "Lamp 1" in lease.text
+
+
+def test_attached_documents_are_read_and_what_is_not_is_named(tmp_path: Path) -> None:
+    sent = letter(text="See the report and the plan.")
+    sent.add_attachment(
+        rb"{\rtf1\ansi The lamp needs oil.}", "application", "rtf", filename="report.rtf"
+    )
+    sent.add_attachment(b"PK\x03\x04broken", "application", "zip", filename="plan.docx")
+    (tmp_path / "one.eml").write_bytes(bytes(sent))
+    batches = read(tmp_path / "one.eml")
+    _, report, plan = drafts(batches)
+    assert (report.title, report.text.strip()) == ("report.rtf", "The lamp needs oil.")
+    assert "plan.docx" in plan.text
+    assert reasons(batches) == {
+        "one.eml:plan.docx": "it is not a Word document: it is damaged or cut off"
+    }
+
+
+def test_a_picture_in_the_text_is_not_read(tmp_path: Path) -> None:
+    sent = letter()
+    sent.set_content("<p>Regards</p>", subtype="html")
+    sent.add_related(b"\x89PNG\r\n\x1a\n", "image", "png", cid="<logo>", filename="logo.png",
+                     disposition="inline")  # fmt: skip
+    (tmp_path / "one.eml").write_bytes(bytes(sent))
+    assert reasons(read(tmp_path / "one.eml")) == {}
 
 
 def test_a_message_inside_a_message_is_a_record_of_its_own(tmp_path: Path) -> None:

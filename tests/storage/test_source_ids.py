@@ -61,3 +61,15 @@ def test_an_id_of_one_kind_stays_as_it_is(connection: Connection) -> None:
         ("test", "5", "twice"),
         ("other", "5", "some words"),
     ]
+
+
+def test_what_has_the_id_of_something_else_does_not_replace_it(connection: Connection) -> None:
+    first = draft("5", "the first letter", metadata={"content_id": "a"})
+    other = draft("5", "the other letter", metadata={"content_id": "b"})
+    better = draft("5", "the first letter, read better", metadata={"content_id": "a"})
+    done = [taken(connection, each)[0].outcome for each in (first, other, better, other)]
+    assert done == ["new", "new", "changed", "unchanged"]
+    assert connection.execute("select source_id, body from records order by id").fetchall() == [
+        ("5", "the first letter, read better"),
+        ("5#b", "the other letter"),
+    ]

@@ -16,6 +16,12 @@ KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
 _REF = re.compile(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
 
 
+CONTENT_ID = "content_id"
+"""The metadata field of a draft whose source may give one ``source_id`` to different things, as
+senders of mail do. A stored record with another value is not replaced: the draft gets the id
+``source_id#content_id``."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Ref:
     """The name of a stored record: ``observation:42``. Numbers never collide between kinds."""

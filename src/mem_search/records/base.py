@@ -64,9 +64,13 @@ class Metadata(BaseModel):
     commit: str | None = None
     agent: str | None = None
     platform: str | None = None
+    content_id: str | None = None
 
 
 M = TypeVar("M", bound=Metadata)
+
+_UNSEEN = ("archived", "content_id")
+"""Fields that no listing shows."""
 
 _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
 
@@ -289,5 +293,5 @@ def _filled(known: Metadata) -> Iterator[tuple[str, str, object]]:
     common = Metadata.model_fields
     for name in [*(name for name in fields if name not in common), *common]:
         value = getattr(known, name)
-        if name != "archived" and value is not None:
+        if name not in _UNSEEN and value is not None:
             yield name, fields[name].title or name.replace("_", " ").capitalize(), value

@@ -15,6 +15,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.mail.attachments import AttachmentReader
 from mem_search.sources.mail.drafts import NAME, content_digest, drafts_of, identity
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
 from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
@@ -54,6 +56,11 @@ class MailFiles(BaseSource):
         (".eml", ".mbox", ".msg", ".emlx", ".mbx"),
         ("message/rfc822", "application/mbox", "application/vnd.ms-outlook"),
     )
+
+    def recognises(self, path: Path) -> bool:
+        return path.suffix.lower() in self.file_format.suffixes or (
+            path.parent.name in _MAILDIR and (path.parent.parent / "tmp").is_dir()
+        )
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Messages that are new or changed; nothing when none are.
@@ -99,8 +106,13 @@ class _Reading:
         self._said: dict[str, str] = {}
         """Id → what the message says, so that an id that is used twice loses no message."""
         self._taken: set[str] = set()
+        self._attachments = AttachmentReader()
 
     def batches(self) -> Iterator[Batch]:
+        with closing(self._attachments):
+            yield from self._batches()
+
+    def _batches(self) -> Iterator[Batch]:
         done = 0
         for file in self._files:
             if not self._is_read(file):
@@ -178,6 +190,9 @@ class _Reading:
         try:
             mail = read()
             is_copy = self._distinguish(mail)
+            if not is_copy:
+                for name, reason in self._attachments.read(mail):
+                    self._found.leave(f"{item}:{name}", reason)
             drafts = [*drafts_of(mail)]
         except ValueError as error:
             self._found.fail(item, str(error))

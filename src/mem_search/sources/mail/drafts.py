@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mem_search.model import Draft, Link
+from mem_search.model.records import CONTENT_ID
 from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.message import MOST_TEXT, Attachment, Event, Mail
 from mem_search.text.date_words import to_ms
@@ -17,6 +18,9 @@ ATTACHED: Final = "attachment"
 message that was forwarded as a file is the same record wherever it was found."""
 
 _MOST_ATTACHMENTS: Final = 200
+_DIGEST: Final = 16
+"""Characters of the hash of an attachment in its id: the same file has the same id in a message
+that uses the message id of another one, and another file has not."""
 
 
 def drafts_of(mail: Mail) -> Iterator[Draft]:
@@ -40,6 +44,7 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
     ]
     thread = next(iter([*mail.references, *mail.in_reply_to]), own)
     metadata: dict[str, object] = {
+        CONTENT_ID: content_digest(mail),
         "from": mail.sender,
         "to": mail.to,
         "cc": mail.cc,
@@ -88,8 +93,12 @@ def identity(mail: Mail) -> str:
 
 
 def content_digest(mail: Mail) -> str:
-    """A digest that tells messages with one message id apart when they say different things."""
-    said = [mail.subject, str(mail.sent), mail.text, *(each.digest for each in mail.attachments)]
+    """A digest that tells messages with one message id apart when they say different things.
+
+    It is made from what was sent, so that it stays when a later version reads a text better.
+    """
+    said = [mail.subject, str(mail.sent), *(mail.parts or [mail.text])]
+    said += [each.digest for each in mail.attachments]
     data = "\0".join(said).encode("utf-8", "replace")
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
@@ -110,13 +119,14 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
         "size": attached.size,
         "sha256": attached.digest,
         "attached_to": own,
+        **attached.said,
     }
     if len(attached.text) > MOST_TEXT:
         metadata["cut_at"] = MOST_TEXT
     return Draft(
         kind="file",
         source=NAME,
-        source_id=f"{own}#attachment-{number}",
+        source_id=f"{own}#{attached.digest[:_DIGEST]}",
         title=name,
         text=attached.text[:MOST_TEXT] if attached.text.strip() else about,
         created_at=to_ms(mail.sent) if mail.sent else None,

@@ -8,7 +8,7 @@ are read with the tolerant policy and the headers by ``headers``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from email import policy
@@ -35,13 +35,19 @@ _READABLE: Final = ("application/json", "application/xml", "application/x-yaml",
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file in a message. ``text`` is its text when it is a text; see ``text_of``."""
+    """A file in a message. ``text`` is its text when it is a text; see ``text_of``.
+
+    ``data`` is the content of a file that is no text, for a reader of its format; ``said`` is what
+    that reader finds in it besides the text.
+    """
 
     name: str
     media_type: str
     size: int
     digest: str
     text: str = ""
+    data: bytes = field(default=b"", repr=False)
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Mail:
     """What any mail file says, whatever its format. Addresses are ``Name <address>``.
 
     ``ids`` of other messages have no brackets; ``references`` begins with the first of the thread.
+    ``parts`` are hashes of the texts as they were sent.
     """
 
     subject: str = ""
@@ -76,6 +83,7 @@ class Mail:
     mailing_list: str = ""
     labels: list[str] = field(default_factory=list)
     text: str = ""
+    parts: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     messages: list[Mail] = field(default_factory=list)
@@ -106,11 +114,7 @@ def read_message(data: bytes) -> Mail:
 
 
 def text_of(name: str, media_type: str, data: bytes, charset: str = "") -> str:
-    """The text of an attachment that is a text by itself; "" for any other type.
-
-    Types that need extraction (PDF, office files, pictures) are to be read here: a reader of
-    ``(name, media_type, data)`` that returns text is all that they need.
-    """
+    """The text of an attachment that is a text by itself; "" for any other type."""
     if media_type in ("text/html", "application/xhtml+xml"):
         return html_text(headers.decoded(data, charset))
     if media_type == "text/rtf":
@@ -122,11 +126,17 @@ def text_of(name: str, media_type: str, data: bytes, charset: str = "") -> str:
     return ""
 
 
-def attachment(name: str, media_type: str, data: bytes, charset: str = "") -> Attachment:
-    """The attachment that ``data`` is."""
+def attachment(
+    name: str, media_type: str, data: bytes, charset: str = "", *, inline: bool = False
+) -> Attachment:
+    """The attachment that ``data`` is. Pictures in the text (``inline``) are mostly logos: of them
+    only the name is kept."""
     name = name.replace("\\", "/").rpartition("/")[2][:255]
-    digest = hashlib.sha256(data).hexdigest()
-    return Attachment(name, media_type, len(data), digest, text_of(name, media_type, data, charset))
+    text = text_of(name, media_type, data, charset)
+    kept = b"" if text or inline or media_type.startswith(("audio/", "video/")) else data
+    return Attachment(
+        name, media_type, len(data), hashlib.sha256(data).hexdigest(), text, data=kept
+    )
 
 
 class _Reader:
@@ -217,8 +227,12 @@ class _Reader:
             "message/delivery-status",
         ):
             if data.strip() or name:
-                mail.attachments.append(attachment(name, media_type, data, charset))
+                is_shown = part.get_content_disposition() != "attachment" and "content-id" in part
+                inline = media_type.startswith("image/") and is_shown
+                mail.attachments.append(attachment(name, media_type, data, charset, inline=inline))
             return
+        sent = data.replace(b"\r\n", b"\n").strip()
+        mail.parts.append(hashlib.sha256(sent).hexdigest())
         text = headers.decoded(data, charset).replace("\r\n", "\n").replace("\r", "\n")
         if media_type == "text/html":
             text = html_text(text)

@@ -1,7 +1,8 @@
 """Storing what sources read: batches with their cursor, followed locations, the ledger.
 
 Whoever writes an exchange file may number each kind from one. So a record keeps the id of its
-source unless a record of another kind has it: else prompt 5 would replace observation 5.
+source unless a record of another kind has it: else prompt 5 would replace observation 5. A mail
+that uses the message id of another one does not replace that one, either.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mem_search.model.ingest import (
     PreparedBatch,
     PreparedDraft,
 )
+from mem_search.model.records import CONTENT_ID
 from mem_search.storage.sqlite import record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
@@ -170,12 +172,16 @@ def _with_own_id(
     """``owners`` are the kinds of earlier items of the batch, by (source, id)."""
     draft = item.draft
     apart = f"{draft.source_id}#{draft.kind}"
-    stored = dict(
-        connection.execute(
-            "select source_id, kind from records where source = ? and source_id in (?, ?)",
-            (draft.source, draft.source_id, apart),
-        ).fetchall()
-    )
+    rows = connection.execute(
+        f"select source_id, kind, json_extract(data, '$.{CONTENT_ID}') from records"
+        " where source = ? and source_id in (?, ?)",
+        (draft.source, draft.source_id, apart),
+    ).fetchall()
+    stored = {source_id: kind for source_id, kind, _ in rows}
+    contents = {source_id: content for source_id, _, content in rows}
+    content = draft.metadata.get(CONTENT_ID)
+    if content and contents.get(draft.source_id) not in (None, content):
+        return replace(item, draft=replace(draft, source_id=f"{draft.source_id}#{content}"))
     key = (draft.source, draft.source_id)
     owner = stored.get(draft.source_id) or owners.get(key)
     if owner is None and apart not in stored:
