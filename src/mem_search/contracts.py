@@ -71,6 +71,10 @@ class RecordKind(Protocol):
         """
         ...
 
+    def own_text(self, record: Record) -> str:
+        """The text of ``record`` without what ``compose`` has added from its metadata."""
+        ...
+
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
         """(name, value) pairs to filter by: type, concept, file_read, file_modified, ..."""
         ...

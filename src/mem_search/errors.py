@@ -7,7 +7,9 @@ input at fault, if there is one.
     MemSearchError                    500  internal                exit 1
     ├── InputError                    422  VAL_VALIDATION_FAILED   exit 2
     │   ├── MissingField              422  VAL_FIELD_REQUIRED      exit 2
-    │   └── MalformedBody             400  malformed_body          exit 2
+    │   ├── MalformedBody             400  malformed_body          exit 2
+    │   ├── TooLarge                  413  body_too_large          exit 2
+    │   └── UnknownType               415  unsupported_media_type  exit 2
     ├── NotFound                      404  not_found               exit 4
     ├── Conflict                      409  conflict                exit 5
     ├── Forbidden                     403  forbidden               exit 6
@@ -57,6 +59,20 @@ class MalformedBody(InputError):
 
     status = 400
     code = "malformed_body"
+
+
+class TooLarge(InputError):
+    """The body, or a file in it, is over the limit."""
+
+    status = 413
+    code = "body_too_large"
+
+
+class UnknownType(InputError):
+    """Nothing here reads files of this type."""
+
+    status = 415
+    code = "unsupported_media_type"
 
 
 class NotFound(MemSearchError):

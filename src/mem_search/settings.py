@@ -48,7 +48,8 @@ class Settings:
     ``read_token``: whether reading needs a token on this machine, too.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.
-    ``webhook_allow``: ``host:port`` of receivers that may be on this machine or a private network.
+    ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
+    be on this machine or a private network.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
     ``connections…``: open connections, in all and of one address.
     ``header_timeout``, ``idle_timeout``: seconds for a request's head, and without any progress.
@@ -73,6 +74,7 @@ class Settings:
     limit_research_remote: int = 10
     limit_jobs: int = 10
     webhook_allow: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
     reranker: str = ""
     reranker_key: str = field(default="", repr=False)
     reranker_seconds: float = 2.0
@@ -197,7 +199,7 @@ def _coerce(name: str, value: Any) -> Any:
                 return ZoneInfo(value).key if value else ""
             case "search_log" | "read_token":
                 return _SWITCH[str(value).strip().lower()]
-            case "allowed_hosts" | "webhook_allow":
+            case "allowed_hosts" | "webhook_allow" | "fetch_allow":
                 if isinstance(value, str):
                     value = value.split(",")
                 return tuple(str(item).strip() for item in value if str(item).strip())
@@ -245,7 +247,7 @@ def _allowed(name: str) -> str:
             return "true or false"
         case "timezone":
             return "an IANA name such as Europe/Berlin"
-        case "allowed_hosts" | "webhook_allow":
+        case "allowed_hosts" | "webhook_allow" | "fetch_allow":
             return "names separated by commas"
         case _:
             return f"a whole number from {_LEAST[name]} to {MOST_LIMIT}"

@@ -28,7 +28,7 @@ from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
-from mem_search.jobs.tasks import AuditJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.records.registry import installed_kinds
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -235,9 +235,11 @@ def _ingest_runtime(
 
     writer = IngestWriter(store.ingest, stored, preparing, redaction)
     reader = LocationReader(store.ingest, writer, mark)
+    importing = ImportJob(reader, store, settings.spool_dir)
     tasks = (
         SyncJob(reader),
-        ImportJob(reader, settings.spool_dir),
+        importing,
+        FetchJob(importing, settings.spool_dir, settings.fetch_allow),
         AuditJob(indexer),
         RebuildJob(indexer),
     )

@@ -107,11 +107,13 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     file.write_text(json.dumps(notes) + "\n", "utf-8")
     file_of("claude-code", file.parent).rename(file.with_name("session.jsonl"))
     scripts = blocks("api.md", "sh")
-    assert sum(script.count("curl ") for script in scripts) == 10
+    assert sum(script.count("curl ") for script in scripts) == 11
+    file.with_name("letter.txt").write_text("About the tax.")
     shown = [sh(filled, script) for script in scripts]
     assert '"deleted":"observation:42"' in shown[0]
     assert '"id":"local:note:7"' in shown[1]
-    assert shown[2].count('"job":"') == 2
+    assert '"job":"' in shown[2]
+    assert shown[3].count('"job":"') == 2
     assert len(file.read_text("utf-8").splitlines()) >= len(NOTES)
 
 

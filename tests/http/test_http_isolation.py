@@ -38,6 +38,7 @@ VALUES: dict[str, Any] = {
     "ids": list(range(1, 12)),
     "id": "local:observation:1",
     "as": "csv",
+    "path": "/harbour.py",
 }  # fmt: skip
 """What a field of this name is asked with, where its route needs one or knows it."""
 
@@ -89,6 +90,7 @@ async def people(empty: Client) -> list[Person]:
     """The owner and two users, each with marked records and marked questions."""
     known = [OWNER, await join(empty, "ada"), await join(empty, "bob")]
     IDS.clear()
+    IDS.add("1")  # the first document of each
     for person in known:
         mark = MARKS[person.name]
         IDS.add(await bring_in(empty, person, *records(mark)))
@@ -225,6 +227,8 @@ SILENT = {
     "/api/jobs",
     "/api/jobs/{id}",
     "/api/ledger",
+    "/api/why",  # what became of files, which nobody has here
+    "/documents/{id}/original",
     "/api/forget",  # counts only
     "/api/v1/backup",  # a file, for the owner alone
     "/api/forget/{id}",

@@ -71,6 +71,7 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
             for kind in ("keyword", "semantic", "hybrid")
             for mode in ("basic", "deep_research")
         ],
+        "remember": [{"text": "A harbour note."}],
     }
     assert set(arguments) == {tool.name for tool in TOOLS}
     uris = [f"mem://{kind}/{number}" for number, kind in enumerate(KINDS, start=1)]
@@ -127,6 +128,27 @@ async def test_a_token_that_may_only_read_does(empty: Client) -> None:
         empty, headers, "tools/call", name="search", arguments={"query": "harbour"}
     )
     assert (status, json.loads(text)["result"]["structuredContent"]) == (200, {"results": []})
+
+
+async def test_a_note_is_remembered_by_whoever_may_write(empty: Client) -> None:
+    ada, reader = await join(empty, "ada"), await join(empty, "", read_only=True, name="reader")
+    note = {"text": "The lamp burns oil.", "title": "The lamp", "tags": ["harbour"]}
+    ids = set()
+    for _ in range(2):  # a model that repeats itself stores one note
+        _, text = await say(empty, ada.headers, "tools/call", name="remember", arguments=note)
+        ids.add(json.loads(text)["result"]["structuredContent"]["id"])
+    (ref,) = ids
+    for headers, found in ((ada.headers, [ref]), (OWNER.headers, [])):
+        query = {"query": "tag:harbour oil"}
+        _, text = await say(empty, headers, "tools/call", name="search", arguments=query)
+        hits = json.loads(text)["result"]["structuredContent"]["results"]
+        assert [hit["id"] for hit in hits] == found
+    for headers in (reader.headers, {}):
+        _, text = await say(empty, headers, "tools/call", name="remember", arguments=note)
+        result = json.loads(text)["result"]
+        assert (result["isError"], "token" in result["content"][0]["text"]) == (True, True)
+    _, text = await say(empty, ada.headers, "tools/call", name="remember", arguments={"text": " "})
+    assert json.loads(text)["result"]["content"][0]["text"].startswith("text: ")
 
 
 @pytest.mark.parametrize(("said", "scheme"), [("https", "https"), ("javascript", "http")])

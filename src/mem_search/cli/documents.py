@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, wait
+from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, write
 from mem_search.errors import InputError, SourceError
 
-_SOURCE = "files"
+_SOURCE: Final = "files"
+_URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,36 +31,72 @@ def add_to(app: typer.Typer) -> None:
 def add(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="FILE|DIR|NOTE...", help="Files, folders, or one note in words."),
+        typer.Argument(
+            metavar="FILE|DIR|URL|NOTE...", help="Files, folders, URLs, or one note in words."
+        ),
     ],
-    title: Annotated[str, typer.Option("--title", help="The title of the note.")] = "",
+    title: Annotated[str, typer.Option("--title", help="The title of the note or page.")] = "",
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="A tag of the note; may be repeated.")
+        list[str] | None, typer.Option("--tag", help="A tag of the note or page; may be repeated.")
     ] = None,
-    project: Annotated[str, typer.Option("--project", help="The project of the note.")] = "",
+    project: Annotated[
+        str, typer.Option("--project", help="The project of the note or page.")
+    ] = "",
 ) -> None:
-    """Add documents or a note; - reads a note from standard input. Folders are followed."""
-    text = sys.stdin.read() if words == ["-"] else _note_in(words)
-    if text is None:
-        if title or tag or project:
-            raise InputError("--title, --tag and --project belong to a note, not to files")
-        paths = [absolute(word) for word in words]
-        client = open_client()
-        for path in paths:
-            _add_path(client, path)
+    """Add documents, web pages or a note; - reads a note from standard input.
+
+    Folders and files are followed: what changes there is read again.
+    """
+    given = {name: value for name, value in (("title", title), ("tags", tag or []),
+                                             ("project", project)) if value}  # fmt: skip
+    urls = [word for word in words if _URL.match(word)]
+    places = [word for word in words if word not in urls]
+    text = sys.stdin.read() if words == ["-"] else _note_in(places) if places else None
+    if text is not None:
+        if urls:
+            raise InputError("a note and a URL are added one after the other")
+        _add_note(text, given)
         return
+    if given and places:
+        raise InputError("--title, --tag and --project belong to a note or a page, not to files")
+    if title and len(urls) > 1:
+        raise InputError("--title is of one page; add the others without it")
+    client, failures = open_client(), []
+    for word in words:
+        try:
+            if word in urls:
+                _add_url(client, word, given)
+            else:
+                _add_path(client, absolute(word))
+        except SourceError as error:  # one bad page or file does not stop the others
+            failures.append(error)
+            if len(words) > 1:
+                note(f"mem-search: {error.message}")
+    if failures:
+        raise (
+            failures[0]
+            if len(words) == 1
+            else SourceError(f"{len(failures)} of {len(words)} could not be added")
+        )
+
+
+def _add_note(text: str, given: Mapping[str, Any]) -> None:
     if not text.strip():
         raise InputError("the note is empty; write some words")
-    given = {"title": title, "tags": tag or [], "project": project}
-    record = {"kind": "note", "text": text, **{k: v for k, v in given.items() if v}}
     client = open_client()
-    line = json.dumps(record).encode() + b"\n"
+    line = json.dumps({"kind": "note", "text": text, **given}).encode() + b"\n"
     job = client.upload("/api/import/upload", [line], [("source", "jsonl"), ("name", "note.jsonl")])
-    result = wait(client, job["job"], SourceError)["result"]
-    (read,) = result["locations"]
+    (read,) = wait(client, job["job"], SourceError)["result"]["locations"]
     if read.get("failed") or read.get("forgotten"):
         raise SourceError("the note was not stored; see: mem-search ledger --item note.jsonl")
     write("the note is stored\n" if read.get("new") else "the note is stored already\n")
+
+
+def _add_url(client: Client, url: str, given: Mapping[str, Any]) -> None:
+    body = {"url": url, **given}
+    job = client.json("POST", "/documents/fetch", body=body)["job"]
+    result = wait(client, job, SourceError)["result"]
+    write("".join(f"{line}: {result['document']}\n" for line in import_lines(result, url)))
 
 
 def _note_in(words: list[str]) -> str | None:
@@ -90,44 +129,12 @@ def _add_path(client: Client, path: str) -> None:
             note(f"mem-search: {entry['item']}: {entry['reason']}")
 
 
-def why(path: Annotated[str, typer.Argument(help="A file or a folder.")]) -> None:
+def why(
+    path: Annotated[str, typer.Argument(help="A file or a folder.")], as_json: Json = False
+) -> None:
     """Say in one sentence what became of a file: stored, left out, failed, or never seen."""
-    whole = absolute(path)
-    client = open_client()
-    write(f"{why_sentence(client, whole)}\n")
-
-
-def why_sentence(client: Client, path: str) -> str:
-    """What the ledger says of ``path``, or of the folder around it that was left out."""
-    for place in (Path(path), *Path(path).parents):
-        for entry in _entries(client, str(place), 500):
-            here = str(place) in (entry["location"], f"{entry['location']}/{entry['item']}")
-            if here and (str(place) == path or entry["outcome"] in ("left", "failed")):
-                return _sentence(path, str(place), entry)
-        for known in client.json("GET", "/api/stats")["sources"]:
-            if known["path"] != str(place):
-                continue
-            if str(place) == path:
-                return f"{path} was read by the source {known['source']} at {known['read_at']}."
-            return (
-                f"{path} was not seen when {place} was last read, at {known['read_at']}; "
-                f"to read it now: mem-search add {place}"
-            )
-    return f"{path} was never seen: no source has read it; to add it: mem-search add {path}"
-
-
-def _sentence(path: str, place: str, entry: Mapping[str, Any]) -> str:
-    about = f"{path} " if path == place else f"{path} is in {place}, which "
-    at = f"(source {entry['source']}, {entry['at']})"
-    match entry["outcome"]:
-        case "taken":
-            return f"{about}is stored as {entry['records']} record(s) {at}."
-        case "left":
-            return f"{about}was left out: {entry['reason']} {at}."
-        case "deleted":
-            return f"{about}was removed from the store: {entry['reason']} {at}."
-        case _:
-            return f"{about}could not be read: {entry['reason']} {at}."
+    told = open_client().json("GET", "/api/why", [("path", absolute(path))])
+    show(told, [told["sentence"]], as_json=as_json)
 
 
 def _entries(client: Client, path: str, limit: int) -> list[dict[str, Any]]:

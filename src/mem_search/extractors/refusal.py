@@ -63,6 +63,15 @@ def is_binary_format(head: bytes) -> bool:
     return any(head.startswith(magic) for magic, _ in _FORMATS if not magic.isalpha())
 
 
+def binary_reason(head: bytes, suffix: str) -> str:
+    """Why a file that begins so cannot be read, whatever its name; empty where that is open."""
+    if head.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"%PDF-", OLE)):
+        return ""
+    if is_binary_format(head) or b"\0" in head:
+        return reason_for(head, Path(), suffix)
+    return ""
+
+
 def reason_for(head: bytes, path: Path, suffix: str) -> str:
     """Why no reader takes a file with these first bytes."""
     if head.startswith(OLE):

@@ -99,7 +99,7 @@ async def sync(call: Call) -> web.StreamResponse:
         _existing(body.path, "path")
     if body.cwd:
         _existing(body.cwd, "cwd")
-    return await _submit(call, "sync", body.model_dump(exclude_defaults=True))
+    return await submitted(call, "sync", body.model_dump(exclude_defaults=True))
 
 
 async def unfollow(call: Call) -> web.StreamResponse:
@@ -117,7 +117,7 @@ async def import_file(call: Call) -> web.StreamResponse:
         _known(body.source)
     _existing(body.path, "path")
     source = body.source or sources.for_file(body.path)[0].name
-    return await _submit(
+    return await submitted(
         call,
         "import",
         {"source": source, "path": body.path, **_even(forgotten=body.even_forgotten)},
@@ -157,7 +157,7 @@ async def _upload(
     spooled = await spool.keep(folder, _chunks(call.request), name, suffixes)
     path = name or spooled.rpartition("/")[2]
     params = {"source": source.name, "path": path, "spooled": spooled}
-    return await _submit(call, "import", params | _even(forgotten=even_forgotten))
+    return await submitted(call, "import", params | _even(forgotten=even_forgotten))
 
 
 def _even(*, forgotten: bool) -> dict[str, bool]:
@@ -193,12 +193,13 @@ def submit(name: str) -> Handler:
     """Queue the job ``name``, which takes no parameters."""
 
     async def queued(call: Call) -> web.StreamResponse:
-        return await _submit(call, name, {})
+        return await submitted(call, name, {})
 
     return queued
 
 
-async def _submit(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
+async def submitted(call: Call, name: str, params: Mapping[str, Any]) -> web.StreamResponse:
+    """Queue a job; 202 with its id. Raises LimitReached."""
     await check_jobs(call.request, call.runtime)
     job = await call.runtime.ingest.jobs.submit(name, params)
     reply = json_reply(SubmittedJob(job=job), status=202)

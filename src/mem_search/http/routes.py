@@ -11,11 +11,13 @@ from mem_search.http import (
     backup,
     citations,
     context,
+    documents,
     exports,
     forgetting,
     graph,
     jobs,
     mcp,
+    record_changes,
     record_page,
     records,
     research,
@@ -27,6 +29,8 @@ from mem_search.http import (
     suggest,
     timeline,
     universal,
+    uploads,
+    why,
 )
 from mem_search.http.access import tokens
 from mem_search.http.core.parameters import (
@@ -44,6 +48,7 @@ from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
+from mem_search.http.schemas import documents as document_schemas
 from mem_search.http.schemas import forgetting as forgetting_schemas
 from mem_search.http.schemas import graph as graph_schemas
 from mem_search.http.schemas import jobs as job_schemas
@@ -73,7 +78,9 @@ from mem_search.renderers.universal import (
     UniversalSearchResponse,
 )
 
-GET, POST, PUT, DELETE = (partial(Route, method) for method in ("GET", "POST", "PUT", "DELETE"))
+GET, POST, PUT, PATCH, DELETE = (
+    partial(Route, method) for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+)
 TAGGED = partial(Route, "GET", tagged=True)
 CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
@@ -162,11 +169,22 @@ RECORDS = (
     GET("/api/forget", forgetting.receipts, "List the last receipts of forgetting", "records", response=forgetting_schemas.Receipts),
     GET("/api/forget/{id}", forgetting.receipt, "Show how far a forgetting is", "records", response=forgetting_schemas.Receipt),
     POST("/api/purge", forgetting.purge, "Remove what earlier deletions left in files", "records", write=True, status=ACCEPTED, response=forgetting_schemas.Receipt),
+    POST("/api/records", record_changes.add, "Add a record", "records", record_changes.NewRecordParameters, body=record_changes.NewRecordBody, write=True, status=CREATED, response=WholeRecord, errors=(409,)),
+    PUT("/api/records/{ref}", record_changes.put, "Replace a record", "records", body=record_changes.WholeRecordBody, write=True, response=WholeRecord),
+    PATCH("/api/records/{ref}", record_changes.patch, "Change some fields of a record", "records", body=record_changes.RecordPatch, write=True, response=WholeRecord),
     DELETE("/api/records/{ref}", records.forget_ref, "Delete a record", "records", write=True, response=record_schemas.DeletedRecord),
     DELETE("/api/observation/{number}", records.forget_kind("observation"), "Delete an observation", "records", write=True, response=record_schemas.DeletedRecord),
     DELETE("/api/session/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
     DELETE("/api/summary/{number}", records.forget_kind("session_summary"), "Delete a session summary", "records", write=True, response=record_schemas.DeletedRecord),
     DELETE("/api/prompt/{number}", records.forget_kind("user_prompt"), "Delete a prompt", "records", write=True, response=record_schemas.DeletedRecord),
+)
+DOCUMENTS = (
+    POST("/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
+    POST("/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document),
+    GET("/documents/{id}/content", documents.content, "Show the text of a document", "documents", documents.ContentParameters, content_type=TEXT),
+    GET("/documents/{id}/passages", documents.passages, "List the passages of a document", "documents", documents.PassageParameters, response=document_schemas.DocumentPassages),
+    GET("/documents/{id}/original", documents.original, "Download the file that a document was read from", "documents", write=True, content_type=ANY_TYPE),
 )
 INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
@@ -203,6 +221,7 @@ ABOUT = (
     GET("/api/projects", stats.projects, "List projects, the last active first", "about", PlatformParameters, response=stats_schemas.Projects),
     GET("/api/stats", stats.totals, "Count what is stored and indexed", "about", response=stats_schemas.Stats),
     GET("/api/ledger", stats.ledger, "List what became of each item that a source read", "about", stats.LedgerParameters, response=stats_schemas.Ledger),
+    GET("/api/why", why.why, "Say what became of a file or folder", "about", why.WhyParameters, response=document_schemas.WhyPath),
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),
     POST("/mcp", mcp.answer, "MCP over streamable HTTP", "mcp", waits=True, is_rest=False),
@@ -217,6 +236,7 @@ ROUTES: tuple[Route, ...] = (
     *WEIGHTED,
     *TIMELINE,
     *RECORDS,
+    *DOCUMENTS,
     *INTAKE,
     *CITATIONS,
     *ACCESS,

@@ -147,6 +147,12 @@ def _digest(title: str, text: str) -> bytes:
     return hashlib.blake2b(joined, digest_size=16).digest()
 
 
+def content_id(draft: Draft) -> str:
+    """An id for a record that has none, made from all that it says."""
+    said = repr(replace(draft, source_id=""))
+    return f"sha256:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+
+
 def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
     """The hash of everything stored of a draft except its times: 16 bytes of BLAKE2b."""
     parts = (

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from mem_search.errors import InputError
 from mem_search.ingest.preparing import Preparing
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts, PreparedBatch, PreparedDraft
 from mem_search.storage.ports import IngestStore
 from mem_search.storage.redacted import clean
 from mem_search.text.redaction import Redaction, redact
+
+_FIELD = re.compile(r"[a-z_]+(\.[^\s:]+)*")
 
 LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 
@@ -34,6 +38,8 @@ class IngestWriter:
         self._stored = stored
         self._preparing = preparing or Preparing()
         self._redaction = redaction or Redaction(b"")
+        self.changing = asyncio.Lock()
+        """Held by whoever reads a record in order to write it again."""
 
     async def take(
         self,
@@ -69,6 +75,26 @@ class IngestWriter:
         if taken.new or taken.changed or taken.deleted:
             self._stored()
         return taken
+
+    async def store_one(
+        self, draft: Draft, *, replace: bool = False, even_forgotten: bool = False
+    ) -> int:
+        """Store a record that no source reads; returns its number.
+
+        Raises InputError naming the field that cannot be stored, and Conflict for a record that is
+        known and other (unless ``replace``) or was forgotten (unless ``even_forgotten``).
+        """
+        (draft,) = (await asyncio.to_thread(clean, Batch(drafts=(draft,)), self._redaction)).drafts
+        (prepared,) = await self._preparing.prepare([draft])
+        if isinstance(prepared, str):
+            field = prepared.partition(": ")[0]
+            raise InputError(prepared, field=field if _FIELD.fullmatch(field) else "text")
+        stored = await self._ingest.store_one(
+            prepared, replace=replace, even_forgotten=even_forgotten
+        )
+        if stored.outcome != "unchanged":
+            self._stored()
+        return stored.number
 
     async def _prepared(
         self, batch: Batch, left_out: Collection[str], at: Callable[[str], None]

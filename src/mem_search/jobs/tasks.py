@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.indexer import Indexer
+from mem_search.jobs.fetching import fetch
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import LedgerEntry, Location
 from mem_search.model.ingest import IngestCounts
-from mem_search.storage.ports import IngestStore
+from mem_search.sources.base import UPLOADED
+from mem_search.storage.ports import IngestStore, Store
 
 
 class SyncJob:
@@ -64,19 +66,21 @@ class ImportJob:
     """Read one file of one source from its start, once: an imported file is not followed.
 
     ``spooled`` names the copy of an upload in ``spool_dir``, which is removed after reading;
-    ``path`` is then its original name.
+    ``path`` is then its original name, and ``options`` what was said about the document.
     """
 
     name = "import"
 
-    def __init__(self, reader: LocationReader, spool_dir: Path) -> None:
+    def __init__(self, reader: LocationReader, store: Store, spool_dir: Path) -> None:
         self._reader = reader
+        self._store = store
         self._spool = spool_dir
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         even_forgotten = bool(params.get("even_forgotten"))
         if spooled := params.get("spooled"):
-            location = Location(str(params["source"]), str(params["path"]))
+            options = dict(params.get("options", {}))
+            location = Location(str(params["source"]), str(params["path"]), options=options)
             file = self._spool / str(spooled)
             taken = await self._reader.read(
                 location,
@@ -89,6 +93,8 @@ class ImportJob:
             )
             await self._reader.forget_cursor(location)
             await asyncio.to_thread(spool.discard, self._spool, str(spooled))
+            if options:
+                return {**_read(location, taken), "document": await self._document(location)}
             return _read(location, taken)
         (location,) = find_locations(
             machine_from(params, os.environ), str(params["source"]), str(params["path"])
@@ -102,6 +108,42 @@ class ImportJob:
             even_forgotten=even_forgotten,
         )
         return _read(location, taken)
+
+    async def _document(self, location: Location) -> str:
+        """The ref of the document that was sent. Raises SourceError with the reason for none."""
+        known = await self._store.records.named(
+            location.options.get("source", UPLOADED), location.options["source_id"]
+        )
+        rows = await self._store.ingest.ledger(location.source, location.path, 500, 0)
+        mine = [row for row in rows if row.location == location.path == row.item]
+        if mine and mine[0].outcome in ("left", "failed"):
+            raise SourceError(f"{location.path}: {mine[0].reason}")
+        if known is None:
+            raise SourceError(f"{location.path} was not stored; see: mem-search ledger")
+        return str(known.ref)
+
+
+class FetchJob:
+    """Read a page or a document from its URL, once: it is not followed."""
+
+    name = "fetch"
+
+    def __init__(self, importing: ImportJob, spool_dir: Path, allowed: Collection[str]) -> None:
+        self._importing = importing
+        self._spool = spool_dir
+        self._allowed = tuple(allowed)
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        """``url`` is read; ``options`` are what was said about the document."""
+        url = str(params["url"])
+        await report(0, 0, f"fetching {url}")
+        found = await fetch(url, self._spool, self._allowed)
+        options = {**params.get("options", {}), "name": found.name, "fetched_from": found.url}
+        done = {"source": "files", "path": url, "spooled": found.spooled, "options": options}
+        try:
+            return await self._importing.run(done, report)
+        finally:
+            await asyncio.to_thread(spool.discard, self._spool, found.spooled)
 
 
 def left_out(params: Mapping[str, Any], location: Location) -> list[str]:

@@ -1,6 +1,6 @@
 """The worker as an MCP server: tools and resources over the runtime, through the official SDK.
 
-- ``tools``: one file for each tool; a new tool is a file and a line in ``TOOLS``. At most six.
+- ``tools``: one file for each tool; a new tool is a file and a line in ``TOOLS``. At most seven.
 - ``tool``: a tool call from its arguments to its outcome, without any protocol.
 - ``argument_types``: the JSON Schemas of arguments and replies.
 - ``documents``: whole records in replies.

@@ -51,7 +51,7 @@ Handler = Callable[[ToolContext, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool; all tools only read. ``reply`` is the model (``@schema``) of its result."""
+    """One tool. ``reply`` is the model (``@schema``) of its result; ``writes`` if it stores."""
 
     name: str
     title: str
@@ -59,6 +59,7 @@ class Tool:
     arguments: type[Arguments]
     reply: type[Any]
     handler: Handler[Any]
+    writes: bool = False
 
     async def __call__(self, context: ToolContext, arguments: Arguments) -> Json:
         reply = await cast(Handler[Arguments], self.handler)(context, arguments)

@@ -135,6 +135,15 @@ class BaseKind(Generic[M]):
             ),
         )
 
+    def own_text(self, record: Record) -> str:
+        known, text = self.known(record.metadata), f"\n\n{record.text}"
+        for section in reversed(self.sections):
+            for block in section.blocks(_items(known, section)):
+                head, found, tail = text.rpartition(f"\n\n{block}")
+                if found and tail[:1] in ("", "\n"):
+                    text = head + tail
+        return text.removeprefix("\n\n")
+
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
         known = self.known(draft.metadata)
         fields = [*self.filterable, *((name, name) for name in _COMMON_FACETS)]

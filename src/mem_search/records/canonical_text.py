@@ -44,6 +44,16 @@ class Section:
     def paragraph(self, item: str) -> str:
         return f"{self.label}: {item}" if self.style == "labelled" else item
 
+    def blocks(self, items: list[str]) -> list[str]:
+        """What ``Canonical.complete`` appends to a text that has none of ``items``."""
+        match self.style:
+            case "bullets":
+                return ["\n".join(f"- {fold(item)}" for item in items)] if items else []
+            case "line":
+                return [self.line(items)] if items else []
+            case _:
+                return [normalise(self.paragraph(item)) for item in reversed(items)]
+
 
 class Canonical:
     """A text that grows by the sections that it does not contain yet."""

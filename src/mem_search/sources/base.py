@@ -23,6 +23,12 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
 
+UPLOADED: Final = "upload"
+"""The source of documents that were sent with their identity, in ``Location.options``:
+``source_id``, and of ``source name title created_at tags project url fetched_from source_type
+metadata sha256`` what is known. ``name`` is that of the file, ``tags`` and ``metadata`` are JSON,
+and ``created_at`` is in ms since 1970."""
+
 BATCH_SIZE: Final = 200
 """Drafts and ledger entries of one batch: few enough that a search never waits long for it."""
 

@@ -1,8 +1,8 @@
-"""Receivers: which URLs are allowed, and which addresses their names may resolve to.
+"""Which URLs the worker may call for somebody, and which addresses their names may resolve to.
 
-``check_url`` checks a URL when somebody saves it. ``CheckedResolver`` checks the addresses of its
-name whenever a message is sent, and passes exactly those to the connection. So a name that changes
-its address in between (DNS rebinding) has no effect.
+``check_url`` checks a URL when somebody gives it. ``CheckedResolver`` checks the addresses of its
+name whenever it is called, and passes exactly those to the connection. So a name that changes its
+address in between (DNS rebinding) has no effect. Webhooks and the fetching of pages use it.
 """
 
 from __future__ import annotations
@@ -89,39 +89,51 @@ class RefusedReceiver(InputError):
     """The receiver has an address that the worker must not use; a retry does not help."""
 
     code = "webhook_refused"
+    setting = "MEM_SEARCH_WEBHOOK_ALLOW"
+    thing = "a receiver"
+    unnamed = "messages are signed instead"
 
 
-def check_url(text: str, allowed: Collection[str] = ()) -> URL:
-    """The parsed URL. Raises RefusedReceiver, whose message says what to write.
+class RefusedPage(RefusedReceiver):
+    """The same for a page that is to be read."""
+
+    code = "page_refused"
+    setting = "MEM_SEARCH_FETCH_ALLOW"
+    thing = "a page"
+    unnamed = "nothing that needs a password is read"
+
+
+def check_url(
+    text: str, allowed: Collection[str] = (), refused: type[RefusedReceiver] = RefusedReceiver
+) -> URL:
+    """The parsed URL. Raises ``refused``, whose message says what to write.
 
     ``allowed`` lists each ``host:port`` that may be on this machine or a private network.
     """
     if len(text) > LONGEST_URL:
-        raise RefusedReceiver(f"the URL is longer than {LONGEST_URL} characters")
+        raise refused(f"the URL is longer than {LONGEST_URL} characters")
     if any(ord(letter) <= 32 or ord(letter) == 127 for letter in text):
-        raise RefusedReceiver("a URL has no spaces or control characters")
+        raise refused("a URL has no spaces or control characters")
     try:
         url = URL(text)
         host, port = url.host, url.port
     except ValueError:
-        raise RefusedReceiver("is not a URL; write https://example.org/path") from None
+        raise refused("is not a URL; write https://example.org/path") from None
     if url.scheme not in ("http", "https") or not host or not port:
-        raise RefusedReceiver("must begin with https:// or http:// and name a host")
+        raise refused("must begin with https:// or http:// and name a host")
     if url.user is not None or url.password is not None:
-        raise RefusedReceiver(
-            "must not contain a user name or password; messages are signed instead"
-        )
+        raise refused(f"must not contain a user name or password; {refused.unnamed}")
     try:
         address = literal(host)
     except ValueError:
-        raise RefusedReceiver(
+        raise refused(
             f"{host!r} is not an address; write four numbers from 0 to 255, or a name"
         ) from None
     near = is_allowed(host, port, allowed)
     if address is not None:
-        _judge(host, port, address, near)
+        _judge(host, port, address, near, refused)
     elif _is_own_name(host) and not near:
-        raise _refusal(host, port, f"{host} is a name of this machine or network")
+        raise _refusal(host, port, f"{host} is a name of this machine or network", refused)
     return url
 
 
@@ -133,8 +145,14 @@ def is_allowed(host: str, port: int, allowed: Collection[str]) -> bool:
 class CheckedResolver(AbstractResolver):
     """Resolves names and refuses a name with any address that is not allowed."""
 
-    def __init__(self, allowed: Collection[str], lookup: Lookup | None = None) -> None:
+    def __init__(
+        self,
+        allowed: Collection[str],
+        lookup: Lookup | None = None,
+        refused: type[RefusedReceiver] = RefusedReceiver,
+    ) -> None:
         self._allowed = allowed
+        self._refused = refused
         self._lookup = lookup or _look_up
 
     async def resolve(
@@ -146,7 +164,7 @@ class CheckedResolver(AbstractResolver):
         if not found:
             raise OSError(f"{host} has no address")
         for address in found:
-            _judge(host, port, address, near)
+            _judge(host, port, address, near, self._refused)
         return [
             ResolveResult(
                 hostname=host,
@@ -170,20 +188,22 @@ async def _look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(row[4][0]).partition("%")[0] for row in rows))
 
 
-def _judge(host: str, port: int, address: Address, near: bool) -> None:
+def _judge(
+    host: str, port: int, address: Address, near: bool, refused: type[RefusedReceiver]
+) -> None:
     if is_public(address) or (near and is_near(address)):
         return
     what = f"{host} is" if host == str(address) else f"{host} resolves to {address},"
     reason = f"{what} not an address on the internet"
     if is_near(address):
-        raise _refusal(host, port, reason)
-    raise RefusedReceiver(f"{reason}, and cannot be allowed")
+        raise _refusal(host, port, reason, refused)
+    raise refused(f"{reason}, and cannot be allowed")
 
 
-def _refusal(host: str, port: int, reason: str) -> RefusedReceiver:
-    return RefusedReceiver(
-        f"{reason}; a receiver on this machine or a private network has to be allowed:"
-        f" set MEM_SEARCH_WEBHOOK_ALLOW={_authority(host, port)}"
+def _refusal(host: str, port: int, reason: str, refused: type[RefusedReceiver]) -> RefusedReceiver:
+    return refused(
+        f"{reason}; {refused.thing} on this machine or a private network has to be allowed:"
+        f" set {refused.setting}={_authority(host, port)}"
     )
 
 

@@ -85,7 +85,7 @@ class Sender:
         except TimeoutError:
             return Attempt(False, error=f"no answer within {self._seconds:g} s")
         except (ClientError, OSError, ValueError) as error:
-            if refused := _refusal_in(error):
+            if refused := refusal_in(error):
                 return Attempt(False, error=refused.message, final=True)
             return Attempt(False, error=_said(error))
 
@@ -125,7 +125,7 @@ def _judged(status: int) -> Attempt:
     return Attempt(False, status, f"answered {status}")
 
 
-def _refusal_in(error: BaseException | None) -> RefusedReceiver | None:
+def refusal_in(error: BaseException | None) -> RefusedReceiver | None:
     """The refusal inside an error: aiohttp wraps what the resolver raises."""
     while error is not None and not isinstance(error, RefusedReceiver):
         error = error.__cause__ or error.__context__

@@ -130,7 +130,7 @@ def _fault_at(request: web.Request, field: str, detail: str) -> Fault:
     """An error of a field: a parameter of the path or the query, else a field of the JSON body."""
     elsewhere = field in request.match_info or field in request.query or request.method == "GET"
     if not elsewhere and request.body_exists and request.content_type == "application/json":
-        return Fault(detail, pointer=f"/{field}")
+        return Fault(detail, pointer="/" + field.replace(".", "/"))
     return Fault(detail, parameter=field)
 
 

@@ -122,10 +122,10 @@ class Route:
     ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
-    is read by the handler itself. ``successor`` is the path that replaces a deprecated one;
-    ``response`` is the schema of the JSON reply, or a union of several: every route that answers
-    JSON has one. ``other_types`` are content types beside ``content_type``; ``errors`` are
-    statuses beyond those that follow from all this.
+    is read by the handler itself. ``form`` are the fields of a form beside its file. ``successor``
+    is the path that replaces a deprecated one. ``response`` is the schema of the JSON reply, or a
+    union of several: every route that answers JSON has one. ``other_types`` are content types
+    beside ``content_type``; ``errors`` are statuses beyond those that follow from all this.
     """
 
     method: str
@@ -136,6 +136,7 @@ class Route:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     body_type: str = "application/json"
+    form: type[BaseModel] | None = None
     write: bool = False
     only: Literal["", "owner", "home"] = ""
     research: bool = False

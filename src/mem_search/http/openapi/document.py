@@ -119,11 +119,30 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
         if route.body_type == ANY_TYPE:
             body = {"description": "A file; its own Content-Type is better", "format": "binary"}
             body["type"] = "string"
+        if route.form is not None:
+            body = _form(route.form)
         operation["requestBody"] = {
             "required": True,
             "content": {route.body_type: {"schema": body}},
         }
     return operation
+
+
+def _form(model: type[BaseModel]) -> dict[str, Any]:
+    """A form with a file, and the fields of ``model``."""
+    properties = {
+        name: {key: value for key, value in _as_sent(field).items() if key != "title"}
+        for name, field in model.model_json_schema()["properties"].items()
+    }
+    for field in properties.values():  # all fields of a form are text
+        field.pop("default", None)
+    file = {"type": "string", "format": "binary", "description": "The document"}
+    return {
+        "type": "object",
+        "properties": {"file": file, **properties},
+        "required": ["file"],
+        "additionalProperties": False,
+    }
 
 
 def _operation_id(route: Route) -> str:

@@ -24,7 +24,7 @@ _PROBLEMS = {
     401: "A token is required, or the token is not valid",
     403: "The caller may not do this, or the request comes from a web page of another site",
     404: "No record, job or search has this ref, id or name",
-    409: "The state does not allow it: already ended, a chain at its limit, a name in use",
+    409: "The state does not allow it: already ended, a chain at its limit, a name or id in use",
     413: "The body is too large",
     415: "The operation does not read this Content-Type",
     421: "The Host header does not name this worker",

@@ -8,6 +8,7 @@ with the same stamp is not opened, and one with the same content is not processe
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -21,8 +22,12 @@ from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.documents import Extracted
 from mem_search.projects import identify
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.records.registry import installed_kinds
+from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
 from mem_search.sources.files.folder import Seen, look_at, walk
+
+_DIGEST: Final = 16
+"""Characters of the hash of a content that a cursor keeps."""
 
 _MOST_TEXT: Final = 4_000_000
 """Characters in one batch, which is held in memory several times."""
@@ -61,6 +66,17 @@ class Files(BaseSource):
         if changed or gone:
             with closing(Extraction()) as extraction:
                 yield from _batches(location, known, changed, sorted(gone), extraction)
+
+
+def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Path → (stamp, hash of the content or ""), from the cursors of locations by their path."""
+    found: dict[str, tuple[str, str]] = {}
+    for location, cursor in cursors.items():
+        for item, (stamp, digest) in cursor.get("files", {}).items():
+            whole = location.endswith(f"/{item}")
+            path = location if whole else f"{location.rstrip('/')}/{item}"
+            found[path] = (stamp, digest[:_DIGEST])
+    return found
 
 
 def _batches(
@@ -117,10 +133,10 @@ def _file(
     item = _shown(location, each.item)
     try:
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "blake2b").hexdigest()[:16]
+            digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
         if digest == was:
             return digest, None, ""
-        name = location.upload or path.name
+        name = location.options.get("name") or location.upload or path.name
         read = extraction.read(path, name)
         modified = round(path.stat().st_mtime * 1000)
     except OSError as error:
@@ -150,7 +166,9 @@ def _draft(
     location: Location, item: str, name: str, read: Extracted, modified: int, project: str
 ) -> Draft:
     identity = _identity(location, item)
-    metadata = {**read.metadata, "path": identity}
+    metadata = {**read.metadata, "path": location.upload or identity}
+    if location.options:
+        return _as_sent(location.options, read, metadata, name)
     return Draft(
         kind=read.kind,
         source="files",
@@ -163,6 +181,29 @@ def _draft(
         url=read.url,
         tags=read.tags,
         metadata=metadata,
+    )
+
+
+def _as_sent(
+    given: Mapping[str, str], read: Extracted, metadata: dict[str, Any], name: str
+) -> Draft:
+    """The draft of a document that was sent: what was said about it wins."""
+    kind = installed_kinds().named(given.get("source_type", ""))
+    created_at = read.created_at
+    if "created_at" in given:
+        created_at = int(given["created_at"])
+    noted = {key: given[key] for key in ("source_type", "sha256", "fetched_from") if key in given}
+    return Draft(
+        kind=kind or read.kind,
+        source=given.get("source", UPLOADED),
+        source_id=given["source_id"],
+        text=read.text,
+        title=given.get("title") or read.title or Path(name).stem,
+        created_at=created_at,
+        project=given.get("project", ""),
+        url=given.get("url") or read.url or given.get("fetched_from", ""),
+        tags=tuple(dict.fromkeys([*json.loads(given.get("tags", "[]")), *read.tags])),
+        metadata={**metadata, **noted, **json.loads(given.get("metadata", "{}"))},
     )
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model import Draft, Filters, LedgerEntry, Location, Order, Record
+from mem_search.model import Draft, Filters, LedgerEntry, Location, Order, Passage, Record
 from mem_search.model.ingest import (
     FollowedLocation,
     IngestCounts,
     LedgerRow,
     OutboxStep,
     PreparedBatch,
+    PreparedDraft,
+    Stored,
     ToEmbed,
     VectorEntry,
 )
@@ -32,6 +34,14 @@ class RecordStore(Protocol):
 
     async def with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
         """The records that exist, in the order of ``numbers``, with the links they came with."""
+        ...
+
+    async def named(self, source: str, source_id: str) -> Record | None:
+        """The record with this identity."""
+        ...
+
+    async def passages(self, number: int) -> list[Passage]:
+        """The passages of a record, in their order."""
         ...
 
     async def page(
@@ -86,6 +96,16 @@ class IngestStore(Protocol):
         """
         ...
 
+    async def store_one(
+        self, prepared: PreparedDraft, *, replace: bool, even_forgotten: bool
+    ) -> Stored:
+        """Store one record that belongs to no location.
+
+        Raises Conflict for a record that is known and other, unless ``replace``, and for one that
+        was forgotten, unless ``even_forgotten``.
+        """
+        ...
+
     async def first_read(
         self, drafts: Sequence[Draft]
     ) -> Mapping[tuple[str, str], tuple[str, str]]:
@@ -126,8 +146,12 @@ class IngestStore(Protocol):
         """
         ...
 
-    async def ledger_counts(self) -> list[tuple[str, str, int]]:
-        """(source, outcome, number of items)."""
+    async def ledger_at(self, paths: Sequence[str]) -> list[LedgerRow]:
+        """Entries about exactly these paths, newest first: location and item are a path."""
+        ...
+
+    async def ledger_counts(self, location: str = "") -> list[tuple[str, str, int]]:
+        """(source, outcome, number of items), of all locations or of one."""
         ...
 
 

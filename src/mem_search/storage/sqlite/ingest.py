@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mem_search.errors import Conflict
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import (
     FollowedLocation,
@@ -19,6 +20,7 @@ from mem_search.model.ingest import (
     LedgerRow,
     PreparedBatch,
     PreparedDraft,
+    Stored,
 )
 from mem_search.model.records import CONTENT_ID
 from mem_search.storage.sqlite import record_writer, tombstones
@@ -51,6 +53,33 @@ class SqliteIngest(Repository):
         _note(connection, location, prepared.ledger(stored))
         _save_cursor(connection, location, batch.cursor, followed=followed)
         return prepared.counts(stored, deleted)
+
+    @writes
+    def store_one(
+        self,
+        connection: Connection,
+        prepared: PreparedDraft,
+        *,
+        replace: bool,
+        even_forgotten: bool,
+    ) -> Stored:
+        (offered,) = with_own_ids(connection, [prepared])
+        draft = offered.draft
+        if even_forgotten:
+            tombstones.lift(connection, draft.source, draft.source_id, draft.kind)
+        (stored,) = record_writer.store(connection, [offered])
+        if stored.outcome == "changed" and not replace:
+            raise Conflict(  # which takes the change back
+                f"{draft.kind}:{stored.number} has this source_id and says something else;"
+                " to replace it: replace=true",
+                field="source_id",
+            )
+        if stored.outcome == "forgotten":
+            raise Conflict(
+                "this record was forgotten; to store it again: even_forgotten=true",
+                field="source_id",
+            )
+        return stored
 
     @reads
     def first_read(
@@ -151,9 +180,25 @@ class SqliteIngest(Repository):
         return [LedgerRow(*row) for row in rows]
 
     @reads
-    def ledger_counts(self, connection: Connection) -> list[tuple[str, str, int]]:
+    def ledger_at(self, connection: Connection, paths: Sequence[str]) -> list[LedgerRow]:
+        rows = connection.execute(
+            "select source, location, item, outcome, reason, records, at from ledger"
+            " where rtrim(location, '/') || '/' || item in (select value from json_each(?1))"
+            " or (location in (select value from json_each(?1))"
+            " and substr(location, -length(item) - 1) = '/' || item)"
+            " order by at desc",
+            (json.dumps(paths),),
+        )
+        return [LedgerRow(*row) for row in rows]
+
+    @reads
+    def ledger_counts(
+        self, connection: Connection, location: str = ""
+    ) -> list[tuple[str, str, int]]:
         return connection.execute(
-            "select source, outcome, count(*) from ledger group by source, outcome order by 1, 2"
+            "select source, outcome, count(*) from ledger where ?1 in ('', location)"
+            " group by source, outcome order by 1, 2",
+            (location,),
         ).fetchall()
 
 

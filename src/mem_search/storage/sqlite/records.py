@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mem_search.model import Filters, Order, Record, Ref
+from mem_search.model import Filters, Order, Passage, Record, Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.sqlite import edges
@@ -151,6 +151,22 @@ class SqliteRecords(Repository):
     @reads
     def with_links(self, connection: Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
         return with_links(connection, numbers)
+
+    @reads
+    def named(self, connection: Connection, source: str, source_id: str) -> Record | None:
+        row = connection.execute(
+            "select id from records where source = ? and source_id = ?", (source, source_id)
+        ).fetchone()
+        return fetch(connection, row)[row[0]] if row else None
+
+    @reads
+    def passages(self, connection: Connection, number: int) -> list[Passage]:
+        rows = connection.execute(
+            "select ordinal, start, end, field, page from passages where record_id = ?"
+            " order by ordinal",
+            (number,),
+        )
+        return [Passage(*row) for row in rows]
 
     @reads
     def page(

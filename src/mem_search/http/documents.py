@@ -1,0 +1,150 @@
+"""Documents as they are stored: what is known of one, its text, its passages, its original."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+from typing import IO, Final
+
+from aiohttp import web
+from pydantic import Field
+
+from mem_search.errors import Forbidden, InputError, NotFound
+from mem_search.http.core.parameters import FARTHEST, Parameters
+from mem_search.http.core.replies import TEXT, json_reply
+from mem_search.http.core.routing import ANY_TYPE, Call
+from mem_search.http.records import find
+from mem_search.http.schemas.documents import Document, DocumentPassage, DocumentPassages
+from mem_search.model import Record, Ref
+from mem_search.model.documents import PAGE_BREAK
+from mem_search.sources.files import digests_of
+
+_PIECE: Final = 2**18
+
+
+class ContentParameters(Parameters):
+    """How much of the text."""
+
+    page: int | None = Field(default=None, ge=1, description="Only this page, from 1")
+
+
+class PassageParameters(Parameters):
+    """Which passages: from one on, or those around one."""
+
+    around: int | None = Field(
+        default=None, ge=1, description="This passage and its neighbours; its index, from 1"
+    )
+    neighbours: int = Field(default=2, ge=0, le=20, description="How many on each side of around")
+    limit: int = Field(default=50, ge=1, le=500, description="How many at most")
+    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+
+
+async def one(call: Call) -> web.StreamResponse:
+    """What is known of a document, without its text."""
+    record = await _record(call)
+    passages = await call.runtime.store.records.passages(record.number)
+    return json_reply(Document.of(record, len(passages)))
+
+
+async def content(call: Call) -> web.StreamResponse:
+    """The whole text of a document, or of one page of it."""
+    record, page = await _record(call), call.parameters(ContentParameters).page
+    text = record.text
+    if page is not None:
+        pages = text.split(PAGE_BREAK) if isinstance(record.metadata.get("pages"), int) else [text]
+        if page > len(pages):
+            raise InputError(f"the document has {len(pages)} page(s)", field="page")
+        text = pages[page - 1]
+    return web.Response(body=text.encode("utf-8", "replace"), content_type=TEXT, charset="utf-8")
+
+
+async def passages(call: Call) -> web.StreamResponse:
+    """The passages of a document in their order; the title is the passage 0."""
+    params, record = call.parameters(PassageParameters), await _record(call)
+    cut = await call.runtime.store.records.passages(record.number)
+    found = [DocumentPassage.of_title(record)]
+    found += [DocumentPassage.of(passage, record) for passage in cut]
+    first, last = params.offset, params.offset + params.limit
+    if params.around is not None:
+        if params.around >= len(found):
+            raise InputError(f"the document has {len(found) - 1} passage(s)", field="around")
+        first = max(0, params.around - params.neighbours)
+        last = params.around + params.neighbours + 1
+    shown = found[first:last]
+    return json_reply(DocumentPassages(document=str(record.ref), total=len(found), passages=shown))
+
+
+async def original(call: Call) -> web.StreamResponse:
+    """The file that a document was read from, while it is where it was and unchanged."""
+    record = await _record(call)
+    if call.caller.user:
+        raise Forbidden("original files lie on the worker's machine; only its owner gets them")
+    file = await _unchanged(call, record)
+    name = Path(record.source_id).name.encode("ascii", "replace").decode().replace('"', "'")
+    try:
+        reply = web.StreamResponse(
+            headers={
+                "Content-Type": ANY_TYPE,
+                "Content-Length": str(os.fstat(file.fileno()).st_size),
+                # Never shown as a page of the worker, whatever the file is.
+                "Content-Disposition": f'attachment; filename="{name}"',
+            }
+        )
+        await reply.prepare(call.request)
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            await reply.write(piece)
+        await reply.write_eof()
+    finally:
+        file.close()
+    return reply
+
+
+async def _record(call: Call) -> Record:
+    word = call.request.match_info["id"]
+    if word.isascii() and word.isdigit() and len(word) <= 18:
+        known = await call.runtime.store.records.fetch([int(word)])
+        if not known:
+            raise NotFound(f"no document {word}", field="id")
+        return known[int(word)]
+    return (await find(call, Ref.parse(word, "id"), "id"))[0]
+
+
+async def _unchanged(call: Call, record: Record) -> IO[bytes]:
+    """The open file of a record. Only a file that the source ``files`` has read is opened."""
+    gone = NotFound(
+        f"the original of {record.ref} is not kept; its text is at"
+        f" GET /documents/{record.ref}/content",
+        field="id",
+    )
+    if record.source != "files":
+        raise gone
+    ingest, path = call.runtime.store.ingest, Path(record.source_id)
+    for known in await ingest.locations():
+        place = known.location
+        if place.source == "files" and path.is_relative_to(place.path):
+            read = digests_of({place.path: await ingest.cursor(place)})
+            if digest := read.get(str(path), ("", ""))[1]:
+                file = await asyncio.to_thread(_opened, path, digest)
+                if file is None:
+                    raise NotFound(f"{path} was moved or changed since it was read", field="id")
+                return file
+    raise gone
+
+
+def _opened(path: Path, digest: str) -> IO[bytes] | None:
+    """The file, if its content is still what was read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    file = os.fdopen(descriptor, "rb")
+    try:
+        if hashlib.file_digest(file, "blake2b").hexdigest().startswith(digest):
+            file.seek(0)
+            return file
+    except OSError:
+        pass
+    file.close()
+    return None

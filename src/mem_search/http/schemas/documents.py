@@ -1,0 +1,103 @@
+"""Replies about documents. The document of a record that was no file is the record itself."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from mem_search.model import Passage, Record
+from mem_search.renderers.schema import Absent, Count, Time, schema, title_of
+
+PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
+
+
+@schema
+class WhyPath:
+    """What became of a path. `read`: a place with several items, which the ledger lists."""
+
+    path: str
+    state: PathState
+    sentence: str
+    source: Absent[str] = None
+    record: Absent[str] = None
+    reason: Absent[str] = None
+    at: Absent[Time] = None
+
+
+@schema
+class Document:
+    """A document without its text. `length` counts characters, `source_uri` is a path or a URL."""
+
+    id: str
+    number: int
+    kind: str
+    source_type: str
+    source: str
+    source_id: str
+    source_uri: str
+    title: str
+    created_at: Time
+    updated_at: Time
+    project: str
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    length: Count
+    passages: Count
+
+    @classmethod
+    def of(cls, record: Record, passages: int) -> Self:
+        metadata = dict(record.metadata)
+        return cls(
+            id=str(record.ref),
+            number=record.number,
+            kind=record.kind,
+            source_type=str(metadata.get("source_type") or record.kind),
+            source=record.source,
+            source_id=record.source_id,
+            source_uri=record.url or str(metadata.get("path") or ""),
+            title=title_of(record),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            project=record.project,
+            tags=record.tags,
+            metadata=metadata,
+            length=len(record.text),
+            passages=passages,
+        )
+
+
+@schema
+class DocumentPassage:
+    """A passage. `type` is `title` at index 0, else `content` or `code`, or `ocr`. It is
+    `text[start:end]` of the document.
+    """
+
+    index: Count
+    type: str
+    text: str
+    start: Absent[int] = None
+    end: Absent[int] = None
+    page: Absent[int] = None
+
+    @classmethod
+    def of_title(cls, record: Record) -> Self:
+        return cls(index=0, type="title", text=title_of(record))
+
+    @classmethod
+    def of(cls, passage: Passage, record: Record) -> Self:
+        return cls(
+            index=passage.ordinal + 1,
+            type=passage.field,
+            text=record.text[passage.start : passage.end],
+            start=passage.start,
+            end=passage.end,
+            page=passage.page,
+        )
+
+
+@schema
+class DocumentPassages:
+    """Some passages of a document; `total` counts all of them, with the title."""
+
+    document: str
+    total: Count
+    passages: list[DocumentPassage]

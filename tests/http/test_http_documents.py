@@ -1,0 +1,229 @@
+"""Documents over HTTP: sent as a form, read by a job, opened in parts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import FormData
+from http_worker import AUTHORIZED, Client, lifecycle_of
+from people import join
+
+from mem_search.http import uploads
+from mem_search.model import Location
+from mem_search.settings import Settings
+
+PAGES = b"# The lamp\n\nIt burns oil.\n\n" + b"The quay is long and the night is dark. " * 120
+
+
+async def send(
+    client: Client, data: bytes | None, filename: str = "lamp.md", **fields: str
+) -> tuple[int, dict[str, Any]]:
+    form = FormData()
+    for key, value in fields.items():
+        form.add_field(key, value)
+    if data is not None:
+        form.add_field("file", data, filename=filename)
+    else:
+        form.add_field("title", "no file", content_type="text/plain")
+    reply = await client.post("/documents/upload", data=form, headers=AUTHORIZED)
+    return reply.status, await reply.json()
+
+
+async def read(
+    client: Client, data: bytes, filename: str = "lamp.md", **fields: str
+) -> dict[str, Any]:
+    """The job of an upload, once it has ended."""
+    status, body = await send(client, data, filename, **fields)
+    assert status == 202, body
+    for _ in range(3000):
+        job = await (await client.get(f"/api/jobs/{body['job']}", headers=AUTHORIZED)).json()
+        if job["state"] not in ("queued", "running"):
+            return dict(job)
+        await asyncio.sleep(0.02)
+    raise AssertionError("the job did not end")
+
+
+async def get(client: Client, path: str, status: int = 200) -> Any:
+    reply = await client.get(path, headers=AUTHORIZED)
+    assert reply.status == status, await reply.text()
+    return await reply.json() if "json" in reply.content_type else await reply.text()
+
+
+async def test_a_document_is_stored_with_what_is_said_about_it(
+    empty: Client, settings: Settings
+) -> None:
+    job = await read(
+        empty, PAGES, source_type="google_drive", source_id="drive-7", title="Lamps",
+        created_at="2024-10-03T12:00:00Z", tags="harbour,night", project="quay",
+        metadata=json.dumps({"vendor": "Quay & Sons", "amount": 12.5}),
+    )  # fmt: skip
+    assert job["state"] == "done", job
+    ref = job["result"]["document"]
+    document = await get(empty, f"/documents/{ref}")
+    assert {n: document[n] for n in ("id", "source_type", "source_id", "title", "project")} == {
+        "id": ref, "source_type": "google_drive", "source_id": "drive-7", "title": "Lamps",
+        "project": "quay",
+    }  # fmt: skip
+    assert (document["created_at"], document["tags"]) == (
+        "2024-10-03T12:00:00.000Z", ["harbour", "night"],
+    )  # fmt: skip
+    assert (document["metadata"]["vendor"], document["metadata"]["amount"]) == ("Quay & Sons", 12.5)
+    assert document["metadata"]["sha256"] == hashlib.sha256(PAGES).hexdigest()
+    assert await get(empty, f"/documents/{document['number']}") == document
+    assert list(settings.spool_dir.iterdir()) == []
+    found = await get(empty, "/api/search?query=tag:harbour+oil&mode=keyword&format=json")
+    assert [result["ref"] for result in found["results"]] == [ref]
+
+
+async def test_its_text_and_passages_are_opened_with_their_neighbours(empty: Client) -> None:
+    ref = (await read(empty, PAGES))["result"]["document"]
+    text = await get(empty, f"/documents/{ref}/content")
+    assert text == PAGES.decode().rstrip()
+    listed = await get(empty, f"/documents/{ref}/passages")
+    passages = listed["passages"]
+    assert (listed["document"], listed["total"]) == (ref, len(passages))
+    assert [each["index"] for each in passages] == list(range(len(passages)))
+    assert len(passages) > 4
+    assert (passages[0]["type"], passages[0]["text"]) == ("title", "The lamp")
+    for each in passages[1:]:
+        assert each["text"] == text[each["start"] : each["end"]]
+    near = await get(empty, f"/documents/{ref}/passages?around=3&neighbours=1")
+    assert near["passages"] == passages[2:5]
+    paged = await get(empty, f"/documents/{ref}/passages?offset=1&limit=2")
+    assert paged["passages"] == passages[1:3]
+    assert (await get(empty, f"/documents/{ref}/passages?around=99", 422))["field"] == "around"
+    assert (await get(empty, f"/documents/{ref}/content?page=2", 422))["field"] == "page"
+    for path in ("/documents/file:999", "/documents/999/content", "/documents/999/original"):
+        assert (await get(empty, path, 404))["code"] == "not_found"
+    assert (await get(empty, "/documents/lamp", 422))["field"] == "id"
+
+
+async def test_the_same_file_is_recognised_and_another_under_its_id_is_refused(
+    empty: Client,
+) -> None:
+    first = (await read(empty, b"It burns oil."))["result"]
+    again = (await read(empty, b"It burns oil.", "copy.md"))["result"]
+    assert again["document"] == first["document"]
+    named = (await read(empty, b"It burns oil.", source_id="x"))["result"]["document"]
+    assert named != first["document"]
+    status, problem = await send(empty, b"It burns gas.", source_id="x")
+    assert (status, problem["code"], problem["field"]) == (409, "conflict", "source_id")
+    assert named in problem["detail"]
+    job = await read(empty, b"It burns gas.", source_id="x", replace="true")
+    assert job["result"]["document"] == named
+    assert await get(empty, f"/documents/{named}/content") == "It burns gas."
+
+
+async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
+    empty: Client, settings: Settings
+) -> None:
+    for data, fields, status, named in (
+        (None, {}, 422, {"file"}),
+        (b"", {}, 422, {"file"}),
+        (b"x", {"colour": "red"}, 422, {"colour"}),
+        (b"x", {"metadata": "[1]", "created_at": "soon"}, 422, {"metadata", "created_at"}),
+        (b"x", {"metadata": "{"}, 422, {"metadata"}),
+        (b"x", {"name": "../x.md"}, 422, {"name"}),
+        (b"x", {"replace": "perhaps"}, 422, {"replace"}),
+        (b"\x89PNG\r\n\x1a\n", {"name": "lamp"}, 415, {"file"}),
+        (b"\x7fELF\0\0", {"name": "lamp"}, 415, {"file"}),
+    ):
+        got, problem = await send(empty, data, **fields)
+        assert got == status, (fields, problem)
+        assert {fault["parameter"] for fault in problem["errors"]} == named, problem
+    assert list(settings.spool_dir.iterdir()) == []
+    listed = await get(empty, "/api/jobs")
+    assert listed["jobs"] == []
+
+
+async def test_a_file_over_the_limit_is_refused_before_all_of_it_came(
+    empty: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MOST_BYTES", 2**19)
+    status, problem = await send(empty, b"x" * (2**19 + 1))
+    assert (status, problem["code"], problem["field"]) == (413, "body_too_large", "file")
+    assert list(settings.spool_dir.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("lamp.pdf", b"%PDF-1.4\nhalf of it", "damaged or cut off"),
+        ("lamp.docx", b"PK\x03\x04 half of it", "damaged or cut off"),
+        ("lamp.pdf", b"Not found", "its name says that it is a PDF"),
+        ("blank.txt", b"   \n", "no text"),
+    ],
+)
+async def test_a_document_that_cannot_be_read_fails_its_job_with_the_reason(
+    empty: Client, name: str, data: bytes, reason: str
+) -> None:
+    job = await read(empty, data, name)
+    assert (job["state"], reason in job["message"]) == ("failed", True), job
+    ledger = await get(empty, f"/api/ledger?item={name}")
+    assert reason in ledger["entries"][0]["reason"]
+
+
+async def test_mail_says_itself_what_a_form_would_say(empty: Client) -> None:
+    mail = b"From: ada@example.org\r\nSubject: Oil\r\nMessage-ID: <1@x>\r\n\r\nThe oil is here."
+    assert (await read(empty, mail, "oil.eml"))["state"] == "done"
+    status, problem = await send(empty, mail, "oil.eml", title="Mine")
+    assert (status, problem["field"]) == (422, "title")
+
+
+async def test_secrets_in_what_is_said_are_redacted(empty: Client) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    job = await read(
+        empty, f"key {secret}".encode(), f"{secret}.txt", source_id=secret, title=secret,
+        metadata=json.dumps({"token": secret}), tags=secret, project=secret,
+        url=f"https://example.org/?token={secret}",
+    )  # fmt: skip
+    assert job["state"] == "done", job
+    assert secret not in json.dumps(job)
+    ref = job["result"]["document"]
+    for path in (f"/documents/{ref}", f"/documents/{ref}/passages", "/api/jobs", "/api/ledger"):
+        assert secret not in json.dumps(await get(empty, path)), path
+    home = lifecycle_of(empty).settings.home
+    database = (home / "mem-search.db").read_bytes() + (home / "mem-search.db-wal").read_bytes()
+    assert secret.encode() not in database
+
+
+async def test_the_original_of_a_followed_file_is_sent_while_it_is_unchanged(
+    empty: Client, tmp_path: Path
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "lamp.txt").write_text("It burns oil.")
+    (tmp_path / "secret.txt").write_text("outside")
+    runtime = lifecycle_of(empty).runtime
+    await runtime.ingest.reader.read(Location("files", str(folder)))
+    record = await runtime.store.records.named("files", str(folder / "lamp.txt"))
+    assert record is not None
+    path = f"/documents/{record.ref}/original"
+    reply = await empty.get(path, headers=AUTHORIZED)
+    assert await reply.read() == b"It burns oil."
+    assert reply.headers["Content-Disposition"] == 'attachment; filename="lamp.txt"'
+    assert (await empty.get(path)).status == 401  # an original is not redacted
+    ada = await join(empty, "ada")
+    assert (await empty.get(path, headers=ada.headers)).status in (403, 404)
+    # A record can say that it was read from anywhere; the file was not.
+    forged = {"kind": "file", "source": "files", "text": "x",
+              "source_id": str(tmp_path / "secret.txt")}  # fmt: skip
+    made = await (await empty.post("/api/records", json=forged, headers=AUTHORIZED)).json()
+    assert (await get(empty, f"/documents/{made['ref']}/original", 404))["field"] == "id"
+    (folder / "lamp.txt").unlink()
+    (folder / "lamp.txt").symlink_to(tmp_path / "secret.txt")
+    assert "moved or changed" in (await get(empty, path, 404))["detail"]
+
+
+async def test_a_user_uploads_into_a_store_of_their_own(empty: Client) -> None:
+    ada = await join(empty, "ada")
+    form = FormData()
+    form.add_field("file", b"It burns oil.", filename="lamp.txt")
+    reply = await empty.post("/documents/upload", data=form, headers=ada.headers)
+    assert reply.status == 202
+    assert (await get(empty, "/documents/1", 404))["field"] == "id"

@@ -1,0 +1,93 @@
+"""What became of a path: every state of it in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_worker import Client, lifecycle_of
+
+from mem_search.model import Location
+
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "old").mkdir(parents=True)
+    (folder / "lamp.txt").write_text("It burns oil.")
+    (folder / "copy.md").write_text("It burns oil.")
+    (folder / "key.txt").write_text(f"The key is {SECRET} and no other.")
+    (folder / "blank.txt").write_text("")
+    (folder / "half.pdf").write_bytes(b"%PDF-1.4 half of it")
+    (folder / "draft.tmp").write_text("x")
+    (folder / "old" / "pier.txt").write_text("It is long.")
+    (folder / ".memsearchignore").write_text("*.tmp\nold/\n")
+    return folder
+
+
+async def ask(client: Client, path: Path | str, status: int = 200) -> Any:
+    reply = await client.get("/api/why", params={"path": str(path)})
+    assert reply.status == status, await reply.text()
+    return await reply.json()
+
+
+async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None:
+    reader = lifecycle_of(empty).runtime.ingest.reader
+    assert (await ask(empty, folder))["state"] == "unseen"
+    assert "was never seen" in (await ask(empty, folder / "lamp.txt"))["sentence"]
+    await reader.read(Location("files", str(folder)))
+
+    lamp = await ask(empty, folder / "lamp.txt")
+    assert (lamp["state"], lamp["source"]) == ("stored", "files")
+    opened = await (await empty.get(f"/api/records/{lamp['record']}")).json()
+    assert opened["text"] == "It burns oil."
+    assert f"is stored as {lamp['record']}: 13 characters in 1 passage(s)" in lamp["sentence"]
+    assert f"the same content as {folder}/copy.md" in lamp["sentence"]
+    assert "1 secret(s) replaced by markers" in (await ask(empty, folder / "key.txt"))["sentence"]
+    for name, state, said in (
+        ("blank.txt", "left", "was left out: it is empty"),
+        ("half.pdf", "failed", "could not be read: it is damaged or cut off"),
+        ("draft.tmp", "left", "was left out: it is excluded by .memsearchignore"),
+        ("old/pier.txt", "unseen", f"is in {folder}/old, which was left out: it is excluded"),
+        ("new.txt", "unseen", f"was not there when {folder} was last read"),
+    ):
+        told = await ask(empty, folder / name)
+        assert said in told["sentence"], told
+        assert told["state"] == (state if name != "old/pier.txt" else "left")
+    whole = await ask(empty, folder)
+    assert (whole["state"], "1 failed, 3 left, 3 taken" in whole["sentence"]) == ("read", True)
+    assert (await ask(empty, folder.parent))["state"] == "unseen"
+
+
+async def test_a_file_that_changed_or_went_says_so(empty: Client, folder: Path) -> None:
+    reader = lifecycle_of(empty).runtime.ingest.reader
+    await reader.read(Location("files", str(folder)))
+    (folder / "lamp.txt").write_text("It is out, for good.")
+    told = await ask(empty, folder / "lamp.txt")
+    assert "changed since then" in told["sentence"]
+    (folder / "lamp.txt").unlink()
+    await reader.read(Location("files", str(folder)))
+    told = await ask(empty, folder / "lamp.txt")
+    assert (told["state"], "removed from the store" in told["sentence"]) == ("deleted", True)
+
+
+async def test_a_single_file_is_known_by_its_own_path(empty: Client, folder: Path) -> None:
+    reader = lifecycle_of(empty).runtime.ingest.reader
+    await reader.read(Location("files", str(folder / "lamp.txt")))
+    assert (await ask(empty, folder / "lamp.txt"))["state"] == "stored"
+    assert (await ask(empty, folder / "copy.md"))["state"] == "unseen"
+
+
+async def test_what_waits_is_named_with_its_job(empty: Client, folder: Path) -> None:
+    runtime = lifecycle_of(empty).runtime
+    await runtime.store.jobs.create("waiting", "sync", {"source": "files", "path": str(folder)})
+    told = await ask(empty, folder / "lamp.txt")
+    assert (told["state"], "waits in the job waiting" in told["sentence"]) == ("waiting", True)
+
+
+async def test_a_path_is_absolute(empty: Client) -> None:
+    problem = await ask(empty, "lamp.txt", 422)
+    assert [fault["parameter"] for fault in problem["errors"]] == ["path"]
