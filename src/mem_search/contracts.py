@@ -141,6 +141,13 @@ class Source(Protocol):
         """The location of an absolute ``path``; equal for every way of writing it."""
         ...
 
+    def to_watch(self, location: Location) -> Iterable[Path]:
+        """The folders in which a change means that the location should be read at once.
+
+        None for a location for which the regular readings are enough.
+        """
+        ...
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Everything at ``location.path`` that is new since ``cursor``; {} is the start."""
         ...

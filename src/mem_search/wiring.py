@@ -29,6 +29,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
+from mem_search.jobs.watching import watch
 from mem_search.records.registry import installed_kinds
 from mem_search.research.operations import Research
 from mem_search.research.replay import Replays
@@ -177,6 +178,8 @@ async def open_runtime(
             tasks.start("audit", _audit_after(reset, indexer))
             tasks.start("check", _check_regularly(indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
+            if not shared:  # only the owner follows places of the machine
+                tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())

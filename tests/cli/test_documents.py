@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -110,11 +111,20 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     assert sum(script.count("curl ") for script in scripts) == 11
     file.with_name("letter.txt").write_text("About the tax.")
     shown = [sh(filled, script) for script in scripts]
+    deadline = time.monotonic() + PATIENCE  # what is read later would change what is found later
+    while any(job["state"] in ("queued", "running") for job in jobs(filled)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert all(job["state"] == "done" for job in jobs(filled))
     assert '"deleted":"observation:42"' in shown[0]
     assert '"id":"local:note:7"' in shown[1]
     assert '"job":"' in shown[2]
     assert shown[3].count('"job":"') == 2
     assert len(file.read_text("utf-8").splitlines()) >= len(NOTES)
+
+
+def jobs(mem: Home) -> list[dict[str, Any]]:
+    return list(json.loads(mem.ok("jobs", "--json"))["jobs"])
 
 
 def test_the_api_document_shows_the_real_error(filled: Home) -> None:

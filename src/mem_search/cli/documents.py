@@ -104,6 +104,8 @@ def _note_in(words: list[str]) -> str | None:
     missing = [word for word in words if not _exists(word)]
     if not missing:
         return None
+    if len(words) == 1 and not words[0].strip():
+        return ""
     if len(words) == 1 and any(character.isspace() for character in words[0].strip()):
         return words[0]
     raise InputError(

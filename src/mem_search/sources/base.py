@@ -52,6 +52,9 @@ class BaseSource:
     def locate(self, path: str) -> Location:
         return Location(self.name, path)
 
+    def to_watch(self, location: Location) -> Iterable[Path]:
+        return ()
+
 
 class BatchBuilder:
     """Collects what a source finds and builds the next batch from it.

@@ -24,7 +24,7 @@ from mem_search.model.documents import Extracted
 from mem_search.projects import identify
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.base import UPLOADED, BaseSource, BatchBuilder
-from mem_search.sources.files.folder import Seen, look_at, walk
+from mem_search.sources.files.folder import Seen, folders, look_at, walk
 
 _DIGEST: Final = 16
 """Characters of the hash of a content that a cursor keeps."""
@@ -44,6 +44,11 @@ class Files(BaseSource):
     follows = True
     file_format = FileFormat(SUFFIXES, ("text/plain", "text/markdown", "text/html",
                                         "application/pdf"))  # fmt: skip
+
+    def to_watch(self, location: Location) -> list[Path]:
+        root = Path(location.path)
+        # An editor replaces a file by another one, which only the folder tells.
+        return folders(root) if root.is_dir() else [root.parent] if root.parent.is_dir() else []
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path)

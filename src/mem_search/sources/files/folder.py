@@ -22,6 +22,10 @@ _ALWAYS: Final = ("node_modules/", "__pycache__/", "~$*", "*~")
 _MAIL: Final = frozenset((".eml", ".mbox", ".msg", ".pst"))
 
 
+Rules = list[tuple[str, GitIgnoreSpec]]
+"""Rules by the folder that they are from, the deepest last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A file or folder: its path below the location, and why it is not read, if so.
@@ -40,21 +44,36 @@ def walk(root: Path) -> Iterator[Seen]:
     yield from _walk(root, "", [("", GitIgnoreSpec.from_lines(_ALWAYS))], root.resolve())
 
 
+def folders(root: Path) -> list[Path]:
+    """``root`` and the folders below it that are read."""
+    found, waiting = [], [(root, "", [("", GitIgnoreSpec.from_lines(_ALWAYS))])]
+    while waiting:
+        folder, below, rules = waiting.pop()
+        try:
+            rules = _with_rules_of(folder, below, rules)
+            with os.scandir(folder) as entries:
+                inner = [each for each in entries if each.is_dir(follow_symlinks=False)]
+        except (OSError, ValueError):
+            continue  # reading it says so in the ledger
+        found.append(folder)
+        waiting += [
+            (Path(each.path), f"{below}{each.name}/", rules)
+            for each in inner
+            if not each.name.startswith(".") and not _excluded(f"{below}{each.name}/", rules)
+        ]
+    return sorted(found)
+
+
 def look_at(path: Path) -> Seen:
     """One file that a person named: it is read even if it is hidden."""
     return _file(path.name, path.stat())
 
 
-def _walk(
-    folder: Path, below: str, rules: list[tuple[str, GitIgnoreSpec]], root: Path
-) -> Iterator[Seen]:
+def _walk(folder: Path, below: str, rules: Rules, root: Path) -> Iterator[Seen]:
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
-        ignore = folder / IGNORE_FILE
-        if ignore.is_file() and not ignore.is_symlink():
-            lines = ignore.read_text("utf-8", "replace").splitlines()
-            rules = [*rules, (below, GitIgnoreSpec.from_lines(lines))]
+        rules = _with_rules_of(folder, below, rules)
     except (OSError, ValueError) as error:
         yield _skipped(below or ".", f"the folder cannot be read: {error}", failed=True)
         return
@@ -95,7 +114,15 @@ def _skipped(item: str, why: str, *, failed: bool = False) -> Seen:
     return Seen(item, why, why, failed)
 
 
-def _excluded(item: str, rules: list[tuple[str, GitIgnoreSpec]]) -> str:
+def _with_rules_of(folder: Path, below: str, rules: Rules) -> Rules:
+    ignore = folder / IGNORE_FILE
+    if not ignore.is_file() or ignore.is_symlink():
+        return rules
+    lines = ignore.read_text("utf-8", "replace").splitlines()
+    return [*rules, (below, GitIgnoreSpec.from_lines(lines))]
+
+
+def _excluded(item: str, rules: Rules) -> str:
     """Which ignore file excludes the item; the deepest file that says anything decides."""
     for below, spec in reversed(rules):
         said = spec.check_file(item.removeprefix(below)).include

@@ -1,0 +1,131 @@
+"""Watching followed folders: what changes there is read at once, not only at the next round.
+
+The system tells of changes through watchfiles (MIT; inotify, FSEvents, ReadDirectoryChangesW).
+Where it cannot, as on some network disks, nothing is lost but time: ``reader.follow`` reads every
+location regularly in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search import sources
+from mem_search.errors import InputError, MemSearchError
+from mem_search.jobs.reader import LocationReader
+from mem_search.model import Location
+from mem_search.storage.ports import IngestStore
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 5.0
+"""Between two looks for locations that are followed since, or no more."""
+
+MOST_FOLDERS: Final = 4_000
+"""Folders that are watched in all; Linux allows 8,192 or more. The others are read regularly."""
+
+_DEBOUNCE_MS: Final = 1_000
+_STEP_MS: Final = 200
+"""A program that saves a file writes several times; the file is read after the last one."""
+
+_REST: Final = 9
+"""For so many times as long as reading took, nothing is read: busy folders get a tenth."""
+
+Place = tuple[str, str]
+"""The source and the path of a followed location."""
+
+Folders = Mapping[Path, frozenset[Place]]
+"""Folder → what is read when something in it changes."""
+
+
+async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> None:
+    """Watch followed locations until cancelled; ``seconds`` as for ``follow``, 0 turns it off."""
+    pause = min(LOOK_SECONDS, seconds)
+    folders: Folders = {}
+    while seconds:
+        followed = await _followed(store)
+        known, folders = folders, await asyncio.to_thread(_folders_of, followed)
+        # What was not watched until now may have changed since it was read.
+        unread = {each for path in folders.keys() - known.keys() for each in folders[path]}
+        try:
+            if folders:
+                await _watch(store, reader, followed, folders, unread, pause)
+                continue
+        except OSError as error:  # the system has no watches left, or a folder went meanwhile
+            log.warning("followed folders are not watched, but read regularly: %s", error)
+        await asyncio.sleep(pause)
+
+
+async def _followed(store: IngestStore) -> frozenset[Place]:
+    try:
+        known = [each.location for each in await store.locations() if each.followed]
+    except MemSearchError as error:
+        log.warning("cannot list the followed locations now: %s", error)
+        return frozenset()
+    # A path with a secret in it is not stored: only `sync` can read it.
+    return frozenset((each.source, each.path) for each in known if "[redacted:" not in each.path)
+
+
+def _folders_of(followed: frozenset[Place]) -> Folders:
+    found: dict[Path, set[Place]] = {}
+    for name, path in sorted(followed):
+        try:
+            source = sources.by_name(name)
+        except InputError:  # its package is gone
+            continue
+        to_watch = getattr(source, "to_watch", None)  # a third party's may be older than this
+        for folder in to_watch(Location(name, path)) if to_watch else ():
+            found.setdefault(folder, set()).add((name, path))
+    return {path: frozenset(each) for path, each in [*found.items()][:MOST_FOLDERS]}
+
+
+async def _watch(
+    store: IngestStore,
+    reader: LocationReader,
+    followed: frozenset[Place],
+    folders: Folders,
+    unread: set[Place],
+    pause: float,
+) -> None:
+    """Read what is unread and what changes, until other folders are to be watched."""
+    # Not awatch, which begins to watch at some time after it is called: changes would be lost.
+    from watchfiles._rust_notify import RustNotify
+
+    stop, loop = threading.Event(), asyncio.get_running_loop()
+    executor = ThreadPoolExecutor(1, thread_name_prefix="watch")
+    names = [str(path) for path in folders]
+    notify = await asyncio.to_thread(RustNotify, names, False, False, 0, False, True)
+    try:
+        while True:
+            if unread:
+                started = time.monotonic()
+                await _read(reader, unread)
+                if await asyncio.to_thread(_folders_of, followed) != folders:
+                    return
+                await asyncio.sleep((time.monotonic() - started) * _REST)
+            if await _followed(store) != followed:
+                return
+            changes: Any = await loop.run_in_executor(
+                executor, notify.watch, _DEBOUNCE_MS, _STEP_MS, round(pause * 1000), stop
+            )
+            paths = set() if isinstance(changes, str) else {Path(path) for _, path in changes}
+            places = {folder for path in paths for folder in (path, path.parent)}
+            unread = {each for place in places for each in folders.get(place, ())}
+    finally:
+        stop.set()
+        executor.shutdown(wait=False)
+        await asyncio.to_thread(notify.close)
+
+
+async def _read(reader: LocationReader, places: set[Place]) -> None:
+    for source, path in sorted(places):
+        try:
+            await reader.read(Location(source, path))
+        except MemSearchError as error:
+            log.info("%s: %s", path, error)  # `mem-search stats` shows it

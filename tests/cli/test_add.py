@@ -1,0 +1,134 @@
+"""``add`` and ``why`` as a person uses them: folders, files, notes and pages."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homes import Home, make
+
+PAGE = b"""<html><head><title>Lamps of the harbour</title></head><body><article>
+<p>The lamp at the end of the quay burns oil, and the keeper fills it at dusk.</p>
+<p>Ships that come in at night look for it, because the channel is narrow there.</p>
+<p>The harbour office keeps a book of each litre, of which the first page is from 1911.</p>
+</article></body></html>"""
+
+
+class Site(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        found = self.path == "/lamps"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(PAGE if found else b"")
+
+    def log_message(self, *_args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    """``host:port`` of a site on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, site: str) -> Iterator[Home]:
+    """A home whose worker may read pages of the site."""
+    home = make(
+        tmp_path,
+        MEM_SEARCH_EMBEDDER="hashing",
+        MEM_SEARCH_CHROMA_URL="off",
+        MEM_SEARCH_FETCH_ALLOW=site,
+    )
+    yield home
+    home.end()
+
+
+def found(home: Home, words: str) -> list[str]:
+    """The titles that a search by words finds."""
+    told = home.run("search", words, "--mode", "keyword", "--json")
+    return [result["title"] for result in json.loads(told.stdout)["results"]]
+
+
+def test_a_folder_a_file_a_page_and_notes_are_added_and_found(
+    home: Home, site: str, tmp_path: Path
+) -> None:
+    folder, letter = tmp_path / "docs", tmp_path / "letter.md"
+    folder.mkdir()
+    (folder / "pier.txt").write_text("The pier is long.")
+    (folder / "half.pdf").write_bytes(b"%PDF-1.4 half of it")
+    (folder / "blank.txt").write_text("")
+    letter.write_text("# About the roof\n\nThe roof leaks.")
+    added = home.run("add", str(folder), str(letter), f"http://{site}/lamps", "--tag", "x")
+    assert (added.returncode, "belong to a note or a page" in added.stderr) == (2, True)
+    added = home.run("add", str(folder), str(letter), f"http://{site}/lamps")
+    assert added.returncode == 0, added.stderr
+    first, second, third = added.stdout.splitlines()
+    assert first == f"files {folder}: 1 new, 1 failed"
+    assert second == f"files {letter}: 1 new"
+    assert third.startswith(f"files http://{site}/lamps: 1 new: website:")
+    assert "half.pdf: it is damaged or cut off" in added.stderr
+    assert found(home, "pier") == ["pier"]
+    assert found(home, "roof leaks") == ["About the roof"]
+    assert found(home, "keeper dusk") == ["Lamps of the harbour"]
+
+    note = ("add", "Buy oil for the lamp", "--title", "Shopping", "--tag", "errand")
+    assert home.ok(*note) == "the note is stored\n"
+    assert home.ok(*note) == "the note is stored already\n"
+    assert home.ok("add", "-", given="From standard input:\nthe keeper sleeps.") == (
+        "the note is stored\n"
+    )
+    assert found(home, "tag:errand oil") == ["Shopping"]
+    assert len(found(home, "keeper sleeps")) == 2
+
+    for path, said in (
+        (folder / "pier.txt", "is stored as file:"),
+        (folder / "half.pdf", "could not be read: it is damaged or cut off"),
+        (folder / "blank.txt", "was left out: it is empty"),
+        (folder / "new.txt", "was not there when"),
+        (folder, "was read by the source files: 1 failed, 1 left, 1 taken"),
+        (tmp_path / "other", "was never seen: no source has read it"),
+    ):
+        sentence = home.ok("why", str(path))
+        assert sentence.startswith(str(path))
+        assert said in sentence
+        assert sentence.count("\n") == 1
+    told = json.loads(home.ok("why", str(folder / "pier.txt"), "--json"))
+    assert home.ok("get", told["record"]).count("The pier is long.") == 1
+
+
+def test_what_cannot_be_added_is_named_and_the_others_go_on(
+    home: Home, site: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pier.txt").write_text("The pier is long.")
+    both = home.run("add", f"http://{site}/gone", str(tmp_path / "pier.txt"))
+    assert both.returncode == 7
+    assert "answered 404" in both.stderr
+    assert "1 of 2 could not be added" in both.stderr
+    assert found(home, "pier") == ["pier"]
+    port = int(site.rpartition(":")[2])
+    for argv, code, said in (
+        (("add", f"http://127.0.0.1:{port - 1}/"), 2, "MEM_SEARCH_FETCH_ALLOW"),
+        (("add", "http://169.254.169.254/latest"), 2, "cannot be allowed"),
+        (("add", f"http://{site}/gone"), 7, "answered 404"),
+        (("add", "nothing"), 2, "does not exist"),
+        (("add", " "), 2, "empty"),
+        (("add", "-"), 2, "empty"),
+        (("add", "a note", f"http://{site}/lamps"), 2, "one after the other"),
+    ):
+        done = home.run(*argv)
+        assert (done.returncode, said in done.stderr) == (code, True), (argv, done.stderr)
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,100 @@
+"""A followed folder is read when something in it changes, not only at the next round."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from mem_search.model import Filters, Location
+from mem_search.sources import by_name
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import small
+
+SECONDS = 120
+"""How long a change may take to be seen on a busy machine before the test fails."""
+
+FOLLOW = 100_000.0
+"""Never within the test: what is seen was told by the system."""
+
+
+async def texts(runtime: Runtime) -> dict[str, str]:
+    """Path → text of what is stored."""
+    page, _ = await runtime.store.records.page(Filters(), "date_asc", 100, 0)
+    return {Path(record.source_id).name: record.text for record, _ in page}
+
+
+async def becomes(runtime: Runtime, expected: dict[str, str]) -> None:
+    found: dict[str, str] = {}
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS):
+            while (found := await texts(runtime)) != expected:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    assert found == expected
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "lamp.txt").write_text("It burns oil.")
+    return folder
+
+
+async def test_a_file_that_changes_is_renamed_or_deleted_is_seen_at_once(
+    tmp_path: Path, folder: Path
+) -> None:
+    async with open_runtime(small(tmp_path / "home", follow=FOLLOW)) as runtime:
+        await runtime.ingest.reader.read(Location("files", str(folder)))
+        await becomes(runtime, {"lamp.txt": "It burns oil."})
+        (folder / "lamp.txt").write_text("It burns gas.")
+        await becomes(runtime, {"lamp.txt": "It burns gas."})
+        (folder / "lamp.txt").rename(folder / "light.txt")
+        await becomes(runtime, {"light.txt": "It burns gas."})
+        (folder / "deep" / "er").mkdir(parents=True)  # whose folders nobody watched before
+        (folder / "deep" / "er" / "pier.md").write_text("It is long.")
+        await becomes(runtime, {"light.txt": "It burns gas.", "pier.md": "It is long."})
+        (folder / "deep" / "er" / "pier.md").write_text("It is short.")
+        await becomes(runtime, {"light.txt": "It burns gas.", "pier.md": "It is short."})
+        (folder / "light.txt").unlink()
+        await becomes(runtime, {"pier.md": "It is short."})
+
+
+async def test_a_restart_sees_what_changed_meanwhile_and_watches_on(
+    tmp_path: Path, folder: Path
+) -> None:
+    settings = small(tmp_path / "home", follow=FOLLOW)
+    async with open_runtime(settings) as runtime:
+        await runtime.ingest.reader.read(Location("files", str(folder)))
+    (folder / "lamp.txt").write_text("It burns gas.")
+    async with open_runtime(settings) as runtime:
+        await becomes(runtime, {"lamp.txt": "It burns gas."})
+        (folder / "pier.txt").write_text("It is long.")
+        await becomes(runtime, {"lamp.txt": "It burns gas.", "pier.txt": "It is long."})
+
+
+async def test_a_single_file_that_an_editor_replaces_is_seen(tmp_path: Path, folder: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", follow=FOLLOW)) as runtime:
+        await runtime.ingest.reader.read(Location("files", str(folder / "lamp.txt")))
+        for words in ("It burns gas.", "It is out."):
+            (folder / "new").write_text(words)
+            (folder / "new").rename(folder / "lamp.txt")
+            await becomes(runtime, {"lamp.txt": words})
+
+
+async def test_what_is_excluded_or_linked_is_not_watched(tmp_path: Path, folder: Path) -> None:
+    for name in ("node_modules/a", ".git", "sub/deep", "tmp"):
+        (folder / name).mkdir(parents=True)
+    (folder / ".memsearchignore").write_text("tmp/\n")
+    (folder / "link").symlink_to(tmp_path)
+    watched = by_name("files").to_watch(Location("files", str(folder)))
+    assert list(watched) == [folder, folder / "sub", folder / "sub" / "deep"]
+
+
+async def test_following_turned_off_is_watching_turned_off(tmp_path: Path, folder: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", follow=0)) as runtime:
+        watching = [task for task in asyncio.all_tasks() if task.get_name() == "watch"]
+        await asyncio.gather(*watching)  # it has ended, or the test does not
+        await runtime.ingest.reader.read(Location("files", str(folder)))
