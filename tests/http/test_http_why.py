@@ -47,6 +47,13 @@ async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None
     assert f"is stored as {lamp['record']}: 13 characters in 1 passage(s)" in lamp["sentence"]
     assert f"the same content as {folder}/copy.md" in lamp["sentence"]
     assert "1 secret(s) replaced by markers" in (await ask(empty, folder / "key.txt"))["sentence"]
+    (folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n 2")
+    await reader.read(Location("files", str(folder)))
+    assert "same content" not in (await ask(empty, folder / "a.png"))["sentence"]
+    (folder / "a.png").unlink()
+    (folder / "b.png").unlink()
+    await reader.read(Location("files", str(folder)))
     for name, state, said in (
         ("blank.txt", "left", "was left out: it is empty"),
         ("half.pdf", "failed", "could not be read: it is damaged or cut off"),

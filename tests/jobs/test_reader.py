@@ -163,9 +163,9 @@ async def test_what_is_imported_is_read_whole_and_not_followed(
     lines = [{"kind": "note", "text": "one"}, {"kind": "note"}, {"kind": "note", "text": "two"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     params = {"source": "jsonl", "path": str(file)}
-    result = await ImportJob(reader, tmp_path).run(params, nothing)
+    result = await ImportJob(reader, store, tmp_path).run(params, nothing)
     assert result["locations"][0]["new"] == 2
-    result = await ImportJob(reader, tmp_path).run(params, nothing)
+    result = await ImportJob(reader, store, tmp_path).run(params, nothing)
     assert result["locations"][0]["unchanged"] == 2
     ledger = await store.ingest.ledger("jsonl", "", 9, 0)
     assert sorted(entry.outcome for entry in ledger) == ["failed", "taken"]

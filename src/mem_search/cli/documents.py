@@ -94,7 +94,11 @@ def _add_note(text: str, given: Mapping[str, Any]) -> None:
 
 def _add_url(client: Client, url: str, given: Mapping[str, Any]) -> None:
     body = {"url": url, **given}
-    job = client.json("POST", "/documents/fetch", body=body)["job"]
+    try:
+        job = client.json("POST", "/documents/fetch", body=body)["job"]
+    except InputError as error:
+        error.field = "URL" if error.field == "url" else error.field
+        raise
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}: {result['document']}\n" for line in import_lines(result, url)))
 

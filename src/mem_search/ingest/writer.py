@@ -15,7 +15,7 @@ from mem_search.storage.ports import IngestStore
 from mem_search.storage.redacted import clean
 from mem_search.text.redaction import Redaction, redact
 
-_FIELD = re.compile(r"[a-z_]+(\.[^\s:]+)*")
+_FIELD = re.compile(r"([a-z_]+)(?:\.[^\s:]+)*")
 
 LEFT_OUT = "the worker ended twice while it read this, so it is left out"
 
@@ -87,8 +87,9 @@ class IngestWriter:
         (draft,) = (await asyncio.to_thread(clean, Batch(drafts=(draft,)), self._redaction)).drafts
         (prepared,) = await self._preparing.prepare([draft])
         if isinstance(prepared, str):
-            field = prepared.partition(": ")[0]
-            raise InputError(prepared, field=field if _FIELD.fullmatch(field) else "text")
+            named = _FIELD.match(prepared)  # ``prepare.outcome`` begins with the field
+            is_field = named is not None and named[1] in Draft.__dataclass_fields__
+            raise InputError(prepared, field=named[0] if named and is_field else "text")
         stored = await self._ingest.store_one(
             prepared, replace=replace, even_forgotten=even_forgotten
         )

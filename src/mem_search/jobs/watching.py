@@ -34,8 +34,8 @@ _DEBOUNCE_MS: Final = 1_000
 _STEP_MS: Final = 200
 """A program that saves a file writes several times; the file is read after the last one."""
 
-_REST: Final = 9
-"""For so many times as long as reading took, nothing is read: busy folders get a tenth."""
+_REST: Final = 2
+"""For so many times as long as reading took, nothing is read: busy folders get a third."""
 
 Place = tuple[str, str]
 """The source and the path of a followed location."""

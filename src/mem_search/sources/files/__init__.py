@@ -80,7 +80,8 @@ def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
         for item, (stamp, digest) in cursor.get("files", {}).items():
             whole = location.endswith(f"/{item}")
             path = location if whole else f"{location.rstrip('/')}/{item}"
-            found[path] = (stamp, digest[:_DIGEST])
+            # What gave no text has no hash, perhaps a word about what it lacks.
+            found[path] = (stamp, digest[:_DIGEST] if len(digest) >= _DIGEST else "")
     return found
 
 
@@ -96,7 +97,7 @@ def _batches(
     project = "" if location.upload else identify(root if root.is_dir() else root.parent).name
     size = done = 0
     for done, item in enumerate(gone, 1):
-        if known.pop(item)[1]:
+        if len(known.pop(item)[1]) >= _DIGEST:
             found.delete(_identity(location, item), "it is no longer there", item)
         else:
             found.outdate(item)
