@@ -17,9 +17,10 @@ from mem_search.http.core.replies import TEXT, json_reply
 from mem_search.http.core.routing import ANY_TYPE, Call
 from mem_search.http.records import find
 from mem_search.http.schemas.documents import Document, DocumentPassage, DocumentPassages
-from mem_search.model import Record, Ref
+from mem_search.model import Record
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.sources.files import digests_of
+from mem_search.text.record_ids import RecordId
 
 _PIECE: Final = 2**18
 
@@ -102,13 +103,8 @@ async def original(call: Call) -> web.StreamResponse:
 
 
 async def _record(call: Call) -> Record:
-    word = call.request.match_info["id"]
-    if word.isascii() and word.isdigit() and len(word) <= 18:
-        known = await call.runtime.store.records.fetch([int(word)])
-        if not known:
-            raise NotFound(f"no document {word}", field="id")
-        return known[int(word)]
-    return (await find(call, Ref.parse(word, "id"), "id"))[0]
+    called = RecordId.parse(call.request.match_info["id"], "id")
+    return (await find(call, called, "id"))[0]
 
 
 async def _unchanged(call: Call, record: Record) -> IO[bytes]:

@@ -17,9 +17,9 @@ from mem_search.http.core.parameter_types import KindName
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
-from mem_search.http.records import find
+from mem_search.http.records import find, id_in_path
 from mem_search.ingest.prepare import content_id
-from mem_search.model import Draft, Link, Record, Ref
+from mem_search.model import Draft, Link, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import WholeRecord
 from mem_search.text.dates import now_ms
@@ -162,10 +162,9 @@ async def patch(call: Call) -> web.StreamResponse:
 async def _change(
     call: Call, made: Callable[[Record, Sequence[Link]], Draft]
 ) -> web.StreamResponse:
-    ref = Ref.parse(call.request.match_info["ref"])
     writer = call.runtime.ingest.writer
     async with writer.changing:  # nobody changes it between reading and writing
-        record, links = await find(call, ref)
+        record, links = await find(call, id_in_path(call))
         draft = made(record, links)
         if draft.created_at is None:
             draft = replace(draft, created_at=record.created_at)
