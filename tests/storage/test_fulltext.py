@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import drafts
 from drafts import store
+from mem_search.model import Filters
 from mem_search.storage.sqlite import fulltext
-from mem_search.storage.sqlite.database import Connection
+from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.text import words
 
 LOGIN = words.WordPhrase(("login",))
@@ -92,3 +97,37 @@ def test_scoring_some_passages_gives_them_the_scores_they_have_among_all(
     assert some.tolist() == passages[::2].tolist()
     assert their_scores.tolist() == scores[::2].tolist()
     assert len(fulltext.scores(connection, LOGIN, passages[:0])[0]) == 0
+
+
+async def test_kinds_of_long_texts_are_scored_as_in_a_store_of_their_own(
+    tmp_path: Path,
+) -> None:
+    chance = random.Random(7)
+
+    def text(count: int) -> str:  # some words are common, most are rare
+        return " ".join(f"word{int(300 * chance.random() ** 1.5):03}" for _ in range(count))
+
+    long = [
+        drafts.draft(f"{n}", text(60 + 5 * (n % 9)), kind="session_summary", project=f"p{n % 2}")
+        for n in range(60)
+    ]
+    short = [drafts.draft(f"short {n}", text(6)) for n in range(400)]
+    summaries = Filters(kinds=("session_summary",))
+    query = words.any_of(words.read("word020 word077 word111 word290"))
+    assert query is not None
+    found = {}
+    for name, given in (("alone", long), ("mixed", [*long, *short])):
+        database = await Database.open(tmp_path / f"{name}.db")
+        await database.write(store, *given)
+        for project in ("", "p1"):
+            within = replace(summaries, project=project)
+            candidates, matches = await drafts.search_store(database).read(
+                lambda snapshot, within=within: snapshot.word_matches(query, within, 99)
+            )
+            found[name, project] = candidates.records.tolist(), matches.scores
+        await database.close()
+    for project in ("", "p1"):
+        order, scores = found["mixed", project]
+        assert order == found["alone", project][0]
+        assert scores == pytest.approx(found["alone", project][1], rel=0.02)
+    assert 0 < len(found["mixed", "p1"][0]) < len(found["mixed", ""][0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 
@@ -69,6 +70,11 @@ class Corpus:
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "mean_length", max(1.0, total / max(1, size)))
         object.__setattr__(self, "coverage", 1.0 - self.waiting / size if size else 1.0)
+
+    def of_kinds(self, kinds: Collection[str]) -> Corpus:
+        """The statistics of a store that has only ``kinds``; nothing waits in it."""
+        passages = {kind: count for kind, count in self.passages.items() if kind in kinds}
+        return Corpus(passages, {kind: self.lengths[kind] for kind in passages}, 0)
 
 
 @dataclass(frozen=True, slots=True)

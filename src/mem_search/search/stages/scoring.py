@@ -136,6 +136,12 @@ SLACK = {True: 3.2, False: 3.8}
 CLOSENESS = 11.0
 """How much further with a cosine of 1."""
 
+LEADERS = 10
+"""So many of the best, a page, may lie further below the best one."""
+
+LEADERS_SLACK = 3.0
+"""How much further these may lie."""
+
 SESSION_WEIGHT = 0.5
 SESSION_DEPTH = 3
 
@@ -287,12 +293,15 @@ def relevant(state: RankingState) -> RankingState:
 def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -> Mask:
     """Which records lie near enough to the best of those that are ``matched``.
 
-    The nearer the meaning of a record, the further its score may lie below the best.
+    The nearer the meaning of a record, the further its score may lie below the best, and the
+    ``LEADERS`` may lie further still: a page that ends early loses more than it gains.
     """
-    best = float(total[matched].max(initial=0.0))
+    ordered = np.sort(total[matched])[::-1][:LEADERS]
+    best = float(ordered.max(initial=0.0))
     slack = np.full(len(total), SLACK[len(legs) > 1])
     if len(legs) > 1 and (vector := legs.get("vector")) is not None:
         slack += CLOSENESS * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
+    slack += np.where(total >= ordered.min(initial=best), LEADERS_SLACK, 0.0)
     return np.asarray(total >= RATIO * best - slack)
 
 

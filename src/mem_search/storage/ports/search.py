@@ -57,7 +57,8 @@ class SearchSnapshot(Protocol):
         """Records within ``filters`` with a passage that matches, scored by BM25.
 
         A record has the score of its best passage. The statistics are those of the whole store,
-        whatever the filters; the parameters, the weight of titles and the length correction of
+        whatever the filters, except that kinds of long texts alone are scored as in a store of
+        their own; the parameters, the weight of titles and the length correction of
         chat turns are the store's. The candidates are the best ``depth`` records, and the best
         ``depth // 10`` of each kind that has fewer among them; the matches are all records.
         """

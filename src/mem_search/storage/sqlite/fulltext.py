@@ -10,9 +10,10 @@ what may be tens of thousands of rows.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 import numpy as np
@@ -36,10 +37,18 @@ from mem_search.text.words import (
 _BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0, 2.0)"
 """The weights of title, text, parts and people: a name in a head says more than one in a text."""
 
+_K1, _B = 1.2, 0.75
+"""The constants of FTS5's BM25."""
+
 _UNIT = 1e12
 """Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
 
 _IS_CJK = re.compile(f"[{CJK}]")
+
+LONG: Final = 2.0
+"""Passages of so many times the store's mean length are a language of their own: words that short
+records have rarely stand in most of them, and BM25 takes their length for a fault. A search of
+such kinds alone weighs words as a store of their own does (docs/retrieval.md)."""
 
 COMPARED: Final = 1_000
 """Passages with the words of a name in a row that are read to compare the name; about 10 ms."""
@@ -120,6 +129,61 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
         (expression(query),),
     ).fetchone()
     return np.array(json.loads(passages), dtype=np.int64)
+
+
+def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
+    """The statistics by which a search of ``kinds`` alone is scored; None: the whole store's."""
+    own = corpus.of_kinds(kinds)
+    return own if own.mean_length >= LONG * corpus.mean_length else None
+
+
+def scores_alone(
+    connection: sqlite3.Connection,
+    query: WordQuery,
+    among: Passages,
+    passage_map: Callable[[int], PassageMap],
+    corpus: Corpus,
+    own: Corpus,
+) -> Scores:
+    """The scores that ``among`` would have in an index with nothing but the kinds of ``own``.
+
+    Each phrase is scored by itself. BM25 gives it ``most * f / (f + K)``, where only ``K`` depends
+    on the mean length and only ``most`` on how rare the phrase is. So ``f / K`` is known, and both
+    means can be replaced without reading a text.
+    """
+    codes = KIND_CODES.among(own.passages)
+    total = np.zeros(len(among))
+    for phrase in _phrases_of(query):
+        everywhere = matched(connection, phrase)
+        known = passage_map(int(everywhere.max(initial=0)))
+        of_kinds = everywhere[np.isin(known.kinds[everywhere], codes)]
+        found, scored = scores(connection, phrase, np.intersect1d(of_kinds, among))
+        most = (_K1 + 1) * _rarity(len(everywhere), corpus.size)
+        share = np.minimum(scored / most, 1 - 1e-9)
+        lengths = known.lengths[found].astype(np.float64)
+        often = share / (1 - share) * _room(lengths, corpus) / _room(lengths, own)
+        most = (_K1 + 1) * _rarity(len(of_kinds), own.size)
+        total[np.searchsorted(among, found)] += most * often / (1 + often)
+    return total
+
+
+def _phrases_of(query: WordQuery) -> Iterator[WordPhrase]:
+    """The phrases of ``query``; BM25 adds up over them, whether joined by AND or by OR."""
+    if isinstance(query, WordPhrase):
+        yield query
+    else:
+        for part in query.of:
+            yield from _phrases_of(part)
+
+
+def _rarity(holders: int, size: int) -> float:
+    """The weight of a phrase that ``holders`` of ``size`` passages have, as FTS5 has it."""
+    return max(math.log((size - holders + 0.5) / (holders + 0.5)), 1e-6)
+
+
+def _room(lengths: Values, corpus: Corpus) -> Values:
+    """BM25's ``K`` of passages of these lengths, in units of k1."""
+    return np.asarray(1 - _B + _B * lengths / corpus.mean_length)
 
 
 def for_chats(

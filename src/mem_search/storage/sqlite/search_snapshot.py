@@ -166,12 +166,16 @@ class SqliteSnapshot:
         self, query: WordQuery, filters: Filters, depth: int
     ) -> tuple[Candidates, Matches]:
         """See ``SearchSnapshot``. Chat turns have a length correction (``fulltext.for_chats``)."""
-        connection = self._connection
+        connection, corpus = self._connection, self.corpus()
         if filters:
             passages = fulltext.matched(connection, query)
             known = self.passage_map(int(passages.max(initial=0)))
             mask = passes(connection, self._all_columns(), filters, known.records[passages])
-            if mask.sum() < FEW * len(passages):
+            if (own := fulltext.own_statistics(corpus, filters.kinds)) is not None:
+                known_to, passages = self.passage_map, passages[mask]
+                scores = fulltext.scores_alone(connection, query, passages, known_to, corpus, own)
+                corpus = own
+            elif mask.sum() < FEW * len(passages):
                 passages, scores = fulltext.scores(connection, query, passages[mask])
             else:
                 passages, scores = fulltext.scores(connection, query)
@@ -180,7 +184,7 @@ class SqliteSnapshot:
         else:
             passages, scores = fulltext.scores(connection, query)
             known = self.passage_map(int(passages.max(initial=0)))
-        scores = fulltext.for_chats(passages, scores, known, self.corpus(), self._store.chats)
+        scores = fulltext.for_chats(passages, scores, known, corpus, self._store.chats)
         best = known.best(passages, scores)
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
         return known.candidates(best, depth), matches
