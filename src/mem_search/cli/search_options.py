@@ -156,6 +156,7 @@ OPTIONS = (
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),
     Option("--order", "orderBy", "Order of the results.", "relevance|date_desc|date_asc"),
+    Option("--sort", "sort", "Instead of --order: fields, such as kind,-created_at.", "FIELDS"),
     Option("--limit", "limit", "How many results, 1 to 100; 20 by default.", "N", "-n"),
     Option("--offset", "offset", "Skip this many results.", "N"),
     Option("--all", "include_weaker", "Also weaker matches: all that share a word.", fixed="true"),

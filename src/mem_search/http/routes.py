@@ -9,6 +9,7 @@ from typing import Any
 from mem_search.http import (
     about,
     backup,
+    batch,
     citations,
     context,
     documents,
@@ -93,6 +94,7 @@ SEARCH = (
     TAGGED("/api/search/unified", search.search(order="date_desc"), "Search all records, newest first", "search", SearchParameters, response=FOUND),
     TAGGED("/api/search", search.search(), "Search all records, best first", "search", SearchParameters, response=FOUND),
     *(TAGGED(f"/api/search/{kind.plural}", search.search(kind.name), f"Search {kind.plural}, best first", "search", KindParameters, response=FOUND, successor="" if kind.coding else UNIVERSAL_PATH) for kind in installed_kinds()),
+    POST("/api/search/batch", batch.search, "Run several searches, as /api/search does", "search", body=batch.BatchBody, response=batch.BatchReply),
     TAGGED("/api/search/by-concept", search.search(), "Search the records with a concept", "search", ConceptParameters, response=FOUND),
     TAGGED("/api/search/by-file", search.search(), "Search the records about a file", "search", FileParameters, response=FOUND),
     TAGGED("/api/search/by-type", search.search(), "Search observations of a type", "search", TypeParameters, response=FOUND),

@@ -34,6 +34,7 @@ from mem_search.model.requests import (
     ResultTexts,
     RrfOptions,
     SearchRequest,
+    SortField,
     Term,
 )
 from mem_search.model.results import (
@@ -87,5 +88,6 @@ __all__ = [
     "SearchReport",
     "SearchRequest",
     "Snippet",
+    "SortField",
     "Term",
 ]

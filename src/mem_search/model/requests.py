@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # the command line does without pydantic
 
 Mode = Literal["hybrid", "keyword", "vector"]
 Order = Literal["relevance", "date_desc", "date_asc"]
+SortField = Literal[
+    "score", "created_at", "updated_at", "kind", "title", "project", "session", "source",
+    "importance", "number",
+]  # fmt: skip
+"""What results can be sorted by, called as in their JSON."""
 Boost = Literal["recency", "importance"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
 ResearchMode = Literal["basic", "deep_research"]
@@ -211,7 +216,9 @@ class SearchRequest:
     ``fusion`` None is the measured default; ``mode``, ``boosts``, ``fold`` and ``per_session``
     belong to that default alone. With ``neighbours`` a result tells where its passage stands, and
     the span of that many passages on either side. ``order`` sorts the whole relevant set, which
-    is what the question finds; ``include_weaker`` adds the other matches to it. There are at most
+    is what the question finds; where it is ``fields``, by those of ``sort``, the first of them
+    first; ``-created_at`` is the newest first, and what has no value comes last.
+    ``include_weaker`` adds the other matches to it. There are at most
     ``limit_per_kind`` results of one kind; None is no bound. The whole set is counted by
     ``facets``, each with its ``facet_limit`` most frequent values.
 
@@ -223,7 +230,8 @@ class SearchRequest:
     filters: Filters = Filters()
     mode: Mode = "hybrid"
     fusion: RrfOptions | None = None
-    order: Order = "relevance"
+    order: Order | Literal["fields"] = "relevance"
+    sort: tuple[str, ...] = ()
     limit: int = 20
     offset: int = 0
     asked_at: datetime | None = None

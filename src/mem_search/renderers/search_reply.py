@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from mem_search.model import Order, Result, SearchPage
 from mem_search.renderers.schema import (
@@ -95,7 +95,8 @@ class SearchReply:
 
     `total` counts what answers the question, `folded` those of them that are listed under a
     near-duplicate, `weaker` the other records that share a word with the question.
-    `tokens_used` is what the results cost.
+    `order` is `fields` where `sort` names what they are sorted by. `tokens_used` is what the
+    results cost.
     """
 
     query: str
@@ -106,7 +107,8 @@ class SearchReply:
     weaker: Count
     limit: int
     offset: int
-    order: Order
+    order: Order | Literal["fields"]
+    sort: Absent[tuple[str, ...]] = None
     facets: Facets = None
     search: HowSearched
     tokens_used: Absent[int] = None
@@ -125,6 +127,7 @@ class SearchReply:
             limit=page.request.limit,
             offset=page.request.offset,
             order=page.request.order,
+            sort=page.request.sort or None,
             search=HowSearched.of(page.report),
         )
 

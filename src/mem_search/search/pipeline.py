@@ -21,6 +21,7 @@ from mem_search.model import (
     Filters,
     Hit,
     LegReport,
+    Order,
     Ref,
     Result,
     SearchPage,
@@ -43,6 +44,7 @@ from mem_search.search.query_understanding import (
 from mem_search.search.ranking import LegResults, count_facets, rank
 from mem_search.search.reranking import LONGEST_TEXT, TOP, Reranking
 from mem_search.search.stages import STAGES
+from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, Stage
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
@@ -222,16 +224,19 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
     """A request of filters alone: all records that pass, by date, with score 0."""
     if query.fusion is not None and query.fusion.min_score > 0:
         return _Found()
-    filters, order = question.filters, query.order
+    filters, sort = question.filters, query.sort
+    order: Order = "date_asc" if query.order == "date_asc" else "date_desc"
     counts = snapshot.counts(filters)
     if query.limit_per_kind is None:
-        numbers = snapshot.browse(filters, order, query.limit, query.offset)
+        numbers = snapshot.browse(filters, order, query.limit, query.offset, sort)
     else:
         kinds = (replace(filters, kinds=(kind,)) for kind in counts)
-        first = [snapshot.browse(each, order, query.limit_per_kind, 0) for each in kinds]
+        first = [snapshot.browse(each, order, query.limit_per_kind, 0, sort) for each in kinds]
         together = np.array(list(chain.from_iterable(first)), np.int64)
-        sign = 1 if order == "date_asc" else -1
-        rows = np.lexsort((sign * together, sign * snapshot.columns(together).created))
+        by_date = ("created_at", "number") if order == "date_asc" else ("-created_at", "-number")
+        keys = [key for key in (*sort, *by_date) if key.removeprefix("-") != "score"]
+        values = snapshot.sort_values(together, [key.removeprefix("-") for key in keys])
+        rows = in_field_order(keys, values)
         numbers = together[rows].tolist()[query.offset : query.offset + query.limit]
     hits = [Hit(number, 0.0) for number in numbers]
     facets = count_facets(snapshot, query, snapshot.matching(filters)) if query.facets else {}

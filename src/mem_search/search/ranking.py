@@ -161,6 +161,10 @@ def prefetch(
     beyond = None
     if not decided and request.fusion is None:
         beyond = _beyond(snapshot, rankings, candidates, dated=request.order != "relevance")
+    found, sort_values = NO_NUMBERS, dict[str, Numbers]()
+    if request.sort:
+        found = numbers if beyond is None else np.concatenate([numbers, beyond.records])
+        sort_values = snapshot.sort_values(found, [key.removeprefix("-") for key in request.sort])
     feedback: dict[str, FeedbackScorer] = {}
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
@@ -186,6 +190,8 @@ def prefetch(
             successors=successors,
             sketched=sketched,
             sketches=sketches,
+            sorted_records=found,
+            sort_values=sort_values,
             feedback=feedback,
             counts=snapshot.counts(filters) if decided else None,
             newest=_newest(snapshot, filters, candidates, further, reach) if decided else (),

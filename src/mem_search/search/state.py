@@ -98,6 +98,10 @@ class StoredData:
     """One row for each of ``sketched``."""
     feedback: Mapping[str, FeedbackScorer] = field(default_factory=dict)
     """Leg → its scorer for a moved question; empty where the legs cannot agree."""
+    sorted_records: Numbers = field(default_factory=lambda: NO_NUMBERS)
+    """All that is found, where the request sorts by fields; empty otherwise."""
+    sort_values: Mapping[str, Numbers] = field(default_factory=dict)
+    """Field → one number for each of ``sorted_records``, see ``SearchSnapshot.sort_values``."""
     counts: Mapping[str, int] | None = None
     """Kind → records that pass the filters, where the filters alone decide what matches."""
     newest: Sequence[int] = ()

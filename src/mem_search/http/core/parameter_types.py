@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
-from mem_search.model import Boost, FacetName, Mode, Ref
+from mem_search.model import Boost, FacetName, Mode, Ref, SortField
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates, record_ids
@@ -82,6 +82,18 @@ def facet_name(word: Any) -> Any:
 def _facets(value: Any) -> Any:
     words = split(value)
     return tuple(map(facet_name, words)) if isinstance(words, tuple) else words
+
+
+def sort_key(word: Any) -> Any:
+    """A validator: reports an unknown field to sort by with the nearest known one."""
+    if isinstance(word, str) and (name := word.removeprefix("-")) not in SORT_FIELDS:
+        raise invalid_value(f"results have no order by {name[:60]!r}; {nearest(name, SORT_FIELDS)}")
+    return word
+
+
+def _sort(value: Any) -> Any:
+    words = split(value)
+    return tuple(map(sort_key, words)) if isinstance(words, tuple) else words
 
 
 def field_name(known: Sequence[str], word: Any) -> Any:
@@ -168,6 +180,8 @@ Stripped = Annotated[Text, AfterValidator(str.strip)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(split, json_schema_input_type=str)]
 FACETS: Final = get_args(FacetName)
 Facets = Annotated[tuple[FacetName, ...], BeforeValidator(_facets, json_schema_input_type=str)]
+SORT_FIELDS: Final = get_args(SortField)
+Sort = Annotated[tuple[str, ...], BeforeValidator(_sort, json_schema_input_type=str)]
 FieldNames = Annotated[tuple[str, ...], BeforeValidator(_fields, json_schema_input_type=str)]
 FieldValues = Annotated[
     tuple[Text, ...] | None, BeforeValidator(_field, json_schema_input_type=str)

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from mem_search.http.core.parameter_types import (
     FACETS,
+    SORT_FIELDS,
     Boosts,
     End,
     Facets,
@@ -23,6 +24,7 @@ from mem_search.http.core.parameter_types import (
     FieldValues,
     Kinds,
     SearchMode,
+    Sort,
     Start,
     Stripped,
     Text,
@@ -198,6 +200,11 @@ class KindParameters(FieldParameters):
         alias="orderBy",
         description="The order of all that is found",
     )
+    sort: Sort = Field(
+        default=(),
+        description="Instead of orderBy: fields, the first of them first, such as"
+        f" kind,-created_at; - is falling. Known are {', '.join(SORT_FIELDS)}",
+    )
     include_weaker: bool = Field(
         default=False,
         description="Also matches that answer the question less well",
@@ -255,17 +262,15 @@ class KindParameters(FieldParameters):
     max_tokens: int | None = budget()
 
     @model_validator(mode="after")
-    def _has_fields(self) -> Self:
+    def _fits_together(self) -> Self:
+        if self.sort and self.order is not None:
+            raise PydanticCustomError("at:sort", "orderBy names an order, too; give one of them")
         if self.fields and str(self.format) not in ("json", "csv"):
             raise PydanticCustomError(
                 "at:fields",
                 "a result of format {name} has none to choose; they are those of JSON and CSV",
                 {"name": self.format},
             )
-        return self
-
-    @model_validator(mode="after")
-    def _not_too_deep(self) -> Self:
         if self.query.strip() and self.offset > DEEPEST_RANK:
             raise PydanticCustomError(
                 "at:offset",
@@ -277,7 +282,8 @@ class KindParameters(FieldParameters):
     def search(self, kinds: tuple[str, ...] = (), order: Order = "relevance") -> SearchRequest:
         """The search among ``kinds``; in ``order`` unless another one is given."""
         asked_at = datetime.now(self.tz) if self.tz else None
-        request = to_request(self, SearchRequest(order=order, asked_at=asked_at))
+        base = SearchRequest(order="fields" if self.sort else order, asked_at=asked_at)
+        request = to_request(self, base)
         return replace(request, filters=self.filters(kinds))
 
     def filters(self, kinds: tuple[str, ...] = ()) -> Filters:

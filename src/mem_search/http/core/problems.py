@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -100,6 +100,23 @@ class Problem:
     errors: Absent[list[ProblemError]] = None
 
 
+def problem_within(request: web.Request, error: MemSearchError, place: str) -> Problem:
+    """The problem of one part of a body, which is at the JSON pointer ``place``."""
+    faults = error.faults if isinstance(error, Invalid) else ()
+    if not faults and error.field is not None:
+        faults = (Fault(error.message, parameter=error.field),)
+    faults = tuple(
+        replace(
+            fault,
+            parameter=None,
+            pointer=f"{place}/{fault.parameter}" if fault.parameter else place,
+        )
+        for fault in faults
+    )
+    policies = tuple(error.policies) if isinstance(error, LimitReached) else None
+    return _problem(request, error.status, error.code, error.message, faults, error.field, policies)
+
+
 def of_error(request: web.Request, error: MemSearchError) -> web.Response:
     """The reply for an error that mem-search raised on purpose."""
     headers = {}
@@ -148,18 +165,16 @@ def of_bug(request: web.Request) -> web.Response:
     return _reply(request, 500, "internal", detail)
 
 
-def _reply(
+def _problem(
     request: web.Request,
     status: int,
     code: str,
     detail: str,
-    faults: Sequence[Fault] = (),
-    *,
-    field: str | None = None,
-    headers: dict[str, str] | None = None,
-    policies: tuple[str, ...] | None = None,
-) -> web.Response:
-    problem = Problem(
+    faults: Sequence[Fault],
+    field: str | None,
+    policies: tuple[str, ...] | None,
+) -> Problem:
+    return Problem(
         type=f"urn:mem-search:problem:{code}",
         title=HTTPStatus(status).phrase,
         status=status,
@@ -175,6 +190,20 @@ def _reply(
         ]
         or None,
     )
+
+
+def _reply(
+    request: web.Request,
+    status: int,
+    code: str,
+    detail: str,
+    faults: Sequence[Fault] = (),
+    *,
+    field: str | None = None,
+    headers: dict[str, str] | None = None,
+    policies: tuple[str, ...] | None = None,
+) -> web.Response:
+    problem = _problem(request, status, code, detail, faults, field, policies)
     body = to_json(problem)
     content_type, context = CONTENT_TYPE, request.get(REQUEST_CONTEXT)
     if context is not None and context.message is not None:

@@ -32,6 +32,7 @@ from mem_search.http.core.parameter_types import (
     FACETS,
     LONGEST_VALUE,
     REF_PATTERN,
+    SORT_FIELDS,
     FieldList,
     IdOfRecord,
     KindName,
@@ -40,6 +41,7 @@ from mem_search.http.core.parameter_types import (
     fault_at,
     faults_of,
     field_name,
+    sort_key,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body, field_of
 from mem_search.model import Boost, FacetName, ResultTexts, SearchRequest
@@ -105,6 +107,11 @@ Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
 FacetLimit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Facet = Annotated[FacetName, BeforeValidator(facet_name)]
+SortKey = Annotated[
+    str,
+    BeforeValidator(sort_key),
+    WithJsonSchema({"type": "string", "pattern": f"^-?({'|'.join(SORT_FIELDS)})$"}),
+]
 ItemField = Annotated[
     str,
     BeforeValidator(partial(field_name, SOME_FIELDS.names)),
@@ -202,6 +209,13 @@ class UniversalSearchRequest(FieldBody):
         description="Count everything that is found by these facets",
     )
     facet_limit: FacetLimit = Field(default=MOST_FACET_VALUES, description="Most values of a facet")
+    sort: list[SortKey] | None = Field(
+        default=None,
+        max_length=len(SORT_FIELDS),
+        description="Fields to sort by, the first of them first; - is falling; by relevance when"
+        " left out",
+        examples=[["kind", "-created_at"]],
+    )
     fields: list[ItemField] | None = Field(
         default=None,
         max_length=len(SOME_FIELDS.names),
@@ -224,7 +238,8 @@ class UniversalSearchRequest(FieldBody):
 
     def request(self, asked_at: datetime | None = None) -> SearchRequest:
         """The search; ``deep_research`` has other defaults."""
-        request = to_request(self, replace(BASE, asked_at=asked_at))
+        order: Literal["fields", "relevance"] = "fields" if self.sort else "relevance"
+        request = to_request(self, replace(BASE, asked_at=asked_at, order=order))
         if request.is_research and "search_type" not in self.model_fields_set:
             request = replace(request, mode="hybrid")
         if request.is_research and "full_content" not in self.model_fields_set:

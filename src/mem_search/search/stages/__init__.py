@@ -33,6 +33,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("filter-matches", ordering.filter_matches, required=True),
     Stage("falling", ordering.falling, required=True),
     Stage("by-date", ordering.by_date, required=True),
+    Stage("by-fields", ordering.by_fields, required=True, option="sort"),
     Stage("per-kind", ordering.per_kind, option="limit_per_kind"),
 )
 

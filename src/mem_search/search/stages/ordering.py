@@ -92,7 +92,8 @@ def further_matches(state: RankingState) -> RankingState:
     if state.request.order != "relevance":
         last = state.hits[-1].score if state.hits else 0.0
         beyond, sign = state.beyond, 1 if state.request.order == "date_asc" else -1
-        rows = np.lexsort((sign * beyond.records, sign * beyond.created))[:reach]
+        rows = np.lexsort((sign * beyond.records, sign * beyond.created))
+        rows = rows if state.request.sort else rows[:reach]
         others = (Hit(number, last) for number in beyond.records[rows].tolist())
         return state.ordered([*state.hits, *others])
     found = set(state.beyond.records.tolist())
@@ -129,7 +130,7 @@ def falling(state: RankingState) -> RankingState:
 def by_date(state: RankingState) -> RankingState:
     """Orders all that is found by date, where the request asks."""
     order = state.request.order
-    if order == "relevance":
+    if order in ("relevance", "fields"):
         return state
     created = dict(
         zip(state.union.records.tolist(), state.stored.columns.created.tolist(), strict=True)
@@ -142,6 +143,27 @@ def by_date(state: RankingState) -> RankingState:
         reverse=order == "date_desc",
     )
     return state.ordered(hits)
+
+
+def by_fields(state: RankingState) -> RankingState:
+    """Orders all that is found by the fields that the request names, then by relevance."""
+    row_of = {number: row for row, number in enumerate(state.stored.sorted_records.tolist())}
+    rows = [row_of[hit.number] for hit in state.hits]
+    values = {name: column[rows] for name, column in state.stored.sort_values.items()}
+    values["score"] = np.unique([hit.score for hit in state.hits], return_inverse=True)[1]
+    return state.ordered([state.hits[row] for row in in_field_order(state.request.sort, values)])
+
+
+def in_field_order(sort: Sequence[str], values: Mapping[str, Numbers]) -> list[int]:
+    """The rows of ``values`` (``SearchSnapshot.sort_values``) in the order of ``sort``.
+
+    What has no value comes last, also in falling order; equal rows keep their order.
+    """
+    keys: list[Numbers] = []
+    for key in reversed(sort):
+        column = values[key.removeprefix("-")]
+        keys += [-column if key.startswith("-") else column, (column < 0).astype(np.int64)]
+    return np.lexsort(keys).tolist() if keys else []
 
 
 def per_kind(state: RankingState) -> RankingState:

@@ -162,8 +162,20 @@ class SearchSnapshot(Protocol):
         """Whether any record is within ``filters``."""
         ...
 
-    def browse(self, filters: Filters, order: Order, limit: int, offset: int) -> list[int]:
-        """The records within ``filters`` by date; the order "relevance" means newest first."""
+    def browse(
+        self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
+    ) -> list[int]:
+        """The records within ``filters`` by the fields of ``sort`` (``SearchRequest``), then by
+        date. The order "relevance" means newest first; a score does not sort.
+        """
+        ...
+
+    def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
+        """Field of ``names`` → for each of ``numbers`` a number that sorts as its value does.
+
+        -1 where a record has no value. ASCII letters sort without regard to their case. A score
+        is no stored field and has no numbers.
+        """
         ...
 
     def around(

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
+
+import numpy as np
 
 from mem_search.model import Filters, Order, Passage, Record, Ref
+from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.model.statistics import ProjectTotals
 from mem_search.storage.sqlite import edges
@@ -95,18 +99,73 @@ def called(connection: sqlite3.Connection, called: RecordId) -> list[int]:
     return [number for (number,) in rows]
 
 
+_SORTED: Final[Mapping[str, tuple[str, str]]] = {
+    "created_at": ("r.created_at", ""),
+    "updated_at": ("r.updated_at", ""),
+    "number": ("r.id", ""),
+    "kind": ("r.kind", ""),
+    "title": ("coalesce(nullif(r.title, ''), substr(r.body, 1, 100)) collate nocase", ""),
+    "project": ("r.project collate nocase", "r.project = ''"),
+    "session": ("r.session", "r.session = ''"),
+    "source": ("r.source collate nocase", "r.source = ''"),
+    "importance": ("r.importance", "r.importance is null"),
+}
+"""Field of results → what sorts it, and when a record has no value. A title is as it is shown."""
+
+
 def browse(
-    connection: sqlite3.Connection, filters: Filters, order: Order, limit: int, offset: int
+    connection: sqlite3.Connection,
+    filters: Filters,
+    order: Order,
+    limit: int,
+    offset: int,
+    sort: Sequence[str] = (),
 ) -> list[int]:
-    """Numbers of the records that pass the filters, by date; relevance means newest first."""
+    """Numbers of the records that pass the filters, by the fields of ``sort``, then by date.
+
+    Relevance means newest first.
+    """
     condition, values = sql_filters.where(filters)
     direction = "asc" if order == "date_asc" else "desc"
+    first = ""
+    for key in sort:
+        if (name := key.removeprefix("-")) in _SORTED:
+            value, is_missing = _SORTED[name]
+            first += f"{is_missing}, " if is_missing else ""
+            first += f"{value} {'desc' if name != key else 'asc'}, "
     rows = connection.execute(
         f"select r.id from records r where {condition}"
-        f" order by r.created_at {direction}, r.id {direction} limit ? offset ?",
+        f" order by {first}r.created_at {direction}, r.id {direction} limit ? offset ?",
         (*values, limit, offset),
     )
     return [number for (number,) in rows]
+
+
+def sort_values(
+    connection: sqlite3.Connection, numbers: Numbers, names: Sequence[str]
+) -> dict[str, Numbers]:
+    """See ``SearchSnapshot``."""
+    places = [
+        f"iif({is_missing or 'false'}, -1, dense_rank() over (order by {value})) as {name}"
+        for name, (value, is_missing) in _SORTED.items()
+        if name in names
+    ]
+    columns = [f"json_group_array({name})" for name in _SORTED if name in names]
+    # One row, because Python waits for its lock at each row.
+    row = connection.execute(
+        f"select json_group_array(id), {', '.join(columns)} from"
+        f" (select r.id as id, {', '.join(places)} from records r"
+        " where r.id in (select value from json_each(?)))",
+        (json.dumps(numbers.tolist()),),
+    ).fetchone()
+    known, *found = [np.array(json.loads(column), np.int64) for column in row]
+    rows = np.argsort(known)
+    at = rows[np.searchsorted(known, numbers, sorter=rows).clip(max=len(known) - 1)]
+    named = [name for name in _SORTED if name in names]
+    return {
+        name: np.where(known[at] == numbers, values[at], -1)
+        for name, values in zip(named, found, strict=True)
+    }
 
 
 def counts(connection: sqlite3.Connection, filters: Filters) -> dict[str, int]:

@@ -301,8 +301,13 @@ class SqliteSnapshot:
     def matches_any(self, filters: Filters) -> bool:
         return sql_filters.is_met(self._connection, filters)
 
-    def browse(self, filters: Filters, order: Order, limit: int, offset: int) -> list[int]:
-        return records.browse(self._connection, filters, order, limit, offset)
+    def browse(
+        self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
+    ) -> list[int]:
+        return records.browse(self._connection, filters, order, limit, offset, sort)
+
+    def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
+        return records.sort_values(self._connection, numbers, names)
 
     def around(
         self, place: tuple[int, int], before: int, after: int, filters: Filters

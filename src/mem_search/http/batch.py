@@ -1,0 +1,137 @@
+"""``POST /api/search/batch``: several searches in one request, each with a reply of its own.
+
+A search that cannot be answered has its problem in the place of its reply, and the others are
+answered. Each counts as one search for rate limits and in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal, get_origin
+
+from aiohttp import web
+from multidict import MultiDict
+from pydantic import Field, WithJsonSchema
+
+from mem_search.errors import MemSearchError
+from mem_search.http.access.rate_limits import admit
+from mem_search.http.core.dispatch import read_query
+from mem_search.http.core.parameters import Body, SearchParameters
+from mem_search.http.core.problems import Fault, Invalid, Problem, problem_within
+from mem_search.http.core.replies import json_reply
+from mem_search.http.core.routing import Call
+from mem_search.renderers.schema import Absent, schema
+from mem_search.renderers.search_reply import ChosenReply, SearchReply
+from mem_search.renderers.token_budget import page_within
+
+MOST: Final = 20
+"""Searches of a batch."""
+
+AT_ONCE: Final = 2
+"""Searches of a batch that run side by side, so that requests of others are not kept waiting."""
+
+
+class BatchedSearch(SearchParameters):
+    """The parameters of ``/api/search``; the reply is JSON."""
+
+    format: Literal["json"] = Field(default="json", description="Each reply is JSON")
+
+
+def _described() -> dict[str, Any]:
+    """The schema of one search: lists may also be texts with commas, as in a query string."""
+    whole = BatchedSearch.model_json_schema(by_alias=True)
+    lists = {
+        field.alias or name
+        for name, field in BatchedSearch.model_fields.items()
+        if get_origin(field.annotation) is tuple
+    }
+    text = {"type": "string"}
+    either = {"anyOf": [text, {"type": "array", "items": text}]}
+    properties = {
+        name: {
+            **(either if name in lists else {}),
+            **{key: value for key, value in said.items() if key not in _UNSAID[name in lists]},
+        }
+        for name, said in whole["properties"].items()
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+_UNSAID: Final = (("title", "spellings", "default"), ("title", "spellings", "default", "type"))
+
+
+class BatchBody(Body):
+    """Searches with the parameters of ``GET /api/search``, each as a JSON object."""
+
+    searches: Annotated[
+        list[Any],
+        Field(min_length=1, max_length=MOST),
+        WithJsonSchema({"type": "array", "minItems": 1, "maxItems": MOST, "items": _described()}),
+    ] = Field(
+        description="Up to 20 searches",
+        examples=[[{"query": "rate limit", "limit": 5}, {"query": "auth", "types": ["note"]}]],
+    )
+
+
+@schema
+class BatchedReply:
+    """What `/api/search` would answer: its status, and the reply or else the problem."""
+
+    status: int
+    reply: Absent[ChosenReply | SearchReply] = None
+    problem: Absent[Problem] = None
+
+
+@schema
+class BatchReply:
+    """One reply for each search, in their order."""
+
+    replies: list[BatchedReply]
+    took_ms: float
+
+
+async def search(call: Call) -> web.StreamResponse:
+    """Run the searches, a few at once, and answer when all have ended."""
+    started = time.perf_counter()
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def one(place: int, sent: Any) -> BatchedReply:
+        async with turns:
+            return await _answered(call, f"/searches/{place}", sent)
+
+    searches = call.json_body(BatchBody).searches
+    replies = await asyncio.gather(*(one(place, sent) for place, sent in enumerate(searches)))
+    took_ms = round((time.perf_counter() - started) * 1000, 3)
+    return json_reply(BatchReply(replies=replies, took_ms=took_ms))
+
+
+async def _answered(call: Call, place: str, sent: Any) -> BatchedReply:
+    try:
+        zone = call.lifecycle.settings.timezone
+        params = read_query(BatchedSearch, MultiDict(_pairs(sent)), zone)
+        admit(call.request, params.query)
+        page = await call.search(params.search())
+    except MemSearchError as error:
+        problem = problem_within(call.request, error, place)
+        return BatchedReply(status=error.status, problem=problem)
+    return BatchedReply(status=200, reply=page_within(page, params.max_tokens, params.fields))
+
+
+def _pairs(sent: Any) -> Iterator[tuple[str, str]]:
+    """The object as the pairs of a query string; null counts as missing. Raises Invalid."""
+    if not isinstance(sent, dict):
+        raise Invalid([Fault("has to be a JSON object")])
+    for name, value in sent.items():
+        for each in value if isinstance(value, list) else [value]:
+            match each:
+                case None:
+                    continue
+                case bool():
+                    yield name, str(each).lower()
+                case str() | int() | float():
+                    yield name, str(each)
+                case _:
+                    message = "has to be a text, a number, true or false, or a list of these"
+                    raise Invalid([Fault(message, parameter=name[:100])])
