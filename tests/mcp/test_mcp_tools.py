@@ -53,6 +53,20 @@ async def test_search_returns_only_ids_titles_and_urls(context: ToolContext) -> 
     assert by_id["local:user_prompt:3"]["title"]
 
 
+async def test_search_counts_and_highlights_where_it_is_asked_to(context: ToolContext) -> None:
+    found = await ask(context, "search", query="token", facets="kind,tag", highlights=True)
+    kinds = {each["value"]: each["count"] for each in found["facets"]["kind"]["values"]}
+    assert sum(kinds.values()) == len(found["results"])
+    assert [*found["facets"]] == ["kind", "tag"]
+    by_id = {each["id"]: each for each in found["results"]}
+    assert by_id["local:observation:2"]["highlights"] == []
+    title = next(each for each in found["results"] if "oken" in each["title"])
+    (start, end), *_ = title["highlights"]
+    assert title["title"][start:end].lower().startswith("token")
+    said = await refused(context, "search", query="token", facets=["kinds"])
+    assert said == "facets.0: there is no facet 'kinds'; did you mean kind?"
+
+
 async def test_search_reads_the_query_language(context: ToolContext) -> None:
     found = await ask(context, "search", query="token type:bugfix")
     assert [each["id"] for each in found["results"]] == ["local:observation:2"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, get_args
 
 from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from mem_search.mcp.tool import Arguments
-from mem_search.model import Kind
+from mem_search.model import FacetName, Kind
 from mem_search.records.registry import installed_kinds
-from mem_search.validation import invalid_value, rfc3339
+from mem_search.validation import invalid_value, nearest, rfc3339
 
 LONGEST = 4000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -35,6 +35,12 @@ def _kinds(value: Any) -> Any:
         known = ", ".join(installed_kinds().names)
         raise invalid_value(f"{str(unknown[0])[:60]!r} is no kind of record; known are {known}")
     return tuple(dict.fromkeys(kind for _, kind in found))
+
+
+def _facet(word: Any) -> Any:
+    if word not in FACETS:
+        raise invalid_value(f"there is no facet {str(word)[:60]!r}; {nearest(str(word), FACETS)}")
+    return word
 
 
 def _rfc3339_or_day(value: Any) -> Any:
@@ -69,6 +75,12 @@ Kinds = Annotated[
     WithJsonSchema(
         {"type": "array", "items": {"type": "string", "enum": list(installed_kinds().names)}}
     ),
+]
+FACETS: Final = get_args(FacetName)
+Facets = Annotated[
+    tuple[Annotated[FacetName, BeforeValidator(_facet)], ...],
+    BeforeValidator(split),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(FACETS)}}),
 ]
 Timestamp = Annotated[
     int | None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from mem_search.mcp.argument_types import Words
+from mem_search.mcp.argument_types import Facets, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
-from mem_search.renderers.schema import schema
+from mem_search.renderers.schema import Absent, Count, schema
+from mem_search.renderers.search_reply import Facets as FacetsOfReply
+from mem_search.renderers.search_reply import facets_of
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.citations import cite
 
@@ -16,12 +18,14 @@ MOST = 20
 
 
 class SearchArguments(Arguments):
-    """The only argument of the contract; the query language has the filters."""
+    """``query`` is the only argument of the contract; the query language has the filters."""
 
     query: Words = Field(
         description='Words or a question. May contain "phrases", -not, project:NAME,'
         " type:bugfix, after:2025-10"
     )
+    facets: Facets = Field(default=(), description="Count all matches by these")
+    highlights: bool = Field(default=False, description="Where the words stand in each title")
 
 
 @schema
@@ -31,13 +35,15 @@ class Hit:
     id: str
     title: str
     url: str
+    highlights: Absent[tuple[tuple[Count, Count], ...]] = None
 
 
 @schema
 class Hits:
-    """The best matches first."""
+    """The best matches first; `facets` count all matches, not only these."""
 
     results: list[Hit]
+    facets: FacetsOfReply = None
 
 
 async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
@@ -49,6 +55,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         fold=False,
         hide_scratchpad=True,
         texts=ResultTexts(snippets=False),
+        facets=arguments.facets,
     )
     page = await context.runtime.search.service.search(request, context.surface)
     return Hits(
@@ -57,9 +64,11 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
                 id=id_of(cited.record),
                 title=cited.citation.source_title,
                 url=url_of(cited.record, context.base),
+                highlights=cited.title_words if arguments.highlights else None,
             )
             for cited in cite(page)
-        ]
+        ],
+        facets=facets_of(page),
     )
 
 
