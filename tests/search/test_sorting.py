@@ -88,6 +88,11 @@ async def test_relevance_decides_between_equals_and_is_a_field_too(runtime: Runt
     scores = [result.score for result in worst.results]
     assert scores == sorted(scores)
     assert scores[0] < scores[-1]
+    for text in ("apples", "kind:note"):
+        best_first = await ask(runtime, text, "-score", limit=60)
+        plain = await runtime.search.pipeline.search(SearchRequest(text, fold=False, limit=60))
+        assert [r.score for r in best_first.results] == [r.score for r in plain.results]
+    assert (await ask(runtime, "zebras", "-score", "kind", mode="keyword")).results == ()
 
 
 @pytest.mark.parametrize("text", ["apples", "kind:note OR kind:email"])

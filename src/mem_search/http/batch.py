@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, get_origin
 
 from aiohttp import web
@@ -40,7 +40,10 @@ class BatchedSearch(SearchParameters):
 
 
 def _described() -> dict[str, Any]:
-    """The schema of one search: lists may also be texts with commas, as in a query string."""
+    """The schema of one search: lists may also be texts with commas, as in a query string.
+
+    Any object is taken, because one that is no search is answered by its problem.
+    """
     whole = BatchedSearch.model_json_schema(by_alias=True)
     lists = {
         field.alias or name
@@ -56,7 +59,8 @@ def _described() -> dict[str, Any]:
         }
         for name, said in whole["properties"].items()
     }
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    search = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {"anyOf": [search, {"type": "object", "description": "What its problem is said of"}]}
 
 
 _UNSAID: Final = (("title", "spellings", "default"), ("title", "spellings", "default", "type"))
@@ -66,7 +70,7 @@ class BatchBody(Body):
     """Searches with the parameters of ``GET /api/search``, each as a JSON object."""
 
     searches: Annotated[
-        list[Any],
+        list[dict[str, Any]],
         Field(min_length=1, max_length=MOST),
         WithJsonSchema({"type": "array", "minItems": 1, "maxItems": MOST, "items": _described()}),
     ] = Field(
@@ -97,7 +101,7 @@ async def search(call: Call) -> web.StreamResponse:
     started = time.perf_counter()
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def one(place: int, sent: Any) -> BatchedReply:
+    async def one(place: int, sent: Mapping[str, Any]) -> BatchedReply:
         async with turns:
             return await _answered(call, f"/searches/{place}", sent)
 
@@ -107,7 +111,7 @@ async def search(call: Call) -> web.StreamResponse:
     return json_reply(BatchReply(replies=replies, took_ms=took_ms))
 
 
-async def _answered(call: Call, place: str, sent: Any) -> BatchedReply:
+async def _answered(call: Call, place: str, sent: Mapping[str, Any]) -> BatchedReply:
     try:
         zone = call.lifecycle.settings.timezone
         params = read_query(BatchedSearch, MultiDict(_pairs(sent)), zone)
@@ -119,10 +123,8 @@ async def _answered(call: Call, place: str, sent: Any) -> BatchedReply:
     return BatchedReply(status=200, reply=page_within(page, params.max_tokens, params.fields))
 
 
-def _pairs(sent: Any) -> Iterator[tuple[str, str]]:
+def _pairs(sent: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The object as the pairs of a query string; null counts as missing. Raises Invalid."""
-    if not isinstance(sent, dict):
-        raise Invalid([Fault("has to be a JSON object")])
     for name, value in sent.items():
         for each in value if isinstance(value, list) else [value]:
             match each:

@@ -147,6 +147,8 @@ def by_date(state: RankingState) -> RankingState:
 
 def by_fields(state: RankingState) -> RankingState:
     """Orders all that is found by the fields that the request names, then by relevance."""
+    if not state.hits:
+        return state
     row_of = {number: row for row, number in enumerate(state.stored.sorted_records.tolist())}
     rows = [row_of[hit.number] for hit in state.hits]
     values = {name: column[rows] for name, column in state.stored.sort_values.items()}

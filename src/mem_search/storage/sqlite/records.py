@@ -150,6 +150,8 @@ def sort_values(
         for name, (value, is_missing) in _SORTED.items()
         if name in names
     ]
+    if not places or not len(numbers):
+        return {}
     columns = [f"json_group_array({name})" for name in _SORTED if name in names]
     # One row, because Python waits for its lock at each row.
     row = connection.execute(

@@ -46,9 +46,7 @@ from mem_search.storage.sqlite import (
     successions,
     vocabulary,
 )
-from mem_search.storage.sqlite import (
-    filters as sql_filters,
-)
+from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache, with_neighbours
 from mem_search.storage.sqlite.record_columns import (
