@@ -116,7 +116,7 @@ class SearchExportParameters(SearchParameters):
         if self.facets and self.format != "json":
             raise PydanticCustomError(
                 "at:facets",
-                "a file of format {name} has no place for counts; leave them out, or use as=json",
+                "a file of format {name} has no place for counts; leave them out, or choose json",
                 {"name": self.format},
             )
         return self

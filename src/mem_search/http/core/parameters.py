@@ -264,7 +264,7 @@ class KindParameters(FieldParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.sort and self.order is not None:
-            raise PydanticCustomError("at:sort", "orderBy names an order, too; give one of them")
+            raise PydanticCustomError("at:sort", "an order is given, too; give one of the two")
         if self.fields and str(self.format) not in ("json", "csv"):
             raise PydanticCustomError(
                 "at:fields",
