@@ -104,12 +104,23 @@ def bar(state: Mapping[str, Any], width: int) -> str:
     share = min(1.0, done / total) if total else 0.0
     full = round(share * _BAR)
     head = f"[{'#' * full}{'.' * (_BAR - full)}] {int(share * 100):3d}% " if total else ""
+    if total and state.get("seconds_left"):
+        head += f"{_duration(int(state['seconds_left']))} left "
     return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
+
+
+def _duration(seconds: int) -> str:
+    """``45 s``, ``3 min``, ``2 h``: what is left is never known better."""
+    if seconds < 100:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 6000 else f"{seconds // 3600} h"
 
 
 def job_line(job: Mapping[str, Any]) -> str:
     """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
     progress = f"{job['done']}/{job['total']}" if job["total"] else ""
+    if progress and job.get("seconds_left"):
+        progress += f" ({_duration(int(job['seconds_left']))} left)"
     parts = (job["id"], job["name"], job["state"], progress, job["message"], _outcome(job))
     return "  ".join(str(part) for part in parts if part)
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from math import ceil
+from typing import Any, Final, Self
 
 from mem_search.model.jobs import JobState, JobStatus
-from mem_search.renderers.schema import Count, Time, schema
+from mem_search.renderers.schema import Absent, Count, Time, schema
+from mem_search.text.dates import now_ms
+
+_LEAST_SECONDS: Final = 1.0
+"""Before, a rate says more about the start than about the work."""
 
 
 @schema
 class Job:
-    """A job. `done` of `total` are in its own unit; `total` is 0 until it is known."""
+    """A job. `done` of `total` are in its own unit; `total` is 0 until it is known.
+
+    A running job has a `rate`, in units a second, and about `seconds_left`, as soon as both can be
+    told.
+    """
 
     id: str
     name: str
@@ -23,10 +32,22 @@ class Job:
     created_at: Time
     started_at: Time | None
     ended_at: Time | None
+    rate: Absent[float] = None
+    seconds_left: Absent[int] = None
 
     @classmethod
-    def of(cls, job: JobState) -> Self:
+    def of(cls, job: JobState, now: int | None = None) -> Self:
+        """The job as of ``now``, in ms since 1970."""
+        rate = seconds_left = None
+        if job.state == "running" and job.done and job.started_at is not None:
+            elapsed = ((now_ms() if now is None else now) - job.started_at) / 1000
+            if elapsed >= _LEAST_SECONDS:
+                rate = round(job.done / elapsed, 3)
+                left = max(0, job.total - job.done)
+                seconds_left = ceil(left * elapsed / job.done) if job.total else None
         return cls(
+            rate=rate,
+            seconds_left=seconds_left,
             id=job.id,
             name=job.name,
             params=dict(job.params),

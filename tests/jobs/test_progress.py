@@ -1,0 +1,55 @@
+"""What a running job tells of its speed and of the time that is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mem_search.cli.jobs import bar, job_line
+from mem_search.http.schemas.jobs import Job
+from mem_search.model.jobs import JobState
+from mem_search.renderers.schema import to_values
+
+
+def job(**values: Any) -> JobState:
+    told: dict[str, Any] = {
+        "id": "j1", "name": "sync", "params": {}, "state": "running", "done": 50, "total": 200,
+        "message": "files docs: 50 new", "result": {}, "created_at": 0, "started_at": 10_000,
+        "ended_at": None,
+    }  # fmt: skip
+    return JobState(**told | values)
+
+
+def test_a_running_job_tells_its_rate_and_what_is_left() -> None:
+    told = Job.of(job(), now=20_000)
+    assert (told.rate, told.seconds_left) == (5.0, 30)
+    assert Job.of(job(done=200), now=20_000).seconds_left == 0
+    assert Job.of(job(done=250), now=20_000).seconds_left == 0  # more came than was known
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"state": "queued", "started_at": None, "done": 0},
+        {"state": "done", "ended_at": 15_000},
+        {"done": 0},
+        {"started_at": 19_999},  # too early to tell
+    ],
+)
+def test_nothing_is_told_where_nothing_is_known(values: dict[str, Any]) -> None:
+    told = to_values(Job.of(job(**values), now=20_000))
+    assert {"rate", "seconds_left"}.isdisjoint(told)
+
+
+def test_without_a_total_only_the_rate_is_told() -> None:
+    told = Job.of(job(total=0), now=20_000)
+    assert (told.rate, told.seconds_left) == (5.0, None)
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(30, "30 s"), (150, "2 min"), (9000, "2 h")])
+def test_the_command_line_shows_what_is_left(seconds: int, said: str) -> None:
+    state = {**to_values(Job.of(job(), now=20_000)), "seconds_left": seconds}
+    assert bar(state, 200) == f"[######..................]  25% {said} left files docs: 50 new"
+    assert len(bar(state, 40)) < 40
+    assert job_line(state) == f"j1  sync  running  50/200 ({said} left)  files docs: 50 new"
