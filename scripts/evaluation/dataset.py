@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ class Query:
     text: str
     project: str
     relevant: dict[str, float]
+    asked: datetime | None = None
+    """When it is asked; a time such as "last week" is read from then."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,13 @@ def read(
         )
     judged = _qrels(folder, qrels)
     queries = [
-        Query(q["id"], q["text"], str(_field(q, project_field)), judged[q["id"]])
+        Query(
+            q["id"],
+            q["text"],
+            str(_field(q, project_field)),
+            judged[q["id"]],
+            _moment(str(q.get("date") or "")),
+        )
         for q in _lines(folder / "queries.jsonl")
         if q["id"] in judged
     ]
@@ -119,6 +128,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             if line.strip():
                 yield json.loads(line)
+
+
+def _moment(text: str) -> datetime | None:
+    """A date of the set, in UTC where it has no zone; None for none."""
+    found = datetime.fromisoformat(text) if text else None
+    return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
 
 
 def _field(item: dict[str, Any], dotted: str) -> Any:

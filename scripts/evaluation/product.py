@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, cast
 
 from mem_search.model import Filters, Kind, Mode, SearchRequest
@@ -23,10 +24,17 @@ class Product:
     """One mode of the search, over the kinds that are judged."""
 
     def __init__(
-        self, pipeline: SearchPipeline, mode: str, kinds: tuple[str, ...], extra: Sequence[str] = ()
+        self,
+        pipeline: SearchPipeline,
+        mode: str,
+        kinds: tuple[str, ...],
+        extra: Sequence[str] = (),
+        asked: Mapping[str, datetime | None] | None = None,
     ) -> None:
+        """``asked``: question → when it is asked, so that "last week" is the week before."""
         self._pipeline = pipeline
         self._extra = list(extra)
+        self._asked = asked or {}
         self._mode = cast(Mode, mode)
         self._kinds = cast(tuple[Kind, ...], kinds)
         # The engine remembers the vectors of the last questions. A trailing space, which no
@@ -39,6 +47,7 @@ class Product:
             filters=Filters(kinds=self._kinds, project=project),
             mode=self._mode,
             limit=10,
+            asked_at=self._asked.get(text),
         )
         page = await self._pipeline.search(with_options(query, self._extra))
         return [result.record.source_id for result in page.results]

@@ -60,4 +60,5 @@ def _open(
         case "chroma":
             return RawChroma(data, embedder)
         case _:
-            return Product(pipeline, name, data.judged_kinds, extra)
+            asked = {query.text: query.asked for query in data.queries}
+            return Product(pipeline, name, data.judged_kinds, extra, asked)

@@ -110,6 +110,8 @@ async def test_a_time_beside_words_raises_and_says_what_narrows_it(get: Get) -> 
     assert (
         'Note: "in November 2020" read as Nov 1-30, 2020; dateStart/dateEnd keep only that' in text
     )
+    note = '"in November 2020" read as Nov 1-30, 2020; dateStart/dateEnd keep only that'
+    assert note in found["search"]["notices"]
     dates = found["search"]["analyzed"]["dates"]
     assert [date["use"] for date in dates] == ["lift"]
     assert found["search"]["analyzed"]["words"] == ["auth"]

@@ -136,6 +136,12 @@ async def test_the_search_type_decides_which_legs_run(
     assert said["items"]
 
 
+async def test_a_time_in_the_question_is_told_with_what_narrows_it(post: Post) -> None:
+    found = await post(query="lantern in November 2020")
+    note = '"in November 2020" read as Nov 1-30, 2020; created_after/created_before keep only that'
+    assert note in found["search"]["notices"]
+
+
 async def test_pages_follow_each_other(post: Post) -> None:
     ids = [
         item["id"]

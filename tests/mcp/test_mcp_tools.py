@@ -368,6 +368,14 @@ async def test_a_bug_is_logged_and_the_reply_shows_no_detail(
     assert "a secret question" not in caplog.text
 
 
+async def test_a_search_says_how_a_time_was_read(context: ToolContext) -> None:
+    found = await ask(context, "search", query="token in November 2025")
+    assert found["note"] == (
+        '"in November 2025" read as Nov 1-30;'
+        " after:DATE and before:DATE in the query keep only that"
+    )
+
+
 async def test_a_search_with_texts_says_how_a_time_was_read(context: ToolContext) -> None:
     found = await ask(context, "search_local_knowledge", query="token in November 2025")
     assert found["total_count"] > 0

@@ -86,7 +86,7 @@ def test_a_page_has_exactly_these_keys() -> None:
                 filters=("type:bugfix",),
                 excluded=("auth",),
                 near=(("logn~", ("login",)),),
-                dates=(FoundDate("since Monday", DateRange(1_763_401_500_000)),),
+                dates=(FoundDate("since Monday", DateRange(1_763_401_500_000), read_as="since Nov 17"),),
                 warnings=("a quote is not closed",),
             ),
         ),
@@ -123,7 +123,10 @@ def test_a_page_has_exactly_these_keys() -> None:
             "coverage": 0.5,
             "index_age_s": 7.25,
             "took_ms": 2.5,
-            "notices": ["no vectors"],
+            "notices": [
+                "no vectors",
+                '"since Monday" read as since Nov 17; dateStart/dateEnd keep only that',
+            ],
             "suggestions": [],
             "analyzed": {
                 "text": "login",

@@ -26,6 +26,7 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions, fitted, render, render_record
 from mem_search.renderers.record_line import index_line
+from mem_search.text.date_words import to_ms
 
 EVENING = 1_763_401_500_000  # 2025-11-17T17:45:00Z
 MINUTE = 60_000
@@ -141,6 +142,16 @@ def test_the_heading_lists_the_filters() -> None:
         " project=web, session=s1, source=git, created=Nov 17, 2025 to …,"
         " updated=Nov 17, 2025 to Nov 17, 2025, importance=0.5, archived=false, branch=main:"
     )
+
+
+def test_the_newest_of_all_records_need_no_filter_in_the_heading() -> None:
+    until_now = Filters(created=DateRange(None, to_ms(DISPLAY.now)))
+    request = SearchRequest(filters=until_now, order="date_desc")
+    text = render(page(OBSERVATION, request=request), "index", DISPLAY)
+    assert text.splitlines()[0] == "The newest of 1 record(s):"
+    of_web = replace(request, filters=replace(until_now, project="web"))
+    text = render(page(OBSERVATION, request=of_web), "index", DISPLAY)
+    assert "project=web" in text.splitlines()[0]
 
 
 @pytest.mark.parametrize("listing", ["index", "full"])

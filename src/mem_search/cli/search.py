@@ -112,7 +112,9 @@ def search_with(command: Command, values: dict[str, Any]) -> None:
     except InputError as error:
         since_given = any(option.param == error.field for option, _ in given)
         if command.dated and error.field == "dateStart" and not since_given:
-            raise InputError(error.message.removeprefix("dateStart: "), field="DATE") from None
+            # The date is sent as both ends, and the worker names both faults.
+            first = error.message.removeprefix("dateStart: ").partition("; dateEnd: ")[0]
+            raise InputError(first, field="DATE") from None
         raise
     show_listing(body, as_json=as_json)
     if is_empty(body, as_json=as_json):

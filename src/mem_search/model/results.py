@@ -72,12 +72,16 @@ class LegReport:
 @dataclass(frozen=True, slots=True)
 class FoundDate:
     """A time that the question names in plain words, and its use: what is from that time is raised
-    (``lift``); or the question asks for nothing else and finds just that (``filter``).
+    (``lift``); or the question asks for nothing else and finds just that (``filter``). ``read_as``
+    is the range for people, in the time zone of the caller: ``Nov 9-15``; ``ahead`` of the question
+    is a time that is still to come.
     """
 
     phrase: str
     range: DateRange
     use: Literal["lift", "filter"] = "lift"
+    read_as: str = ""
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ a listing, add a line to ``LISTINGS``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, Link, Record, Ref, Result, SearchPage, SearchRequest
@@ -28,6 +29,7 @@ from mem_search.renderers.token_budget import (
     shortened,
 )
 from mem_search.text import token_count
+from mem_search.text.date_words import to_ms
 
 RULE = "\n\n---\n\n"
 _QUERY_LENGTH = 100
@@ -133,6 +135,10 @@ def _by_name(name: str) -> Listing:
     raise InputError(f"{name!r} is no text format; known are {known}", field="format")
 
 
+_NOW: Final = 60_000
+"""Milliseconds within which two readings of the clock mean the same moment."""
+
+
 def heading(page: SearchPage, display: DisplayOptions) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
     matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
@@ -141,7 +147,21 @@ def heading(page: SearchPage, display: DisplayOptions) -> str:
         limited = f" with {described(page.request, display)}"
     if not page.total:
         return f"No results found{matching}{limited}"
+    if not page.request.text and _is_everything(page.request, display):
+        return f"The newest of {page.total} record(s):"
     return f"Found {page.total} result(s){matching}{limited}:"
+
+
+def _is_everything(request: SearchRequest, display: DisplayOptions) -> bool:
+    """Whether a request without words asks for all until now, newest first (``recent``)."""
+    created = request.filters.created
+    return (
+        request.order == "date_desc"
+        and not (request.where or replace(request.filters, created=DateRange()))
+        and created.start is None
+        and created.end is not None
+        and created.end >= to_ms(display.now) - _NOW
+    )
 
 
 def described(request: SearchRequest, display: DisplayOptions) -> str:
@@ -235,7 +255,8 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
         what = "is an operator" if " " not in operators else "are operators"
         lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
     lines += [cut(warning, 300) for warning in report.analyzed.warnings]
-    lines += time_notes(report.analyzed.dates, display)
+    bounds = "--since/--until" if display.command_line else "dateStart/dateEnd"
+    lines += time_notes(report.analyzed.dates, bounds)
     meant = ", ".join([cut(text, _QUERY_LENGTH) for text in report.suggestions])
     return [
         *([f"Did you mean: {meant}?"] if meant else []),

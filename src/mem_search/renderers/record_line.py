@@ -13,7 +13,6 @@ from mem_search.contracts import RecordKind
 from mem_search.model import DateRange, FoundDate, Record, Ref, Result
 from mem_search.renderers.safe_text import cost, cut, cut_to_cost
 from mem_search.text import dates
-from mem_search.text.date_words import to_ms
 
 _LONG_AGO = datetime(4, 1, 1, tzinfo=UTC)
 """A date in the far past as ``now``, so that dates are written with their year."""
@@ -66,20 +65,18 @@ class DisplayOptions:
         return self.full_date(at).rpartition(", ")[2]
 
 
-def time_notes(found: Sequence[FoundDate], display: DisplayOptions, bounds: str = "") -> list[str]:
+def time_notes(found: Sequence[FoundDate], bounds: str) -> list[str]:
     """How the times of a question were read: ``"last week" read as Nov 9-15; …``.
 
     ``bounds`` are the parameters that keep only what is from a time.
     """
-    options = "--since/--until" if display.command_line else "dateStart/dateEnd"
     notes = []
     for each in found:
-        read = f'"{cut(each.phrase, 60)}" read as {display.range(each.range)}'
+        read = f'"{cut(each.phrase, 60)}" read as {each.read_as}'
         if each.use == "lift":
-            notes.append(f"{read}; {bounds or options} keep only that")
+            notes.append(f"{read}; {bounds} keep only that")
             continue
-        ahead = each.range.start is not None and each.range.start > to_ms(display.now)
-        what = "which is still to come" if ahead else "all that is from then, newest first"
+        what = "which is still to come" if each.ahead else "all that is from then, newest first"
         notes.append(f"{read}: {what}")
     return notes
 

@@ -37,6 +37,7 @@ from mem_search.model import (
     SearchReport,
     Snippet,
 )
+from mem_search.renderers.record_line import time_notes
 from mem_search.renderers.safe_text import cut
 from mem_search.search.citations import Span
 from mem_search.text import dates
@@ -355,7 +356,13 @@ class HowSearched:
     flags: Absent[tuple[str, ...]] = None
 
     @classmethod
-    def of(cls, report: SearchReport, flags: tuple[str, ...] = ()) -> Self:
+    def of(
+        cls,
+        report: SearchReport,
+        flags: tuple[str, ...] = (),
+        bounds: str = "dateStart/dateEnd",
+    ) -> Self:
+        """``bounds`` are the parameters of the surface that keep only what is from a time."""
         return cls(
             requested=report.requested,
             realised=report.realised,
@@ -363,7 +370,7 @@ class HowSearched:
             coverage=report.coverage,
             index_age_s=round(report.index_age_s, 3),
             took_ms=report.took_ms,
-            notices=report.notices,
+            notices=(*report.notices, *time_notes(report.analyzed.dates, bounds)),
             suggestions=report.suggestions,
             analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
             flags=flags or None,

@@ -34,6 +34,9 @@ from mem_search.search.citations import CitedResult, cite
 
 SOURCE: Literal["local"] = "local"
 
+_BOUNDS: Final = "created_after/created_before"
+"""What a request of this contract gives, to keep only what is from a time."""
+
 
 def id_of(record: Record) -> str:
     """``local:note:7``."""
@@ -260,7 +263,7 @@ class UniversalSearchResponse:
             job_id=None,
             limit=page.request.limit,
             offset=page.request.offset,
-            search=HowSearched.of(page.report, flags),
+            search=HowSearched.of(page.report, flags, _BOUNDS),
         )
 
 
@@ -330,7 +333,7 @@ class McpSearchResponse:
             total_count=page.total,
             weaker=page.weaker,
             counts_by_type=dict(page.counts),
-            search=HowSearched.of(page.report, flags),
+            search=HowSearched.of(page.report, flags, _BOUNDS),
         )
 
 

@@ -80,6 +80,13 @@ async def understand_query(
     return question, analyzed
 
 
+def from_its_times(question: Question) -> Question:
+    """``question`` within the times that it names, with the filters that it has."""
+    spans = (Condition("in", (Filters(created=span),)) for span in question.times)
+    demand = _both(question.filters.demand, demands.any_of(spans))
+    return replace(question, filters=replace(question.filters, demand=demand))
+
+
 def demanding_every_word(question: Question) -> Filters:
     """Filters that only records with every word of ``question`` pass.
 

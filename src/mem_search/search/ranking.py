@@ -59,7 +59,10 @@ OTHER_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class LegResults:
-    """A question and the answers of the legs, each asked for ``depth`` candidates."""
+    """A question and the answers of the legs, each asked for ``depth`` candidates.
+
+    ``from_times`` are rankings of what is from the times that the question names.
+    """
 
     request: SearchRequest
     question: Question
@@ -67,6 +70,7 @@ class LegResults:
     depth: int
     traits: RankingTraits
     expand: Expand = graph.expand
+    from_times: Sequence[Ranking] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,8 @@ def prefetch(
     if "names" in stages and names.NAME_LIKE.search(question.text):
         named, held = _holders(snapshot, question, by_meaning=request.mode == "vector")
     candidates = named.joined(union(rankings, depth))
+    if leg_results.from_times:
+        candidates = candidates.joined(union(leg_results.from_times, depth))
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
         candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)

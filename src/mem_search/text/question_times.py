@@ -18,7 +18,7 @@ from mem_search.errors import InputError
 from mem_search.model import DateRange, FoundDate
 from mem_search.text import words
 from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
-from mem_search.text.dates import normalised, parse_range
+from mem_search.text.dates import local_range, normalised, parse_range
 
 MOST_TIMES: Final = 4
 """Times of one question; further ones stay words."""
@@ -128,7 +128,7 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
     for start, end, _ in reversed(spans):
         rest = _without(rest, start, end)
     alone = _is_empty(rest)
-    if not alone:
+    if spans and not alone:
         todays = (span for span in spans if not _TODAYS.search(text, *span[:2]))
         present = to_ms(now)
         kept = [each for each in todays if each[2].start is None or each[2].start <= present]
@@ -138,9 +138,16 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
                 rest = _without(rest, start, end)
     if spans:
         use: Literal["lift", "filter"] = "filter" if alone else "lift"
-        found = [FoundDate(text[start:end], span, use) for start, end, span in spans]
+        found = [_found(text[start:end], span, use, now, tz) for start, end, span in spans]
         return Times(tuple(found), rest, alone)
     return _only_a_time(text, now, tz)
+
+
+def _found(
+    phrase: str, span: DateRange, use: Literal["lift", "filter"], now: datetime, tz: tzinfo
+) -> FoundDate:
+    ahead = span.start is not None and span.start > to_ms(now)
+    return FoundDate(phrase, span, use, local_range(span, tz, now), ahead)
 
 
 def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int, DateRange]]:
@@ -182,7 +189,7 @@ def _is_something_else(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_empty(text: str) -> bool:
-    return all(run in EMPTY for run in words.runs_of(text))
+    return EMPTY.issuperset(words.runs_of(text))
 
 
 def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
@@ -206,7 +213,8 @@ def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
         span = parse_range(phrase, now=now, tz=tz)
     except InputError:
         return None
-    return Times((FoundDate(phrase, span, "filter"),), _without(text, start, end), True)
+    found = _found(phrase, span, "filter", now, tz)
+    return Times((found,), _without(text, start, end), True)
 
 
 def _without(text: str, start: int, end: int) -> str:

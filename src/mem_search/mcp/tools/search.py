@@ -7,6 +7,7 @@ from pydantic import Field
 from mem_search.mcp.argument_types import Facets, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
+from mem_search.renderers.record_line import time_notes
 from mem_search.renderers.schema import Absent, Count, schema
 from mem_search.renderers.search_reply import Facets as FacetsOfReply
 from mem_search.renderers.search_reply import facets_of
@@ -40,10 +41,11 @@ class Hit:
 
 @schema
 class Hits:
-    """The best matches first; `facets` count all matches, not only these."""
+    """The best matches first; `facets` count all matches. `note`: how a time was read."""
 
     results: list[Hit]
     facets: FacetsOfReply = None
+    note: Absent[str] = None
 
 
 async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
@@ -58,7 +60,9 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         facets=arguments.facets,
     )
     page = await context.runtime.search.service.search(request, context.surface)
+    notes = time_notes(page.report.analyzed.dates, "after:DATE and before:DATE in the query")
     return Hits(
+        note="\n".join(notes) or None,
         results=[
             Hit(
                 id=id_of(cited.record),

@@ -154,6 +154,9 @@ HALF_LIFE = 30 * 86_400_000
 TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
+WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
+"""The same for one that also has every word of a question of few words."""
+
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
 
@@ -256,7 +259,8 @@ def session(state: RankingState) -> RankingState:
 def time_named(state: RankingState) -> RankingState:
     """Raises records from the time that the question names in words.
 
-    The same for each of them, so that a clearly better answer from another time stays above.
+    The same for each of them, and twice as much for those with every word of a short question, so
+    that a clearly better answer from another time stays above.
     """
     if not state.question.times:
         return state
@@ -266,7 +270,9 @@ def time_named(state: RankingState) -> RankingState:
         first = -np.inf if span.start is None else span.start
         last = np.inf if span.end is None else span.end
         inside |= (created >= first) & (created <= last)
-    return state.added("time", np.where(inside, TIME_WEIGHT, 0.0))
+    whole = np.isin(state.union.records, state.stored.whole)
+    weight = np.where(whole, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    return state.added("time", np.where(inside, weight, 0.0))
 
 
 def relevant(state: RankingState) -> RankingState:
