@@ -86,7 +86,9 @@ def test_a_page_has_exactly_these_keys() -> None:
                 filters=("type:bugfix",),
                 excluded=("auth",),
                 near=(("logn~", ("login",)),),
-                dates=(FoundDate("since Monday", DateRange(1_763_401_500_000), read_as="since Nov 17"),),
+                dates=(
+                    FoundDate("since Monday", DateRange(1_763_401_500_000), read_as="since Nov 17"),
+                ),
                 warnings=("a quote is not closed",),
             ),
         ),
