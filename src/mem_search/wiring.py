@@ -12,22 +12,23 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from mem_search import secret_file
 from mem_search.contracts import Embedder, Retriever
 from mem_search.embedders import MissingEmbedder, open_embedder
-from mem_search.errors import IndexUnavailable, MemSearchError, ModelUnavailable, StorageError
+from mem_search.errors import MemSearchError, ModelUnavailable, StorageError
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.forgetting import Forgetting
-from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
+from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
+from mem_search.jobs.redacting import RedactJob, redact_if_older
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
 from mem_search.records.registry import installed_kinds
@@ -46,7 +47,7 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports import SearchStore, Store
-from mem_search.storage.redacted import redacted
+from mem_search.storage.redacted import Seal, redacted
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
@@ -56,9 +57,6 @@ from mem_search.webhooks.signing import webhook_secret
 
 log = logging.getLogger(__name__)
 Index = ChromaIndex | OffIndex
-
-CHECK_SECONDS = 30.0
-"""Between two checks of the index: damage is noticed within a minute, the check included."""
 
 FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
@@ -163,7 +161,9 @@ async def open_runtime(
         )
         mark = CrashMark(settings.home / "reading.json")
         redaction = Redaction(key)
-        ingest = _ingest_runtime(settings, store, indexer, search, preparing, mark, redaction)
+        ingest = _ingest_runtime(
+            settings, store, indexer, search, preparing, mark, redaction, Seal(key)
+        )
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
 
@@ -171,12 +171,13 @@ async def open_runtime(
         if background:
             await set_aside(mark, ingest.jobs, store.ingest)
             await ingest.jobs.start()
+            await redact_if_older(store, ingest.jobs)
             tasks.start("index", indexer.run())
             tasks.start("spool", spool.keep_swept(settings.spool_dir, ingest.jobs.uploads))
             tasks.start("forgetting", ingest.forgetting.run())
             tasks.start("vectors", searched.fill_caches())
-            tasks.start("audit", _audit_after(reset, indexer))
-            tasks.start("check", _check_regularly(indexer))
+            tasks.start("audit", audit_after(reset, indexer))
+            tasks.start("check", check_regularly(indexer))
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             if not shared:  # only the owner follows places of the machine
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
@@ -231,6 +232,7 @@ def _ingest_runtime(
     preparing: Preparing,
     mark: CrashMark,
     redaction: Redaction,
+    seal: Seal,
 ) -> IngestRuntime:
     def stored() -> None:
         search.store.changed()
@@ -239,20 +241,17 @@ def _ingest_runtime(
     writer = IngestWriter(store.ingest, stored, preparing, redaction)
     reader = LocationReader(store.ingest, writer, mark)
     importing = ImportJob(reader, store, settings.spool_dir)
+    forgetting = Forgetting(
+        store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
+        stored,
+    )  # fmt: skip
     tasks = (
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
         AuditJob(indexer),
         RebuildJob(indexer),
-    )
-    forgetting = Forgetting(
-        store.forgetting,
-        indexer,
-        settings.home,
-        settings.spool_dir,
-        search.service.log.flush,
-        stored,
+        RedactJob(store, preparing, forgetting, redaction, seal, stored),
     )
     return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks), forgetting)
 
@@ -363,34 +362,6 @@ async def _background_tasks() -> AsyncIterator[_Tasks]:
         for task in tasks.running:
             task.cancel()
         await asyncio.gather(*tasks.running, return_exceptions=True)
-
-
-async def _audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
-    """Compare the index with the store and repair it, whenever it may have lost entries."""
-    while True:
-        await reset.wait()
-        reset.clear()
-        indexer.wake()  # it may have been waiting for the index to come back
-        try:
-            found = await indexer.audit()
-        except IndexUnavailable as error:
-            log.warning("the index could not be compared yet: %s", error)  # its next start resets
-            continue
-        except StorageError as error:
-            log.warning("the index could not be compared yet: %s", error)
-            await asyncio.sleep(RETRY_SECONDS)
-            reset.set()
-            continue
-        if found.missing or found.extra:
-            log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
-
-
-async def _check_regularly(indexer: Indexer) -> None:
-    """Notice within a minute what somebody else did to the index."""
-    while True:
-        await asyncio.sleep(CHECK_SECONDS)
-        with suppress(IndexUnavailable, StorageError):  # both are told where they happen
-            await indexer.check()
 
 
 async def _warm_up(model: EmbeddingModel) -> None:

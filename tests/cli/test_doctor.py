@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home
-from mem_search.cli.doctor import index_protection
+from mem_search.cli.doctor import index_protection, redacted_again
 from patience import PATIENCE
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
@@ -234,3 +234,30 @@ def test_a_full_disk_is_one_line_and_no_traceback(filled: Home, argv: tuple[str,
     assert done.returncode == 1
     said = "mem-search: cannot write to standard output: No space left on device\n"
     assert done.stderr == said
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("running", [("advice", "is being redacted again: 2 record(s) had a secret")]),
+        ("failed", [("missing", "was not redacted again: 2 record(s) had a secret")]),
+        (
+            "done",
+            [
+                ("missing", "1 record(s) could not be"),
+                ("ok", "3 record(s) and 4 other text(s) had"),
+            ],
+        ),
+        ("set_aside", []),  # told as every such job is
+    ],
+)
+def test_redacting_an_older_store_is_told(state: str, expected: list[tuple[str, str]]) -> None:
+    job = {
+        "id": "a1", "name": "redact", "state": state, "message": "2 record(s) had a secret",
+        "result": {"changed": 3, "texts": 4, "left": 1},
+    }  # fmt: skip
+    found = list(redacted_again([{"id": "b2", "name": "sync", "state": "done"}, job]))
+    assert [each.state for each in found] == [state for state, _ in expected]
+    for each, (_, words) in zip(found, expected, strict=True):
+        assert words in each.detail
+    assert all("a1" in each.fix for each in found if state in ("running", "failed"))

@@ -153,7 +153,7 @@ async def test_a_deleted_collection(runtime: Runtime) -> None:
 async def test_damage_is_repaired_by_a_worker_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mem_search.wiring.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("mem_search.ingest.indexer.CHECK_SECONDS", 0.05)
     async with open_runtime(small(tmp_path, chroma_url="")) as runtime:
         await runtime.index.ready(30)
         made = tuple(drafts.draft(f"{n}", f"text number {n}") for n in range(5))

@@ -36,6 +36,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
         client = Client.of(settings, may_start=False)
         stats: Mapping[str, Any] = client.json("GET", "/api/stats")
         aside = client.json("GET", "/api/jobs", [("state", "set_aside"), ("limit", "100")])
+        newest = client.json("GET", "/api/jobs", [("limit", "100")])
     except MemSearchError as error:
         yield Finding("answers", "missing", error.message, "mem-search worker logs")
         return
@@ -48,6 +49,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from unread(stats)
     yield from unreadable(stats)
     yield from set_aside(aside["jobs"])
+    yield from redacted_again(newest["jobs"])
 
 
 def set_aside(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -57,6 +59,27 @@ def set_aside(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         retry = f"mem-search jobs {job['id']} --retry"
         skip = f"; to leave that out: {retry} --without-item" if job["result"].get("item") else ""
         yield Finding(f"job {job['id']}", "missing", detail, f"{retry}{skip}")
+
+
+def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """The job that redacts what an older version stored, if there was one in the last week."""
+    job = next((each for each in jobs if each["name"] == "redact"), None)
+    if job is None or job["state"] == "set_aside":
+        return
+    show = f"mem-search jobs {job['id']}"
+    if job["state"] == "done":
+        found = f"{job['result']['changed']} record(s) and {job['result']['texts']} other text(s)"
+        detail = f"what an older version stored was redacted again: {found} had a secret"
+        if left := job["result"]["left"]:
+            unprepared = f"{left} record(s) could not be redacted"
+            yield Finding("redaction", "missing", unprepared, "mem-search worker logs")
+        yield Finding("redaction", "ok", detail)
+    elif job["state"] in ("queued", "running"):
+        detail = f"what an older version stored is being redacted again: {job['message']}"
+        yield Finding("redaction", "advice", detail.removesuffix(": "), show)
+    else:
+        detail = f"what an older version stored was not redacted again: {job['message']}"
+        yield Finding("redaction", "missing", detail, f"{show} --retry")
 
 
 def embedder(stats: Mapping[str, Any]) -> Iterator[Finding]:

@@ -11,13 +11,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from random import randrange
 
 import numpy as np
 
 from mem_search.contracts import Embedder, VectorIndex, Vectors
-from mem_search.errors import MemSearchError
+from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.model.ingest import ToEmbed
 from mem_search.storage.ports import IndexingStore
 from mem_search.text.passages import embedded_texts
@@ -32,6 +33,9 @@ BULK_BATCH = 500
 """Small batches while the queue is short: a write holds the index's lock (field measurements)."""
 
 RETRY_SECONDS = 5.0
+
+CHECK_SECONDS = 30.0
+"""Between two checks of the index: damage is noticed within a minute, the check included."""
 
 CHECKED = 128
 """Vectors read from the index at a time to compare them: 4 ms of work for the worker."""
@@ -332,3 +336,31 @@ def _same_direction(stored: Vectors, held: Sequence[float]) -> bool:
         return True
     difference = np.abs(found / max(lengths[1], _NO_LENGTH) - stored / lengths[0])
     return bool(difference.max() <= _TOLERANCE)
+
+
+async def audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
+    """Compare the index with the store and repair it, whenever it may have lost entries."""
+    while True:
+        await reset.wait()
+        reset.clear()
+        indexer.wake()  # it may have been waiting for the index to come back
+        try:
+            found = await indexer.audit()
+        except IndexUnavailable as error:
+            log.warning("the index could not be compared yet: %s", error)  # its next start resets
+            continue
+        except StorageError as error:
+            log.warning("the index could not be compared yet: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
+            reset.set()
+            continue
+        if found.missing or found.extra:
+            log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
+
+
+async def check_regularly(indexer: Indexer) -> None:
+    """Notice within a minute what somebody else did to the index."""
+    while True:
+        await asyncio.sleep(CHECK_SECONDS)
+        with suppress(IndexUnavailable, StorageError):  # both are told where they happen
+            await indexer.check()

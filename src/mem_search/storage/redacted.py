@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLAIN: Final = frozenset(
-    {"close", "copy", "indexing", "location", "open_search", "records", "statistics"}
+    {"close", "copy", "indexing", "location", "open_search", "records", "redacting", "statistics"}
 )
-"""Parts that store nothing from outside: they read, or write vectors."""
+"""Parts that store nothing from outside: they read, write vectors, or redact themselves."""
 
 _SEALED: Final = "sealed:"
 _URL: Final = "webhook_url"

@@ -11,6 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any, Final
 
 from mem_search.errors import InputError
@@ -28,6 +29,8 @@ from mem_search.text.secret_values import is_secret
 Mark = Callable[[str, str], str]
 """(kind, secret) → what replaces the secret."""
 
+_OWN_RULES: Final = 1
+"""Raise it when our own finders learn to find more."""
 _KEY_BYTES: Final = 6
 """Of a keyed hash: two of a million secrets get the same marker once in 500 stores."""
 _CACHED: Final = 4096
@@ -42,6 +45,11 @@ _VIEWS: Final = (
     # A line break between two words is no part of a value: only shapes are told apart from prose.
     (without_folds, UNNAMED),
 )
+
+
+def rules() -> str:
+    """The version of the rules; a store that other rules redacted is redacted again."""
+    return f"{_OWN_RULES}+{version('kingfisher-secret-scanner')}"
 
 
 def redact(text: str) -> tuple[str, int]:

@@ -27,6 +27,7 @@ from mem_search.storage.ports.records import (
     IndexingStore,
     IngestStore,
     RecordStore,
+    RedactingStore,
     StatisticsStore,
 )
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
@@ -38,6 +39,7 @@ __all__ = [
     "IngestStore",
     "JobStore",
     "RecordStore",
+    "RedactingStore",
     "ResearchStore",
     "SavedSearchStore",
     "ScopeStore",
@@ -65,6 +67,8 @@ class Store(Protocol):
     def ingest(self) -> IngestStore: ...
     @property
     def forgetting(self) -> ForgetStore: ...
+    @property
+    def redacting(self) -> RedactingStore: ...
     @property
     def indexing(self) -> IndexingStore: ...
     @property

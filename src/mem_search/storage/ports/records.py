@@ -5,7 +5,7 @@ A record is known by its number, which is never used again. Times are millisecon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mem_search.model import Draft, Filters, LedgerEntry, Location, Order, Passage, Record
@@ -238,6 +238,32 @@ class IndexingStore(Protocol):
 
     async def newest_entry(self) -> int:
         """The largest entry of any model; 0 while there is none."""
+        ...
+
+
+class RedactingStore(Protocol):
+    """Redacting again what other rules redacted."""
+
+    async def rules(self) -> str:
+        """By which rules the texts were redacted; empty for those of an older version."""
+        ...
+
+    async def note_rules(self, rules: str) -> None:
+        """All texts are redacted by these rules."""
+        ...
+
+    async def replace(self, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        """Give records, as they were read, another content and identity; returns how many.
+
+        Each keeps its number. One that changed since it was read stays as it is.
+        """
+        ...
+
+    async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:
+        """Apply ``clean`` to every text beside the records, ``seal`` to the URLs of webhooks.
+
+        Returns how many rows changed.
+        """
         ...
 
 

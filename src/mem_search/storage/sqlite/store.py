@@ -14,6 +14,7 @@ from mem_search.storage.sqlite.operations import SqliteOperations
 from mem_search.storage.sqlite.outbox import SqliteIndexing
 from mem_search.storage.sqlite.record_columns import CorpusCache
 from mem_search.storage.sqlite.records import SqliteRecords
+from mem_search.storage.sqlite.redacting import SqliteRedacting
 from mem_search.storage.sqlite.saved_searches import SqliteSavedSearches
 from mem_search.storage.sqlite.scopes import SqliteScopes
 from mem_search.storage.sqlite.search_jobs import SqliteSearchJobs
@@ -34,6 +35,7 @@ class SqliteStore:
         self.records = SqliteRecords(database)
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
+        self.redacting = SqliteRedacting(database)
         self.indexing = SqliteIndexing(database)
         self.statistics = SqliteStatistics(database)
         self.jobs = SqliteJobs(database)

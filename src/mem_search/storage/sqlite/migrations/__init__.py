@@ -25,6 +25,7 @@ from mem_search.storage.sqlite.migrations.m012_forgetting import m012_forgetting
 from mem_search.storage.sqlite.migrations.m013_people import m013_people
 from mem_search.storage.sqlite.migrations.m014_aliases import m014_aliases
 from mem_search.storage.sqlite.migrations.m015_copies import m015_copies
+from mem_search.storage.sqlite.migrations.m016_redacted_by import m016_redacted_by
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -48,6 +49,7 @@ MIGRATIONS = (
     m013_people,
     m014_aliases,
     m015_copies,
+    m016_redacted_by,
 )
 
 

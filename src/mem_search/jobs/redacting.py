@@ -1,0 +1,103 @@
+"""The job that redacts again what an older version stored, when there are new rules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from mem_search.ingest.forgetting import Forgetting
+from mem_search.ingest.prepare import redacted
+from mem_search.ingest.preparing import Preparing
+from mem_search.jobs.queue import JobQueue, Report
+from mem_search.model import Draft, Filters, Record
+from mem_search.model.ingest import PreparedDraft
+from mem_search.model.records import RecordWithLinks
+from mem_search.storage.ports import Store
+from mem_search.storage.redacted import Seal, clean
+from mem_search.text.redaction import Redaction, rules
+
+NAME: Final = "redact"
+_PAGE: Final = 200
+"""Records at a time: about a tenth of a second of redaction."""
+
+
+class RedactJob:
+    """Redact every text of the store with the rules of today, and purge the bytes of the old ones.
+
+    Records keep their numbers; only those that change are prepared, embedded and indexed again.
+    ``stored`` is called after records changed. A record that cannot be prepared, such as one of
+    a kind whose package is missing, stays as it is and is counted as ``left``.
+    """
+
+    name = NAME
+
+    def __init__(
+        self,
+        store: Store,
+        preparing: Preparing,
+        forgetting: Forgetting,
+        redaction: Redaction,
+        seal: Seal,
+        stored: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._preparing = preparing
+        self._forgetting = forgetting
+        self._redaction = redaction
+        self._seal = seal
+        self._stored = stored
+
+    async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
+        """Safe to repeat: a marker is never redacted again."""
+        total = sum((await self._store.statistics.totals()).records.values())
+        looked = changed = left = after = 0
+        while page := await self._store.records.export_page(Filters(), after, _PAGE):
+            differing = await asyncio.to_thread(self._differing, page)
+            outcomes = await self._preparing.prepare([draft for _, draft in differing])
+            ready: list[tuple[Record, PreparedDraft]] = []
+            for (record, _), outcome in zip(differing, outcomes, strict=True):
+                if isinstance(outcome, PreparedDraft):
+                    ready.append((record, outcome))
+                else:
+                    left += 1
+            if ready:
+                changed += await self._store.redacting.replace(ready)
+                self._stored()
+            after, looked = page[-1][0].number, looked + len(page)
+            await report(looked, max(total, looked), f"{changed} record(s) had a secret")
+        texts = await self._store.redacting.redact_texts(self._clean, self._seal_url)
+        if changed or texts:
+            await self._forgetting.purge()  # their old bytes
+        await self._store.redacting.note_rules(rules())
+        return {"records": looked, "changed": changed, "texts": texts, "left": left}
+
+    def _differing(self, page: Sequence[RecordWithLinks]) -> list[tuple[Record, Draft]]:
+        found = []
+        for record, links in page:
+            draft = Draft(
+                kind=record.kind, source=record.source, source_id=record.source_id,
+                text=record.text, title=record.title, created_at=record.created_at,
+                updated_at=record.updated_at, project=record.project, session=record.session,
+                tags=record.tags, url=record.url, importance=record.importance,
+                metadata={**record.metadata, **({"archived": True} if record.archived else {})},
+                links=tuple(links),
+            )  # fmt: skip
+            named = clean(draft, self._redaction)
+            if redacted(named) != draft:
+                found.append((record, named))
+        return found
+
+    def _clean(self, text: str) -> str:
+        return clean(text, self._redaction)
+
+    def _seal_url(self, url: str) -> str:
+        return self._seal.close(url) if self._seal.open(url) == url else url
+
+
+async def redact_if_older(store: Store, jobs: JobQueue) -> None:
+    """Queue the job if other rules redacted this store, unless it waits already."""
+    if await store.redacting.rules() == rules():
+        return
+    if not any(job.name == NAME for job in await store.jobs.unfinished()):
+        await jobs.submit(NAME, {})

@@ -1,0 +1,99 @@
+"""Redacting again what an older version stored, with the rules of today."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from mem_search.model import Record
+from mem_search.model.ingest import PreparedDraft
+from mem_search.storage.sqlite import record_writer
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+
+_KEY: Final = "redacted_by"
+
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cursors": ("location", "label", "options", "cursor", "error"),
+    "ledger": ("location", "item", "reason"),
+    "jobs": ("params", "message", "result"),
+    "search_log": ("query", "filters"),
+    "search_operations": ("session_id", "query", "request", "report"),
+    "search_jobs": ("request", "result", "error"),
+    "saved_searches": ("name", "request", "error"),
+    "scopes": ("name", "filter"),
+    "webhook_deliveries": ("body", "error"),
+}
+"""Table → columns with text from outside, beside the records and what is derived from them."""
+
+_SEALED: Final = (
+    ("search_jobs", "webhook_url"), ("saved_searches", "webhook_url"),
+    ("webhook_deliveries", "url"),
+)  # fmt: skip
+
+
+class SqliteRedacting(Repository):
+    """``ports.RedactingStore``."""
+
+    @reads
+    def rules(self, connection: Connection) -> str:
+        row = connection.execute("select value from meta where key = ?", (_KEY,)).fetchone()
+        return row[0] if row else ""
+
+    @writes
+    def note_rules(self, connection: Connection, rules: str) -> None:
+        connection.execute("insert or replace into meta(key, value) values(?, ?)", (_KEY, rules))
+
+    @writes
+    def replace(self, connection: Connection, items: Sequence[tuple[Record, PreparedDraft]]) -> int:
+        replaced = 0
+        for record, prepared in items:
+            draft = prepared.draft
+            row = connection.execute(
+                "select title, body from records where id = ?", (record.number,)
+            ).fetchone()
+            if row != (record.title, record.text):
+                continue  # it was imported again or forgotten meanwhile
+            if not connection.execute(
+                "update or ignore records set source = ?, source_id = ? where id = ?",
+                (draft.source, draft.source_id, record.number),
+            ).rowcount:  # it was imported again under its redacted name
+                record_writer.remove(connection, [record.number], forget=False)
+            else:
+                record_writer.store(connection, [prepared])
+            replaced += 1
+        return replaced
+
+    async def redact_texts(self, clean: Callable[[str], str], seal: Callable[[str], str]) -> int:
+        places = [(table, column, clean) for table, names in TEXTS.items() for column in names]
+        places += [(table, column, seal) for table, column in _SEALED]
+        changed = 0
+        for table, column, change in places:
+            values = await self._database.read(_values, table, column)
+            better = await asyncio.to_thread(_changed, values, change)
+            if better:
+                changed += await self._database.write(_put, table, column, better)
+        return changed
+
+
+def _values(connection: Connection, table: str, column: str) -> list[str]:
+    return [
+        text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        for (text,) in connection.execute(
+            f"select distinct {column} from {table} where {column} is not null"
+        )
+    ]
+
+
+def _changed(values: Sequence[str], change: Callable[[str], str]) -> list[tuple[str, str]]:
+    return [(new, old) for old in values if (new := change(old)) != old]
+
+
+def _put(connection: Connection, table: str, column: str, values: Sequence[tuple[str, str]]) -> int:
+    if column == "body":  # bytes, as they are sent
+        pairs: Sequence[tuple[object, object]] = [(n.encode(), o.encode()) for n, o in values]
+    else:
+        pairs = values
+    return connection.executemany(
+        f"update or replace {table} set {column} = ? where {column} = ?", pairs
+    ).rowcount

@@ -1,0 +1,133 @@
+"""A store that an older version filled is redacted again, once, and its old bytes go."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from drafts import draft
+from mem_search.ingest import prepare as preparing
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
+from mem_search.model.ingest import PreparedBatch
+from mem_search.model.jobs import ENDED, JobState
+from mem_search.model.saved_searches import Scope
+from mem_search.model.statistics import LoggedSearch
+from mem_search.storage.sqlite.redacting import TEXTS
+from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.text.redaction import Redaction, rules
+from mem_search.wiring import Runtime, open_runtime
+from patience import PATIENCE
+from runtimes import small
+from secret_shapes import SHAPES
+
+SECRET = SHAPES["github pat"].secret
+KEY = b"k" * 32
+HERE = Location("test", f"/there/{SECRET}")
+HOOK = f"https://hooks.example.org/{SECRET}"
+
+RECORDS = (
+    draft("plain", "the harbour is open"),
+    draft("text", f"the key {SECRET} opens the harbour"),
+    draft("title", "closed", title=f"Title {SECRET}"),
+    draft(f"id {SECRET}", "an id", project=f"p {SECRET}", session=f"s {SECRET}"),
+    draft("url", "a url", url=f"https://example.org/?token={SECRET}", tags=(f"t {SECRET}",)),
+    draft("metadata", "metadata", metadata={"password": SECRET, "branch": f"b/{SECRET}"}),
+    draft("link", "a link", links=(Link(f"https://example.org/{SECRET}"),)),
+    draft(f"twice {SECRET}", "stored under both names"),
+    draft(Redaction(KEY).name(f"twice {SECRET}"), "stored under both names"),
+)
+
+
+async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write what a version without redaction would have written."""
+    home.mkdir()  # noqa: ASYNC240  a folder of a test
+    (home / "redaction.key").write_text(KEY.hex())
+    store = await SqliteStore.open(home / "mem-search.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(preparing, "redacted", lambda draft: draft)
+        ready = tuple(prepare(each) for each in RECORDS)
+    items = tuple(each.source_id for each in RECORDS)
+    batch = PreparedBatch(Batch(drafts=RECORDS, cursor={"at": SECRET}), ready, items)
+    await store.ingest.store_batch(HERE, batch, followed=False)
+    await store.ingest.note_items(HERE, [LedgerEntry(f"x {SECRET}", "failed", f"bad {SECRET}")])
+    await store.jobs.create("job", "import", {"path": f"/x/{SECRET}"})
+    await store.jobs.finish("job", "failed", f"cannot read {SECRET}", {"path": SECRET})
+    await store.search_log.add([LoggedSearch(1, SECRET, SECRET, "hybrid", 1, 1.0, "cli")])
+    plan = {"every_seconds": None, "inbox": True, "webhook_url": HOOK, "at": 1}
+    await store.saved_searches.create("watch", {"search": {"query": SECRET}}, **plan)
+    await store.scopes.put(Scope("mine", f'project:"p {SECRET}"', 1))
+    await store.redacting.note_rules("")
+    await store.close()
+
+
+async def redacted_again(runtime: Runtime) -> JobState:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            (job,) = [each for each in await runtime.ingest.jobs.newest(9) if each.name == "redact"]
+            if job.state in ENDED and not await runtime.store.forgetting.receipts(unfinished=True):
+                return job
+            await asyncio.sleep(0.02)
+
+
+def holding(home: Path) -> list[str]:
+    return [
+        file.name
+        for file in home.rglob("*")
+        if file.is_file() and SECRET.encode() in file.read_bytes()
+    ]
+
+
+async def test_a_store_of_an_older_version_is_redacted_again_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    await fill_as_before(home, monkeypatch)
+    assert holding(home) == ["mem-search.db"]
+    async with open_runtime(small(home)) as runtime:
+        job = await redacted_again(runtime)
+        assert (job.state, job.result["changed"], job.result["left"]) == ("done", 7, 0), job
+        assert holding(home) == []
+        held = await runtime.store.records.fetch(range(1, len(RECORDS) + 1))
+        assert set(held) == {1, 2, 3, 4, 5, 6, 7, 9}  # 8 is 9 under its old name
+        assert held[2].text == "the key [redacted:github-token] opens the harbour"
+        found = await runtime.search.pipeline.search(SearchRequest(text="harbour"))
+        assert {each.record.number for each in found.results} == {1, 2}
+        saved = await runtime.store.saved_searches.get("watch")
+        assert saved is not None
+        assert saved.webhook_url == HOOK
+        again = await runtime.ingest.writer.take(HERE, Batch(drafts=RECORDS[1:7]))
+        assert (again.new, again.changed) == (0, 0), again
+        assert await runtime.store.redacting.rules() == rules()
+    assert holding(home) == []
+    async with open_runtime(small(home)) as runtime:
+        assert len([j for j in await runtime.ingest.jobs.newest(9) if j.name == "redact"]) == 1
+
+
+async def test_a_new_store_is_not_redacted_again(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path / "home")) as runtime:
+        assert await runtime.ingest.jobs.newest(9) == []
+
+
+async def test_every_column_with_text_from_outside_is_looked_at(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "mem-search.db")
+    await store.close()
+    ours = {
+        "cursors": "source", "ledger": "source outcome", "jobs": "id name state",
+        "search_log": "mode surface",
+        "search_operations": "id parent_id type mode content_types results index_state",
+        "search_jobs": "id status surface webhook_url delivery_id step",
+        "saved_searches": "webhook_url", "webhook_deliveries": "id event url state",
+    }  # fmt: skip
+    with closing(sqlite3.connect(tmp_path / "mem-search.db")) as connection:
+        for table, columns in TEXTS.items():
+            texts = {
+                name
+                for _, name, kind, *_ in connection.execute(f"pragma table_info({table})")
+                if kind.lower() == "text" or name == "body"
+            }
+            assert texts - set(ours.get(table, "").split()) == set(columns), table
