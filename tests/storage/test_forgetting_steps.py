@@ -86,6 +86,28 @@ async def test_what_is_deleted_is_zeroed(store: SqliteStore) -> None:
     )
 
 
+@pytest.mark.parametrize("most", [0, 1 << 40], ids=["file", "memory"])
+async def test_a_database_of_any_size_is_written_anew(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("mem_search.storage.sqlite.forgetting._IN_MEMORY", most)
+    await take(store, draft("a", "the zylophantic harbour"), draft("b", "a harbour"))
+    await forget(store, 1)
+    await store.forgetting.merge_words()
+    (receipt,) = await store.forgetting.receipts(unfinished=True)
+    await store.forgetting.finish_step("copies", [receipt.id], {})
+    await store.forgetting.remove_quotes(last=True)
+    asked: list[str] = []
+    await store.database.alone(lambda c: c.set_trace_callback(asked.append))
+    await store.forgetting.rewrite_file()
+    assert f"pragma temp_store = {'memory' if most else 'file'}" in asked
+    await store.database.alone(lambda c: c.set_trace_callback(None))
+    assert await store.database.read(lambda c: c.execute("pragma temp_store").fetchone()) == (2,)
+    folder = Path(store.location).parent
+    assert not [f for f in folder.iterdir() if b"zylophantic" in f.read_bytes()]
+    assert len(await store.forgetting.matching(Filters(), 9)) == 1
+
+
 async def test_an_older_sqlite_writes_an_index_anew_that_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "mem-search.db"
     store = await SqliteStore.open(path)

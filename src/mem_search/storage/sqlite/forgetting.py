@@ -39,6 +39,9 @@ _KEPT: Final = 20
 _PAGES: Final = 500
 """Pages of the full-text index that one step merges: about 30 ms."""
 
+_IN_MEMORY: Final = 64 << 20
+"""Bytes of a database that is written anew in memory; a larger one in an unnamed temporary file."""
+
 _PATIENCE: Final = 10.0
 _COLUMNS = "id, purge, removed, pending, waiting, begun_at, done_at, copies"
 
@@ -263,7 +266,14 @@ def _vacuumed(connection: sqlite3.Connection) -> None:
     ``secure_delete`` zeroes what is deleted, but copies that a balanced page leaves behind go only
     with the page. Raises StorageError when another process reads for too long.
     """
-    connection.execute("vacuum")
+    (pages,) = connection.execute("pragma page_count").fetchone()
+    (size,) = connection.execute("pragma page_size").fetchone()
+    # SQLite makes the new file in the place of temporary tables, and then copies it.
+    connection.execute(f"pragma temp_store = {'file' if pages * size > _IN_MEMORY else 'memory'}")
+    try:
+        connection.execute("vacuum")
+    finally:
+        connection.execute("pragma temp_store = memory")
     deadline = time.monotonic() + _PATIENCE
     while True:
         (busy, *_) = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
