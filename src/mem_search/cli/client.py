@@ -19,7 +19,7 @@ from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
 from mem_search.daemon.address import address
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
-from mem_search.daemon.control import silent, start, unproved
+from mem_search.daemon.control import Starting, running, silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, Unavailable
 from mem_search.settings import Settings
 
@@ -27,8 +27,6 @@ TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 ANY_FILE: Final = "application/octet-stream"
-
-_STARTING_SECONDS = 15.0
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -47,8 +45,10 @@ class Client:
         place = address(str(settings.home))
         if place is None:
             if may_start:
-                start(settings)
+                start(settings, note)
                 place = address(str(settings.home))
+            else:
+                running(settings)  # tells one that is starting
             if place is None:
                 raise Unavailable(
                     f"no worker of {settings.home} is running; run: mem-search worker start"
@@ -118,7 +118,7 @@ class Client:
         if body is not None:
             headers["Content-Type"] = content
         target = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
-        deadline = time.monotonic() + _STARTING_SECONDS
+        opening = Starting(self.settings, note)
         repeatable = body is None or isinstance(body, bytes)
         while True:
             with self._exchange(method, target, headers, body) as reply:
@@ -127,8 +127,9 @@ class Client:
                     return
                 error = _problem(reply)
             starting = error.status == 503 and getattr(error, "code", "") == "starting"
-            if not (starting and repeatable) or time.monotonic() > deadline:
+            if not (starting and repeatable) or opening.is_late:
                 raise error
+            opening.look(answers=True)
             time.sleep(0.1)
 
     @contextmanager

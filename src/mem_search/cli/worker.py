@@ -45,7 +45,7 @@ def run(
 @app.command()
 def start(port: Port = None, host: Host = None) -> None:
     """Start the worker in the background, unless it runs already."""
-    state, started = start_worker(Settings.read(port=port, host=host))
+    state, started = start_worker(Settings.read(port=port, host=host), note)
     word = "started" if started else "already running"
     write(f"{word} (pid {state.pid}, {state.url})\n")
 

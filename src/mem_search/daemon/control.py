@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from mem_search.daemon.address import address, is_locked
@@ -23,12 +24,17 @@ from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.modes import UMASK
 from mem_search.daemon.odd_files import refuse_odd_files
 from mem_search.daemon.probe import probe
-from mem_search.daemon.state import WorkerState, process_start, read_state
+from mem_search.daemon.state import WorkerState, process_start, process_work, read_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError, Unavailable
 from mem_search.settings import Settings
 
-START_PATIENCE = 15.0
-"""Seconds until the worker has to answer. Usually it takes one."""
+START_PATIENCE = 60.0
+"""Seconds until the worker has to answer. Usually it takes one, on a busy machine many."""
+
+TELL_SECONDS = 3.0
+"""A start that takes longer is told."""
+
+_LOOK_SECONDS = 0.5
 
 _FAILURES = {kind.exit_code: kind for kind in (InputError, Conflict, Forbidden)}
 """Exit code of a worker that ended by itself → the error that it had raised."""
@@ -87,31 +93,87 @@ def _named(settings: Settings) -> str:
     return f"the worker (pid {state.pid})" if state else "the worker"
 
 
-def start(settings: Settings) -> tuple[WorkerState, bool]:
+class Starting:
+    """Watches a worker that starts: tells a long start, and notices one that hangs.
+
+    A start takes long on a busy machine, so time alone says nothing. A worker hangs when its
+    process is stopped, or neither computes nor waits for the disk, and does not answer either.
+    ``tell`` gets one line. ``clock`` gives seconds, ``work`` is ``process_work``.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        tell: Callable[[str], object] = lambda _: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        work: Callable[[int], tuple[str, str]] = process_work,
+    ) -> None:
+        self._settings, self._tell, self._clock, self._work = settings, tell, clock, work
+        self._began = self._busy = clock()
+        self._looked = -_LOOK_SECONDS
+        self._seen: tuple[int, str] | None = None
+        self._told = False
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the patience is over."""
+        return self._clock() - self._began > START_PATIENCE
+
+    def look(self, pid: int = 0, *, answers: bool = False) -> None:
+        """Raise Unavailable when the worker hangs. ``pid`` is a child that may become the worker.
+
+        ``answers``: it says itself that it starts.
+        """
+        now = self._clock()
+        if not self._told and now - self._began > TELL_SECONDS:
+            self._told = True
+            self._tell(f"{_named(self._settings)} is starting; if it stays so, {_MEND}")
+        if answers:
+            self._busy = now
+        if answers or now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        if is_locked(str(self._settings.home)) and (
+            state := read_state(self._settings.worker_file)
+        ):
+            pid = state.pid
+        letter, spent = self._work(pid) if pid else ("", "")
+        if letter in ("T", "t"):
+            raise silent(self._settings)
+        if not letter or letter in "RD" or (pid, spent) != self._seen:
+            self._seen, self._busy = (pid, spent), now
+        elif now - self._busy > NO_ANSWER_SECONDS:
+            raise silent(self._settings)
+
+
+def start(
+    settings: Settings, tell: Callable[[str], object] = lambda _: None
+) -> tuple[WorkerState, bool]:
     """The worker of this home with its store open, and whether this call started it.
 
-    Raises, with the last lines of its log, when it does not start: Conflict for a port in use,
-    InputError or Forbidden for settings that it cannot use, else Unavailable.
+    ``tell`` gets a line when it takes long. Raises, with the last lines of its log, when it does
+    not start: Conflict for a port in use, InputError or Forbidden for settings that it cannot use,
+    else Unavailable.
     """
     if (found := find(settings)) is not None and found[1] == "ok":
         return found[0], False
     refuse_odd_files(settings.home)
-    with start_lock(settings.home, START_PATIENCE):
-        deadline = time.monotonic() + START_PATIENCE
+    starting = Starting(settings, tell)
+    with start_lock(settings.home, START_PATIENCE, starting.look):
         child: subprocess.Popen[bytes] | None = None
-        while time.monotonic() < deadline:
+        while not starting.is_late:
             if (found := find(settings)) is not None and found[1] == "ok":
                 return found[0], child is not None
-            if _is_stopped(settings):
-                raise silent(settings)
             if child is None and not is_locked(str(settings.home)):
                 child = _spawn(settings)
             if child is not None and child.poll() is not None:
                 failure = _FAILURES.get(child.returncode, Unavailable)
                 raise failure(f"the worker did not start: {_last_log_lines(settings)}")
+            starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
-        f"the worker does not answer after {START_PATIENCE:g} s; see: mem-search worker logs"
+        f"{_named(settings)} is not ready after {START_PATIENCE:g} s; see: mem-search worker logs"
     )
 
 
@@ -201,15 +263,3 @@ def _state_of_running(settings: Settings) -> WorkerState | None:
             )
         time.sleep(0.02)
     return None
-
-
-def _is_stopped(settings: Settings) -> bool:
-    """Whether a signal has stopped the process of the worker, while it starts."""
-    state = read_state(settings.worker_file)
-    if state is None or not is_locked(str(settings.home)):
-        return False
-    try:
-        stat = Path(f"/proc/{state.pid}/stat").read_text("utf-8", "replace")
-    except OSError:
-        return False  # without /proc the patience of the start decides
-    return stat.rpartition(")")[2].split()[:1] in (["T"], ["t"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,10 +40,12 @@ def worker_lock(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def start_lock(home: Path, patience: float) -> Iterator[None]:
+def start_lock(
+    home: Path, patience: float, meanwhile: Callable[[], object] = lambda: None
+) -> Iterator[None]:
     """Wait at most ``patience`` seconds until no other process starts a worker of this home.
 
-    Raises Conflict when one still does.
+    Raises Conflict when one still does, and what ``meanwhile``, called while it waits, raises.
     """
     handle = _open(home, os.O_RDWR | os.O_CREAT, "worker.start.lock")
     try:
@@ -51,6 +53,7 @@ def start_lock(home: Path, patience: float) -> Iterator[None]:
         while not _try_lock(handle):
             if time.monotonic() > deadline:
                 raise Conflict(f"another process is starting a worker of {home}; try again")
+            meanwhile()
             time.sleep(0.05)
         yield
     finally:

@@ -45,6 +45,24 @@ def process_start(pid: int) -> str:
     return stat.rpartition(")")[2].split()[19]
 
 
+def process_work(pid: int) -> tuple[str, str]:
+    """The state letter of a process (``R``, ``S``, ``D``, ``T``) and its processor time so far.
+
+    Both are empty when there is none. The time is only to be compared: it grows while it works.
+    """
+    if not Path("/proc/self/stat").exists():
+        asked = ["ps", "-o", "state=,time=", "-p", str(pid)]
+        shown = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603
+        letter, _, spent = shown.stdout.strip().partition(" ")
+        return letter[:1], spent.strip()
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return "", ""
+    fields = stat.rpartition(")")[2].split()
+    return fields[0], f"{fields[11]} {fields[12]}"
+
+
 def read_state(file: Path) -> WorkerState | None:
     """The content of the file; None when it is missing or not in this format."""
     try:
