@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -14,88 +12,24 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from every_route import BODIES, PARAMETERS, SEARCH, filled, write_something
 from http_worker import AUTHORIZED, RECORDS, Client, lifecycle_of
-from people import OWNER, bring_in, join
+from people import bring_in, join
 
 from mem_search.http.core.app import build_app
-from mem_search.http.core.routing import Route
 from mem_search.http.routes import ROUTES
 from mem_search.settings import Settings
-from patience import PATIENCE
 
 Snapshot = dict[str, Any]
-
-PARAMETERS = {
-    "query": "auth", "prefix": "au", "concept": "decision", "filePath": "src/auth.py",
-    "type": "feature", "anchor": "1", "refs": "observation:1", "as": "csv",
-}  # fmt: skip
-SEARCH = {"query": "auth"}
-BODIES: dict[str, list[Any]] = {
-    "/api/v1/search": [
-        SEARCH,
-        {**SEARCH, "background": True},
-        {**SEARCH, "background": True, "webhook_url": "https://example.org/hook"},
-        {**SEARCH, "mode": "deep_research"},
-        {**SEARCH, "mode": "deep_research", "background": True},
-    ],
-    "/api/v1/mcp/search": [SEARCH],
-    "/api/v1/mcp/fetch": [{"id": "observation:1"}, {"id": "observation:1", "session_id": "mine"}],
-    "/api/v1/saved-searches": [{"name": "new", "search": SEARCH}],
-    "/api/v1/saved-searches/{name}": [{"search": SEARCH, "every": "1h"}],
-    "/api/v1/scopes/{name}": [{"filter": "project:web"}],
-    "/api/v2/search/hybrid": [SEARCH],
-    "/api/v2/search/vector": [SEARCH],
-    "/api/records/batch": [{"refs": ["observation:1"]}],
-    "/api/observations/batch": [{"ids": [1]}],
-    "/api/forget": [{"refs": ["observation:1"]}],
-    "/api/sync": [{}],
-    "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
-    "/api/import": [{"path": "/etc/hostname"}],
-    "/api/import/upload": [b'{"kind": "note", "text": "x"}'],
-    "/api/import/jsonl": [b'{"kind": "note", "text": "x"}'],
-    "/api/citations": [{"refs": ["observation:1"]}],
-    "/api/v1/tokens": [{"name": "mine"}],
-    "/mcp": [
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-         "params": {"name": name, "arguments": arguments}}
-        for name, arguments in (
-            ("search", SEARCH), ("timeline", SEARCH), ("fetch", {"id": "observation:1"}),
-            ("get_records", {"ids": ["observation:1"]}), ("search_local_knowledge", SEARCH),
-            ("search_local_knowledge", {**SEARCH, "mode": "deep_research", "session_id": "s"}),
-        )
-    ],
-}  # fmt: skip
-
-
-async def write_something(client: Client) -> dict[str, str]:
-    """One thing of each sort that a route can change; returns what fills the paths."""
-
-    async def post(path: str, body: Any) -> Any:
-        reply = await client.post(path, json=body, headers=AUTHORIZED)
-        assert reply.status < 300, await reply.text()
-        return await reply.json()
-
-    found = await post("/api/v1/search", {**SEARCH, "mode": "deep_research"})
-    await post("/api/v1/saved-searches", {"name": "known", "search": SEARCH})
-    await client.put("/api/v1/scopes/known", json={"filter": "project:web"}, headers=AUTHORIZED)
-    job = (await post("/api/v1/search", {**SEARCH, "background": True}))["job_id"]
-    async with asyncio.timeout(PATIENCE):
-        while await lifecycle_of(client).runtime.store.search_jobs.unfinished():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-    await client.get("/api/search?query=auth", headers=AUTHORIZED)
-    await bring_in(client, OWNER, {"kind": "note", "source_id": "late", "text": "auth, late"})
-    await post("/api/v1/saved-searches/known/run", {})
-    return {
-        "ref": "observation:1", "number": "1", "name": "known", "job": job,
-        "operation": found["operations"][0]["id"], "session": found["session_id"],
-        "receipt": "none",
-    }  # fmt: skip
 
 
 async def flush(client: Client) -> None:
     """Store what waits in memory for a writer."""
     lifecycle = lifecycle_of(client)
     await lifecycle.runtime.search.service.log.flush()
+    if (lifecycle.settings.home / "users" / "ada").exists():
+        async with lifecycle.users.lease("ada") as runtime:
+            await runtime.search.service.log.flush()
     await lifecycle.tokens.flush()
 
 
@@ -115,16 +49,6 @@ async def snapshot(client: Client, home: Path) -> Snapshot:
         elif not name.endswith(("-wal", "-shm")):  # the rows are compared
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
-
-
-def filled(route: Route, known: dict[str, str]) -> str:
-    ids = {"jobs": "job", "operations": "operation", "sessions": "session", "forget": "receipt"}
-
-    def value(match: re.Match[str]) -> str:
-        before = route.path[: match.start()].strip("/").rpartition("/")[2]
-        return known[ids[before] if match[1] == "id" else match[1]]
-
-    return re.sub(r"{(\w+)}", value, route.path)
 
 
 async def walk(client: Client, known: dict[str, str], headers: dict[str, str]) -> dict[str, int]:
@@ -187,6 +111,23 @@ async def test_a_token_that_may_only_read_writes_nothing(
     refused = {name for name, status in statuses.items() if status == 403}
     assert {f"POST /api/v1/search {n}" for n in (1, 2, 3, 4)} <= refused
     assert {f"{route.method} {route.path} 0" for route in ROUTES if route.changes} <= refused
+
+
+async def test_a_user_who_may_only_read_writes_nothing_in_any_store(
+    client: Client, settings: Settings
+) -> None:
+    writer = await join(client, "ada", "ada-writes")
+    await bring_in(client, writer, *RECORDS)
+    known = await write_something(client, writer)
+    reader = await join(client, "ada", "ada-reads", read_only=True)
+    before = await snapshot(client, settings.home)
+    statuses = await walk(client, known, reader.headers)
+    assert await snapshot(client, settings.home) == before
+    refused = {name for name, status in statuses.items() if status == 403}
+    assert {f"POST /api/v1/search {n}" for n in (1, 2, 3, 4)} <= refused
+    assert "POST /api/v1/mcp/fetch 1" in refused
+    assert {f"{route.method} {route.path} 0" for route in ROUTES if route.changes} <= refused
+    assert sum(status == 200 for status in statuses.values()) > 40
 
 
 async def test_a_user_who_may_only_read_gets_no_home_by_asking(

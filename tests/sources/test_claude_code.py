@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from mem_search.ingest.prepare import outcome
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.sources.claude_code import ClaudeCode
 
@@ -74,6 +77,81 @@ def read(root: Path) -> tuple[list[Draft], list[LedgerEntry]]:
 def drafts_of(script: Script, root: Path, kind: str = "") -> list[Draft]:
     script.write(root / "project" / f"{script.session}.jsonl")
     return [draft for draft in read(root)[0] if draft.kind == kind or not kind]
+
+
+ODD = st.sampled_from(
+    [None, True, 0, -1, 1e308, 10**30, "", "\ud800", "\x00", "x" * 9000, "2026-13-45T99:99:99Z",
+     [], {}, [[]], [None], [5], ["a"], {"a": {"b": []}}, [{"type": "text", "text": 5}],
+     [{"type": 5, "text": "a"}], [{"type": "tool_use", "id": 5, "name": 5, "input": 5}],
+     [{"type": "tool_result", "tool_use_id": 5, "content": 5, "is_error": 5}],
+     [{"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": 5, "todos": 5}}]]
+)  # fmt: skip
+FIELDS = st.sampled_from(
+    "type uuid sessionId timestamp cwd gitBranch agentId isSidechain isMeta isCompactSummary"
+    " origin message summary leafUuid aiTitle customTitle operation content attachment"
+    " isApiErrorMessage message.content message.id message.model attachment.type"
+    " attachment.prompt".split()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    kind=st.sampled_from(
+        ["user", "assistant", "attachment", "queue-operation", "summary", "ai-title", "new"]
+    ),
+    odd=st.dictionaries(FIELDS, ODD, min_size=1, max_size=3),
+)
+def test_any_value_in_any_field_is_read_or_is_one_line_that_names_the_field(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, odd: dict[str, Any]
+) -> None:
+    script = Script().asks("Why does the tide table start at noon?")
+    script.line(kind, message={"role": kind, "content": "words"}, attachment={"prompt": "words"})
+    line = script.lines[-1]
+    for name, value in odd.items():
+        outer, _, inner = name.partition(".")
+        if inner and isinstance(line[outer], dict):
+            line[outer][inner] = value
+        elif not inner:
+            line[outer] = value
+    script.does("Read", file_path=f"{CWD}/tide/table.py").says("The loader drops twelve hours.")
+    root = tmp_path_factory.mktemp("odd")
+    script.write(root / "project" / f"{SESSION}.jsonl")
+    drafts, ledger = read(root)
+    assert "Why does the tide table start at noon?" in [draft.text for draft in drafts]
+    for entry in ledger:
+        if entry.outcome == "failed":
+            assert entry.item.endswith(":2")
+            said = entry.reason.removeprefix("line 2 cannot be used: ")
+            assert said.startswith((*odd, "message.content.")), entry
+    for made in map(outcome, drafts):  # a name of 9,000 letters is refused
+        refused = isinstance(made, str)
+        assert not refused or made.startswith(("source_id ", "session ", "project ", "metadata."))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"cwd": 5}, "cwd: input should be a string, not a number"),
+        ({"timestamp": 1772366400}, "timestamp: input should be a string, not a number"),
+        ({"message": "words"}, "message: input should be an object, not a string"),
+        ({"message": {"content": 5}}, "message.content: input should be a string or a list, not a"),
+        (
+            {"message": {"content": [{"type": "text", "text": 5}]}},
+            "message.content.0.text: input should be a string, not a number",
+        ),
+    ],
+)
+def test_a_number_where_a_string_belongs_is_a_line_of_the_ledger(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    script = Script().asks("Why noon?").asks("Why not midnight?").asks("And now?")
+    script.lines[1] |= change
+    script.write(tmp_path / "project" / f"{SESSION}.jsonl")
+    drafts, ledger = read(tmp_path)
+    assert [d.text for d in drafts if d.kind == "user_prompt"] == ["Why noon?", "And now?"]
+    (failed,) = (entry for entry in ledger if entry.outcome == "failed")
+    assert failed.item.endswith(":2")
+    assert failed.reason.startswith(f"line 2 cannot be used: {reason}")
 
 
 def test_a_session_becomes_its_prompt_then_the_work_then_the_summary(tmp_path: Path) -> None:

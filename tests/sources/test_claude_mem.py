@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from mem_search.contracts import Machine
 from mem_search.errors import SourceError
+from mem_search.ingest.prepare import outcome
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources.claude_mem import ClaudeMem, changes, database
 from mem_search.sources.claude_mem.drafts import texts, without_injected
@@ -125,6 +127,50 @@ class Follower:
     def ledger(self) -> dict[tuple[str, str], tuple[int, str]]:
         entries = [entry for batch in self.batches for entry in batch.ledger]
         return {(e.item, e.outcome): (e.records, e.reason) for e in entries}
+
+
+ODD = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.binary(max_size=12),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+    st.sampled_from(
+        ["", " ", "\x00", "[" * 5000, '{"a":' * 3000, "9" * 5000, "NaN", "[1e999]", '["\\ud800"]',
+         "x" * 9000, b"\xff\xfe", '[{"a": [1]}, null, 2]', "1772366400000", "\x1b[31m"]
+    ),
+)  # fmt: skip
+COLUMNS = {
+    "observations": "project text type title subtitle facts narrative concepts files_read"
+    " files_modified prompt_number created_at_epoch discovery_tokens merged_into_project"
+    " agent_type memory_session_id",
+    "session_summaries": "project request investigated learned completed next_steps files_read"
+    " files_edited notes prompt_number created_at_epoch merged_into_project memory_session_id",
+    "user_prompts": "session_db_id content_session_id prompt_number prompt_text created_at_epoch",
+    "sdk_sessions": "content_session_id memory_session_id project platform_source",
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), table=st.sampled_from([*COLUMNS]))
+def test_any_value_in_any_column_is_stored_or_is_one_line_that_names_the_field(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, table: str
+) -> None:
+    """SQLite takes any type in any column; the rows around an odd one are stored."""
+    odd = {name: data.draw(ODD, label=name) for name in COLUMNS[table].split()}
+    made = Store(tmp_path_factory.mktemp("odd") / "claude-mem.db", NEW.replace(" not null", ""))
+    made.session()
+    made.observe("before")
+    made.add(table, **odd)
+    made.observe("after")
+    made.connection.close()
+    drafts = Follower(made.path).look()
+    assert {"before", "after"} <= {draft.title for draft in drafts}
+    for draft in drafts:
+        reason = outcome(draft)
+        if isinstance(reason, str):
+            assert draft.title not in ("before", "after")
+            assert re.match(r"(created_at|project|session|text|metadata\.\w+)\b", reason), reason
 
 
 def test_an_observation_keeps_all_fields_of_claude_mem(claude: Store) -> None:

@@ -223,12 +223,13 @@ class BaseKind(Generic[M]):
 def said_of(error: ErrorDetails) -> str:
     """What is wrong with a value, in the words of JSON instead of pydantic's."""
     if message := _SAID.get(error["type"]):
-        return f"{message}, not {_json_type(error['input'])}"
+        return f"{message}, not {json_type(error['input'])}"
     message = error["msg"].removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}"
 
 
-def _json_type(value: object) -> str:
+def json_type(value: object) -> str:
+    """What a value is in JSON: ``a list``."""
     match value:
         case bool():
             return "true or false"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.errors import InputError
+from mem_search.records.base import json_type
 from mem_search.sources.claude_code.text import clean_text, command_words, without_injected
 from mem_search.text import dates
 
@@ -123,12 +124,20 @@ class Line:
     left: str = ""
 
 
+_STRINGS: Final = ("uuid", "sessionId", "timestamp", "cwd", "gitBranch", "agentId")
+
+
 class _Skipped(Exception):
     """The reason why a line that could have events has none."""
 
 
 def parse_line(raw: Mapping[str, Any], number: int) -> Line:
-    """Parse ``raw``, line ``number`` of its file; the number names a line without a uuid."""
+    """Parse ``raw``, line ``number`` of its file; the number names a line without a uuid.
+
+    Raises InputError naming a field of another type than Claude Code gives it.
+    """
+    if raw.get("type") in ("user", "assistant"):
+        _check_types(raw)
     left = ""
     events: tuple[Event, ...] = ()
     try:
@@ -147,6 +156,26 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
         events=events,
         left=left,
     )
+
+
+def _check_types(raw: Mapping[str, Any]) -> None:
+    message = raw.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    blocks = content if isinstance(content, list) else ()
+    for field, value, kinds in (
+        *((name, raw.get(name), "a string") for name in _STRINGS),
+        ("message", message, "an object"),
+        ("message.content", content, "a string or a list"),
+        *((f"message.content.{n}", block, "an object") for n, block in enumerate(blocks)),
+        *(
+            (f"message.content.{n}.text", block.get("text"), "a string")
+            for n, block in enumerate(blocks)
+            if isinstance(block, Mapping)
+        ),
+    ):
+        given = json_type(value)
+        if value is not None and given not in kinds:
+            raise InputError(f"{field}: input should be {kinds}, not {given}", field=field)
 
 
 def _events(raw: Mapping[str, Any]) -> Iterator[Event]:

@@ -74,6 +74,10 @@ def parent_session(path: Path) -> Path | None:
     return parent if parent.is_file() else None
 
 
+_LONGEST_ID: Final = 200
+"""Bytes; file systems allow 255 for a name."""
+
+
 def has_own_transcript(path: Path, session: str) -> bool:
     """Whether ``session`` has a transcript of its own beside ``path``.
 
@@ -81,8 +85,9 @@ def has_own_transcript(path: Path, session: str) -> bool:
     """
     if not session or path.stem == session or path.stem.startswith("agent-"):
         return False
-    # The id comes from a transcript: it must be a name, not a path.
-    return Path(session).name == session and path.with_name(session + SUFFIX).is_file()
+    # The id comes from a transcript: it must be a name, not a path, and one that a file can have.
+    is_name = Path(session).name == session and len(session.encode()) <= _LONGEST_ID
+    return is_name and path.with_name(session + SUFFIX).is_file()
 
 
 LONGEST_LINE: Final = 16 * 1024 * 1024

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from mem_search.errors import InputError
 from mem_search.model import Draft, LedgerEntry
 from mem_search.sources.claude_code.drafts import DraftBuilder, Identify
 from mem_search.sources.claude_code.events import parse_line
@@ -167,7 +168,11 @@ class TranscriptReader:
         if not isinstance(value, dict):
             self._fail("cannot be decoded: not a JSON object")
             return
-        line = parse_line(value, self.place.line)
+        try:
+            line = parse_line(value, self.place.line)
+        except InputError as error:
+            self._fail(f"cannot be used: {error.message}")
+            return
         if self._is_copy(line.session):
             self._counts.leave("line of another session's transcript")
             return
@@ -190,8 +195,9 @@ def _first_cwd(path: Path) -> str:
         for raw in islice(complete_lines(file, Place(), Incomplete()), _HEAD):
             try:
                 value = json.loads(raw or b"null")
-            except (ValueError, RecursionError):
+                cwd = parse_line(value, 0).cwd if isinstance(value, dict) else ""
+            except (ValueError, RecursionError, InputError):
                 continue  # the reader of that file reports it
-            if isinstance(value, dict) and (cwd := parse_line(value, 0).cwd):
+            if cwd:
                 return cwd
     return ""
