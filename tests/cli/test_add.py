@@ -132,3 +132,25 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
         done = home.run(*argv)
         assert (done.returncode, said in done.stderr) == (code, True), (argv, done.stderr)
         assert "Traceback" not in done.stderr
+
+
+def test_a_user_sends_files_and_sees_their_own_only(home: Home, tmp_path: Path) -> None:
+    token = home.ok("token", "create", "ada-laptop", "--user", "ada").strip()
+    ada = Home(home.path, home.environ | {"MEM_SEARCH_TOKEN": token})
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = tmp_path / "a" / "pier.txt", tmp_path / "b" / "pier.txt"
+    first.write_text("The pier is long.")
+    second.write_text("Another pier, made of stone.")
+    assert (
+        ada.ok("add", str(first), str(second)) == f"files {first}: 1 new\nfiles {second}: 1 new\n"
+    )
+    first.write_text("The pier is short.")
+    assert ada.ok("add", str(first)) == f"files {first}: 1 changed\n"
+    assert len(found(ada, "pier")) == 2
+    assert found(home, "pier") == []
+    folder = ada.run("add", str(tmp_path / "a"))
+    assert (folder.returncode, "send its files" in folder.stderr) == (2, True)
+    reader = home.ok("token", "create", "r", "--user", "ada", "--read-only").strip()
+    refused = Home(home.path, home.environ | {"MEM_SEARCH_TOKEN": reader}).run("add", str(first))
+    assert refused.returncode == 6

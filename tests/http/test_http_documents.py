@@ -130,6 +130,7 @@ async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
         (b"x", {"metadata": "{"}, 422, {"metadata"}),
         (b"x", {"name": "../x.md"}, 422, {"name"}),
         (b"x", {"replace": "perhaps"}, 422, {"replace"}),
+        (b"x", {f"f{number}": "x" for number in range(50)}, 422, {"f11"}),
         (b"\x89PNG\r\n\x1a\n", {"name": "lamp"}, 415, {"file"}),
         (b"\x7fELF\0\0", {"name": "lamp"}, 415, {"file"}),
     ):
@@ -227,3 +228,35 @@ async def test_a_user_uploads_into_a_store_of_their_own(empty: Client) -> None:
     reply = await empty.post("/documents/upload", data=form, headers=ada.headers)
     assert reply.status == 202
     assert (await get(empty, "/documents/1", 404))["field"] == "id"
+
+
+PART = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+
+
+NESTED = b"--x\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n--y\r\n\r\n--y--\r\n--x--\r\n"
+FORM = "multipart/form-data; boundary=x"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "status"),
+    [
+        ("multipart/form-data", b"no boundary", 400),
+        (FORM, b"", 400),
+        (FORM, b"garbage", 400),
+        (FORM, PART + b"half of a file", 400),
+        (FORM, b"--x\r\nno header\r\n\r\n\r\n--x--\r\n", 400),
+        (FORM, PART.replace(b'"file"', b'"\xff"') + b"a\r\n--x--\r\n", 422),
+        (FORM, b"--x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n\r\n--x--\r\n", 400),
+        (FORM, NESTED, 400),
+        ("multipart/mixed; boundary=x", PART + b"a\r\n--x--\r\n", 415),
+        ("application/json", b"{}", 415),
+    ],
+)
+async def test_a_body_that_is_no_form_is_refused_and_leaves_nothing(
+    empty: Client, settings: Settings, content_type: str, body: bytes, status: int
+) -> None:
+    headers = {**AUTHORIZED, "Content-Type": content_type}
+    reply = await empty.post("/documents/upload", data=body, headers=headers)
+    assert reply.status == status, await reply.text()
+    left = list(settings.spool_dir.iterdir()) if settings.spool_dir.exists() else []
+    assert left == []

@@ -95,9 +95,15 @@ class Client:
             if reply.length:
                 raise Unavailable("the worker ended in between; see: mem-search worker logs")
 
-    def upload(self, path: str, file: IO[bytes] | Iterable[bytes], pairs: Pairs = ()) -> Any:
-        """``POST`` a file without holding it in memory."""
-        with self._send("POST", path, pairs, body=file, content=ANY_FILE) as reply:
+    def upload(
+        self,
+        path: str,
+        file: IO[bytes] | Iterable[bytes],
+        pairs: Pairs = (),
+        content: str = ANY_FILE,
+    ) -> Any:
+        """``POST`` a file, or a form with one, without holding it in memory."""
+        with self._send("POST", path, pairs, body=file, content=content) as reply:
             return json.loads(reply.read())
 
     @contextmanager

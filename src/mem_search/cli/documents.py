@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import IO, Annotated, Any, Final
 
 import typer
 
@@ -16,7 +17,7 @@ from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, write
-from mem_search.errors import InputError, SourceError
+from mem_search.errors import Forbidden, InputError, SourceError
 
 _SOURCE: Final = "files"
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
@@ -126,13 +127,45 @@ def _exists(word: str) -> bool:
 
 
 def _add_path(client: Client, path: str) -> None:
-    job = client.json("POST", "/api/sync", body={"source": _SOURCE, "path": path})["job"]
+    try:
+        job = client.json("POST", "/api/sync", body={"source": _SOURCE, "path": path})["job"]
+    except Forbidden:  # the worker opens no files for a user, who sends them
+        _send_file(client, Path(path))
+        return
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in import_lines(result)))
-    left = _entries(client, path, 500)
-    for entry in left:
+    for entry in _entries(client, path, 500):
         if entry["location"] == path and entry["outcome"] == "failed":
             note(f"mem-search: {entry['item']}: {entry['reason']}")
+
+
+def _send_file(client: Client, path: Path) -> None:
+    """Upload a file; its path is its identity, so that it replaces what was sent from there."""
+    if path.is_dir():
+        raise InputError(
+            f"only the owner of the worker adds a folder; send its files: mem-search add {path}/*"
+        )
+    boundary = uuid.uuid4().hex
+    fields = {"source_id": str(path), "name": path.name, "replace": "true"}
+    try:
+        with path.open("rb") as file:
+            body = _form(fields, file, boundary)
+            kind = f"multipart/form-data; boundary={boundary}"
+            job = client.upload("/documents/upload", body, content=kind)["job"]
+    except OSError as error:
+        raise SourceError(f"cannot send {path}: {error.strerror or error}") from error
+    result = wait(client, job, SourceError)["result"]
+    write("".join(f"{line}\n" for line in import_lines(result, str(path))))
+
+
+def _form(fields: Mapping[str, str], file: IO[bytes], boundary: str) -> Iterator[bytes]:
+    """A form with ``fields`` and a file, in pieces (RFC 7578)."""
+    head = f"--{boundary}\r\nContent-Disposition: form-data; name="
+    for name, value in fields.items():
+        yield f'{head}"{name}"\r\n\r\n{value}\r\n'.encode("utf-8", "replace")
+    yield f'{head}"file"; filename="file"\r\n\r\n'.encode()
+    yield from iter(lambda: file.read(2**16), b"")
+    yield f"\r\n--{boundary}--\r\n".encode()
 
 
 def why(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http import HttpProcessingError
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from mem_search import sources
@@ -182,12 +183,16 @@ async def _receive(call: Call, received: _Received, folder: Path) -> None:
                 received.content_type = part.headers.get("Content-Type", "").partition(";")[0]
                 chunks = received.chunks(part)
                 received.spooled = await spool.keep(folder, chunks, received.name, ("",))
+            elif len(received.fields) > len(UploadForm.model_fields):
+                raise InputError("the form has too many fields", field=name[:100] or "file")
             elif name in received.fields:
                 raise Invalid([Fault("given more than once", parameter=name[:100])])
             else:
                 received.fields[name] = await _text(part, name)
-    except (ValueError, AssertionError) as error:  # no boundary, no end, a header of no form
-        raise MalformedBody(f"the body is no whole multipart form: {str(error)[:200]}") from None
+    except (ValueError, AssertionError, HttpProcessingError) as error:  # no boundary, no header, …
+        raise MalformedBody(
+            f"the body is no whole multipart form: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 async def _text(part: BodyPartReader, name: str) -> str:
