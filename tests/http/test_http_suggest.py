@@ -50,10 +50,15 @@ async def test_what_cannot_be_used_is_named(client: Client, path: str, parameter
 
 
 async def test_a_misspelt_query_gets_a_suggestion(get: Get) -> None:
-    reply = await get("/api/search", query="pasword")
-    assert reply["search"]["suggestions"][0] in ("password", "passwords")
-    assert "Did you mean: password" in reply["content"][0]["text"]
-    as_json = await get("/api/search", query="pasword", format="json")
+    reply = await get("/api/search", query="tokkens")
+    assert reply["search"]["suggestions"][0] == "tokens"
+    assert reply["search"]["analyzed"]["near"] == {"tokkens": ["tokens"]}
+    said = "no record has “tokkens”; looked for instead: “tokens”"
+    assert reply["search"]["notices"] == [said]
+    text = reply["content"][0]["text"]
+    assert "Did you mean: tokens" in text
+    assert f"Note: {said}" in text
+    as_json = await get("/api/search", query="tokkens", format="json")
     assert as_json["search"]["suggestions"] == reply["search"]["suggestions"]
     assert (await get("/api/search", query="auth"))["search"]["suggestions"] == []
 

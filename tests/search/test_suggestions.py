@@ -23,6 +23,7 @@ DRAFTS = (
     draft("b", "Tokens expire", title="Token refresh", tags=("auth", "jwt"), project="web"),
     draft("c", "authentication migration", title="Token store", tags=("jwt",), project="webhooks"),
     draft("d", "harbour lights", title="Lamps"),
+    draft("e", "harbour migration", title="Ships"),
 )
 
 
@@ -57,7 +58,7 @@ async def test_known_words_and_strange_ones_get_no_suggestion(runtime: Runtime, 
 
 
 async def test_a_misspelling_in_quotes_is_found_out_too(runtime: Runtime) -> None:
-    await fill(runtime, draft("a", "the kestrel module"))
+    await fill(runtime, draft("a", "the kestrel module"), draft("b", "a kestrel"))
     page = await runtime.search.service.search(SearchRequest('"kestrl module" xyzzy'), "")
     assert page.report.suggestions[0].startswith('"kestrel module"')
 
@@ -79,7 +80,17 @@ async def test_a_path_is_completed_from_paths_of_the_store(runtime: Runtime) -> 
 
     assert await completed("src/a") == ["src/app.py", "src/auth/login.py"]
     assert await completed("src/auth") == ["src/auth/login.py"]
-    assert await completed("log") == ["login", "src/auth/login.py"]
+    assert await completed("log") == ["src/auth/login.py"]
+
+
+async def test_a_word_of_a_single_record_is_never_suggested(runtime: Runtime) -> None:
+    await fill(runtime, draft("a", "swordfish secretum"), draft("b", "the tide"))
+    assert await asked(runtime, "swordfsh") == ()
+    assert await runtime.search.service.suggestions.complete("sword", 10) == []
+    await fill(runtime, draft("b", "the swordfish"))
+    assert await asked(runtime, "swordfsh") == ("swordfish",)
+    (completed,) = await runtime.search.service.suggestions.complete("sword", 10)
+    assert (completed.text, completed.records) == ("swordfish", 2)
 
 
 async def test_an_empty_store_suggests_nothing(runtime: Runtime) -> None:

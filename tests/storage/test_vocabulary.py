@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from drafts import draft, store
-from mem_search.storage.sqlite import record_writer, vocabulary
+from mem_search.storage.sqlite import fulltext, record_writer, vocabulary
 
 
 def words(connection: sqlite3.Connection) -> dict[str, int]:
@@ -51,7 +51,7 @@ def test_words_are_completed_by_how_many_records_have_them(
 def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "authenticated libraries"))
     asked = ["authenticate", "library", "librarry"]
-    assert vocabulary.unknown(connection, asked) == ["librarry"]
+    assert fulltext.unknown(connection, asked) == ["librarry"]
 
 
 def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) -> None:

@@ -219,6 +219,7 @@ class Ranking:
 
     ``scores`` has every record whose score the leg knows, also below the candidates.
     ``matched`` has every record that matches this leg; empty when the leg has no such notion.
+    ``unknown`` are words of the question that no record of the store has in any form.
     """
 
     name: str
@@ -227,6 +228,7 @@ class Ranking:
     matched: Matches = NO_MATCHES
     state: Literal["ok", "degraded"] = "ok"
     detail: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

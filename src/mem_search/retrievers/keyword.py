@@ -5,12 +5,14 @@ The statistics, the parameters and the correction for chat turns are the store's
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 from mem_search.contracts import Question
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.text.words import any_of
+from mem_search.text.words import Words, any_of
 
 
 class KeywordRetriever:
@@ -30,8 +32,11 @@ class KeywordRetriever:
         query = any_of(question.words)
         if query is None:
             return Ranking(self.name, detail="no words to look for")
-        candidates, matched = snapshot.word_matches(query, question.filters, depth)
-        return Ranking(self.name, candidates=candidates, matched=matched)
+        words = question.words
+        guessed = any_of(Words(near=(*chain(*words.guessed),))) if words.guessed else None
+        candidates, matched = snapshot.word_matches(query, question.filters, depth, guessed)
+        unknown = tuple(snapshot.unknown_words(words.words))
+        return Ranking(self.name, candidates=candidates, matched=matched, unknown=unknown)
 
     def score(
         self, snapshot: SearchSnapshot, question: Question, ranking: Ranking, records: Numbers

@@ -33,6 +33,7 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import Ranking
 from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
+from mem_search.search import respelling
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import LegAnswer, ms, run_legs
 from mem_search.search.query_understanding import (
@@ -44,6 +45,7 @@ from mem_search.search.query_understanding import (
 )
 from mem_search.search.ranking import LegResults, count_facets, rank
 from mem_search.search.reranking import LONGEST_TEXT, TOP, Reranking
+from mem_search.search.respelling import Near, respelled
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
@@ -83,6 +85,8 @@ class _Found:
     texts: Sequence[str] = ()
     """With a reranker: all hits to the end of the page, and what it reads of the first."""
     notice: str = ""
+    near: Near = field(default_factory=dict)
+    """What was looked for instead of words that no record has."""
 
 
 class SearchPipeline:
@@ -122,6 +126,9 @@ class SearchPipeline:
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)
+        if found.near:
+            near = tuple((word, tuple(words)) for word, words in found.near.items())
+            analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
         return SearchPage(
@@ -165,6 +172,12 @@ class SearchPipeline:
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
         answers = await run_legs(self._store, legs, question, depth)
+        near: Near = {}
+        for answer in answers:
+            if answer.ranking is not None and answer.ranking.unknown:
+                question, near = await self._store.read(respelled, question, answer.ranking)
+        if near:
+            answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:
             raise Unavailable("; ".join(f"{a.leg.name}: {a.report.detail}" for a in answers))
@@ -194,6 +207,7 @@ class SearchPipeline:
             found,
             legs=(*[answer.report for answer in answers], *found.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
+            near=near,
         )
 
     def _reranks(self, query: SearchRequest, question: Question) -> bool:
@@ -352,6 +366,8 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     ]
     if found.notice:
         notices.append(found.notice)
+    if found.near:
+        notices.append(respelling.notice(found.near))
     if query.fusion is not None and not found.legs:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):

@@ -22,6 +22,7 @@ from mem_search.model import (
     Analyzed,
     AnyOf,
     Condition,
+    DateRange,
     Demand,
     Filters,
     Kind,
@@ -75,7 +76,9 @@ async def understand_query(
     filters = request.filters
     if reading.demand is not None:
         filters = replace(filters, demand=_both(filters.demand, reading.demand))
-    lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
+    lifted: tuple[DateRange, ...] = ()
+    if analyzed.dates:
+        lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
     return question, analyzed
 

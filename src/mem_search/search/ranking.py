@@ -247,10 +247,11 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
     """Records that have every word of a question of few words, or all that it demands."""
     asked = question.words
     matched = [leg.matched.records for leg in rankings if len(leg.matched)]
-    terms = len(asked.words) + len(asked.phrases) + len(asked.cjk)
-    if not matched or (terms > FEW_WORDS and not demands_all(question)):
+    terms = len(asked.words) + len(asked.phrases) + len(asked.cjk) + len(asked.guessed)
+    is_demanded = question.filters.demand is not None and demands_all(question)
+    if not matched or (terms > FEW_WORDS and not is_demanded):
         return NO_NUMBERS
-    if terms > 1 and not demands_all(question) and (query := all_of(asked)) is not None:
+    if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
         matched = [np.intersect1d(snapshot.records_with_words(query), each) for each in matched]
     return np.unique(np.concatenate(matched))
 

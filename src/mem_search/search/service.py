@@ -163,7 +163,7 @@ class SearchService:
             page = await self._with_words_alone(page)
         if page.filters and not request.offset:
             page = await self._with_unknown_values(page)
-        found_little = page.total <= FEW or by_words == [0]
+        found_little = page.total <= FEW or by_words == [0] or page.report.analyzed.near
         if found_little and request.text.strip() and not request.offset:
             return await self.suggestions.spelled(page)
         return page

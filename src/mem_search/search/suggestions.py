@@ -1,7 +1,8 @@
 """Suggestions from the store's own words and names.
 
 Completions of what is being typed, other spellings of words that the store does not have, and
-related searches. Every completion exists in the store.
+related searches. Every completion exists in the store. A word of a single record is none: it may be
+a slip itself, or nobody else's business.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final, Literal
 
 from mem_search.errors import StorageError
 from mem_search.model import Result, SearchPage
+from mem_search.search.respelling import COMMON, MOST_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
 
@@ -25,7 +27,6 @@ MOST_CHECKED = 8
 MOST_UNKNOWN = 2
 """Most unknown words that are corrected, at about 3 ms each."""
 
-MOST_SPELLINGS = 3
 MOST_SHARED = 5
 _TITLE_WORDS = 100
 _LAST_WORD = re.compile(r"[^\W_]+\Z")
@@ -114,6 +115,7 @@ def _words(snapshot: SearchSnapshot, prefix: str, limit: int) -> list[Completion
     return [
         Completion(before + word, "word", records)
         for word, records in snapshot.words_beginning_with(match[0].lower(), limit)
+        if records >= COMMON
     ]
 
 
@@ -139,7 +141,8 @@ def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequ
     found = {}
     long_enough = [word for word in asked if spelling.edits_allowed(word)]
     for word in snapshot.unknown_words(long_enough)[:MOST_UNKNOWN]:
-        near = spelling.nearest(word, snapshot.similar_words(word), MOST_SPELLINGS)
+        common = [each for each in snapshot.similar_words(word) if each[1] >= COMMON]
+        near = spelling.nearest(word, common, MOST_SPELLINGS)
         if near:
             found[word] = near
     return found
@@ -149,14 +152,9 @@ def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...
     """The question with its unknown words replaced, the likeliest way first."""
     texts = []
     for place in range(max(map(len, spellings.values()), default=0)):
-        corrected = text
-        for word, near in spellings.items():
-            better = near[min(place, len(near) - 1)]
-            corrected = re.sub(
-                rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", better, corrected, flags=re.IGNORECASE
-            )
-        texts.append(" ".join(corrected.split()))
-    return tuple(text for text in dict.fromkeys(texts))
+        better = {word: near[min(place, len(near) - 1)] for word, near in spellings.items()}
+        texts.append(with_words(text, better))
+    return tuple(dict.fromkeys(texts))
 
 
 def _related(page: SearchPage, before: Sequence[str]) -> Iterator[Related]:

@@ -59,9 +59,14 @@ def other_beginnings(word: str) -> tuple[str, ...]:
     )
 
 
-def nearest(word: str, known: Iterable[tuple[str, int]], limit: int) -> Sequence[str]:
-    """The most likely spellings of ``word`` among ``known`` (word, records), the best first."""
-    most = edits_allowed(word)
+def nearest(
+    word: str, known: Iterable[tuple[str, int]], limit: int, most: int | None = None
+) -> Sequence[str]:
+    """The most likely spellings of ``word`` among ``known`` (word, records), the best first.
+
+    They are at most ``most`` edits away, by default as many as ``edits_allowed``.
+    """
+    most = edits_allowed(word) if most is None else most
     letters = _letters(word)
     found: list[tuple[float, str]] = []
     for other, records in known:

@@ -60,6 +60,15 @@ def spans(text: str) -> list[tuple[int, int]]:
     return [(start, _past_marks(text, end)) for start, end in offsets]
 
 
+_ENDINGS: Final = frozenset({"##ing", "##ed", "##er", "##ers", "##ly", "##s", "##es"})
+
+
+def is_word(word: str) -> bool:
+    """Whether the vocabulary has ``word`` as a whole or with an ending: most English words."""
+    pieces = _tokenizer().encode(_encodable(word), add_special_tokens=False).tokens
+    return len(pieces) == 1 or (len(pieces) == 2 and pieces[1] in _ENDINGS)
+
+
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
     """The parts of a long text with their starts. A part ends before a space, so no word is cut."""
     start = 0

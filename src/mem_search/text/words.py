@@ -51,6 +51,8 @@ class Words:
 
     Phrases must match when ``demanded``, else they only add to the score. ``near`` are words of
     the store that a prefix or a misspelling stands for; ``auth*`` means all words that begin so.
+    ``guessed`` has for each word that the store does not have those that may be meant, which count
+    for less than a word that was typed.
     """
 
     words: tuple[str, ...] = ()
@@ -58,15 +60,16 @@ class Words:
     cjk: tuple[str, ...] = ()
     demanded: bool = True
     near: tuple[str, ...] = ()
+    guessed: tuple[tuple[str, ...], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.words or self.phrases or self.cjk or self.near)
+        return bool(self.words or self.phrases or self.cjk or self.near or self.guessed)
 
     @property
     def all(self) -> tuple[str, ...]:
         """Every word to highlight in a text that matched."""
         near = [word.rstrip("*") for word in self.near]
-        return tuple(dict.fromkeys(chain(self.words, *self.phrases, self.cjk, near)))
+        return tuple(dict.fromkeys(chain(self.words, *self.phrases, self.cjk, near, *self.guessed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +176,18 @@ def known_word(word: str) -> WordPhrase:
     return WordPhrase(tuple(word.rstrip("*").split("_")), prefix=word.endswith("*"))
 
 
+def _guess(words: tuple[str, ...]) -> WordQuery:
+    """The query for a word that may be any of ``words``."""
+    return AnyWords(tuple(map(known_word, words)))
+
+
 def _single(words: Words) -> tuple[WordQuery, ...]:
     """A query for each word by itself."""
     pairs_of_runs = chain.from_iterable(map(pairs, words.cjk))
     return (
         *[WordPhrase((word,)) for word in words.words],
         *map(known_word, words.near),
+        *map(_guess, words.guessed),
         *[WordPhrase((pair,)) for pair in pairs_of_runs],
     )
 
@@ -264,4 +273,6 @@ def runs_of(text: str) -> tuple[str, ...]:
 
 def unmarked(run: str) -> str:
     """A word without the mark that "İ" gets in lower case; the index drops it, too."""
+    if run.isascii():
+        return run
     return "".join(char for char in run if not unicodedata.combining(char))

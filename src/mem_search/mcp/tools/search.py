@@ -41,7 +41,10 @@ class Hit:
 
 @schema
 class Hits:
-    """The best matches first; `facets` count all matches. `note`: how a time was read."""
+    """The best matches first; `note` says what was read or done otherwise than asked.
+
+    `facets` count all matches, not only these.
+    """
 
     results: list[Hit]
     facets: FacetsOfReply = None
@@ -60,7 +63,9 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         facets=arguments.facets,
     )
     page = await context.runtime.search.service.search(request, context.surface)
-    notes = time_notes(page.report.analyzed.dates, "after:DATE and before:DATE in the query")
+    report = page.report
+    notes = [*report.notices, *report.analyzed.warnings]
+    notes += time_notes(report.analyzed.dates, "after:DATE and before:DATE in the query")
     return Hits(
         note="\n".join(notes) or None,
         results=[

@@ -129,7 +129,8 @@ async def search_local_knowledge(
         session_id=None if step is None else step.session_id,
     )
     dates = page.report.analyzed.dates
-    notes = time_notes(dates, "created_after, or before:DATE in the query,")
+    notes = [*page.report.notices, *page.report.analyzed.warnings]
+    notes += time_notes(dates, "created_after, or before:DATE in the query,")
     if fitted.cut or fitted.left:
         notes.append(
             f"{len(fitted.cut)} text(s) cut, {fitted.left} result(s) left out to fit"

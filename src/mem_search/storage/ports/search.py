@@ -52,7 +52,7 @@ class SearchSnapshot(Protocol):
     # Words
 
     def word_matches(
-        self, query: WordQuery, filters: Filters, depth: int
+        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
     ) -> tuple[Candidates, Matches]:
         """Records within ``filters`` with a passage that matches, scored by BM25.
 
@@ -61,6 +61,7 @@ class SearchSnapshot(Protocol):
         their own; the parameters, the weight of titles and the length correction of
         chat turns are the store's. The candidates are the best ``depth`` records, and the best
         ``depth // 10`` of each kind that has fewer among them; the matches are all records.
+        What ``guessed``, a part of ``query``, adds to a score counts a quarter.
         """
         ...
 

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from mem_search.model.statistics import Corpus
 from mem_search.text.names import Name
 from mem_search.text.words import (
     CJK,
+    FOLDED,
     AllWords,
     AnyWords,
     WordPhrase,
@@ -184,6 +185,33 @@ def _rarity(holders: int, size: int) -> float:
 def _room(lengths: Values, corpus: Corpus) -> Values:
     """BM25's ``K`` of passages of these lengths, in units of k1."""
     return np.asarray(1 - _B + _B * lengths / corpus.mean_length)
+
+
+GUESSED: Final = 0.75
+"""What a score loses of the share of words that were not typed: those that were typed lead."""
+
+
+def lessened(
+    connection: sqlite3.Connection, guessed: WordQuery, passages: Passages, scored: Scores
+) -> Scores:
+    """The scores of ``passages`` when ``guessed``, a part of their query, counts for less."""
+    found, shares = scores(connection, guessed, passages)
+    order = np.argsort(passages)
+    rows = order[np.searchsorted(passages, found, sorter=order)]
+    less = scored.copy()
+    less[rows] -= GUESSED * np.minimum(shares, scored[rows])
+    return less
+
+
+def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+    """The ``words``, in lower case, that no search can find in any form that it treats as equal."""
+    # One statement for all, because each search asks; the index has each word folded, too.
+    rows = connection.execute(
+        "select w.key from json_each(?) w where not exists (select 1 from passages_fts"
+        " where passages_fts match '\"' || w.value || '\"')",
+        (json.dumps(words, ensure_ascii=False).translate(FOLDED),),
+    ).fetchall()
+    return [words[place] for (place,) in rows] if rows else []
 
 
 def for_chats(

@@ -161,7 +161,7 @@ class SqliteSnapshot:
     # Words
 
     def word_matches(
-        self, query: WordQuery, filters: Filters, depth: int
+        self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
     ) -> tuple[Candidates, Matches]:
         """See ``SearchSnapshot``. Chat turns have a length correction (``fulltext.for_chats``)."""
         connection, corpus = self._connection, self.corpus()
@@ -182,6 +182,8 @@ class SqliteSnapshot:
         else:
             passages, scores = fulltext.scores(connection, query)
             known = self.passage_map(int(passages.max(initial=0)))
+        if guessed is not None:
+            scores = fulltext.lessened(connection, guessed, passages, scores)
         scores = fulltext.for_chats(passages, scores, known, corpus, self._store.chats)
         best = known.best(passages, scores)
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
@@ -206,7 +208,7 @@ class SqliteSnapshot:
         return vocabulary.expand(self._connection, wild)
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
-        return vocabulary.unknown(self._connection, words)
+        return fulltext.unknown(self._connection, words)
 
     def similar_words(self, word: str) -> list[Counted]:
         return vocabulary.like(self._connection, word)

@@ -34,18 +34,6 @@ def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> l
     ).fetchall()
 
 
-def unknown(connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-    """The ``words`` that no search can find in any form that it treats as equal."""
-    return [
-        word
-        for word in words
-        if connection.execute(
-            "select 1 from passages_fts where passages_fts match ? limit 1", (f'"{word}"',)
-        ).fetchone()
-        is None
-    ]
-
-
 def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
     """Candidates for the correction of ``word``, to be compared letter by letter.
 

@@ -1,0 +1,114 @@
+"""Misspelt words: a word that the store does not have is looked for as the near ones that it has.
+
+Most words that a store does not have are right nevertheless: "whose" is no slip for "those". So a
+word of the model's vocabulary is a slip only where no other word of the question finds anything,
+and nearer spellings keep farther ones out. A question whose words all exist costs nothing more
+than finding that out (``SearchSnapshot.unknown_words``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from mem_search.contracts import Question
+from mem_search.model import Term
+from mem_search.model.rankings import Ranking
+from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.text import spelling, wordpieces
+from mem_search.text.query import demands
+
+MOST_WORDS: Final = 3
+"""Unknown words that are looked for as others; each costs some 20 ms with 100,000 words."""
+
+MOST_SPELLINGS: Final = 3
+SHORTEST: Final = 4
+"""Letters of a slip beside words that find something: shorter ones are abbreviations."""
+
+LONG: Final = 9
+"""Letters from which a slip may have two wrong letters beside words that find something."""
+
+COMMON: Final = 2
+"""Records: a word of fewer may be a slip itself, so it is no suggestion."""
+
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+
+Near = Mapping[str, Sequence[str]]
+"""A word that the store does not have → near ones that it has, the likeliest first."""
+
+
+def respelled(
+    snapshot: SearchSnapshot, question: Question, ranking: Ranking
+) -> tuple[Question, Near]:
+    """``question`` with the near words of its unknown ones, and which they are.
+
+    Words of an explicit demand stay what they are. ``ranking`` is what the words as typed found.
+    """
+    demand = question.filters.demand
+    leaves = demands.leaves(demand) if demand is not None else ()
+    judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
+    unknown = [word for word in ranking.unknown if word not in judged]
+    near = near_words(snapshot, unknown, others_match=len(ranking.matched) > 0)
+    looked_for = set(question.words.near)  # as ``fluter~`` has it already
+    near = {word: words for word, words in near.items() if looked_for.isdisjoint(words)}
+    if not near:
+        return question, near
+    asked = question.words
+    asked = replace(
+        asked,
+        words=tuple(word for word in asked.words if word not in near),
+        guessed=tuple(map(tuple, near.values())),
+    )
+    best = {word: words[0] for word, words in near.items()}
+    return replace(question, text=with_words(question.text, best), words=asked), near
+
+
+def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match: bool) -> Near:
+    """The near words of those ``unknown`` words that look like slips.
+
+    Words that several records have keep out the others, and so do nearer ones. With
+    ``others_match`` a short word, which may be an abbreviation, needs a single near one that begins
+    with the same letter.
+    """
+    found: dict[str, Sequence[str]] = {}
+    for word in unknown:
+        most = spelling.edits_allowed(word) if _LETTERS.fullmatch(word) else 0
+        if others_match and most:
+            is_word = len(word) < SHORTEST or wordpieces.is_word(word)
+            most = 0 if is_word else 1 + (len(word) >= LONG)
+        if not most:
+            continue
+        known = [each for each in snapshot.similar_words(word) if each[0].isalnum()]
+        common = [each for each in known if each[1] >= COMMON]
+        near = spelling.nearest(word, common, MOST_SPELLINGS, most) or spelling.nearest(
+            word, known, MOST_SPELLINGS, most
+        )
+        edits = [spelling.distance(word, other, most) for other in near]
+        near = [other for other, each in zip(near, edits, strict=True) if each == min(edits)]
+        if others_match:
+            # asynchronously is no slip for synchronously
+            near = [each for each in near if len(each) >= SHORTEST and not word.endswith(each)]
+            is_short = len(word) < spelling.TWO_EDITS_FROM
+            if is_short and [each[0] for each in near] != [word[0]]:
+                near = []
+        if near:
+            found[word] = near
+        if len(found) == MOST_WORDS:
+            break
+    return found
+
+
+def with_words(text: str, better: Mapping[str, str]) -> str:
+    """``text`` with words replaced, in any case; spaces become single ones."""
+    for word, other in better.items():
+        text = re.sub(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", other, text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
+def notice(near: Near) -> str:
+    """``no record has “fluter”; looked for instead: “flutter”``."""
+    missing = " or ".join(f"“{word}”" for word in near)
+    looked_for = ", ".join(f"“{word}”" for words in near.values() for word in words)
+    return f"no record has {missing}; looked for instead: {looked_for}"

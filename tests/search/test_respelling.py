@@ -1,0 +1,99 @@
+"""A word that the store does not have is looked for as the near ones that it has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drafts import draft
+from mem_search.model import Filters, SearchPage, SearchRequest
+from mem_search.wiring import Runtime
+from runtimes import fill, pages
+
+DRAFTS = (
+    draft("both", "flutter of a wing at high speed", title="Wing flutter"),
+    draft("wing", "the wing in a tunnel", title="Tunnels", project="web"),
+    draft("flutter", "flutter of panels", title="Panels"),
+    draft("thrust", "thrust of jets and their noise", title="Jets"),
+    draft("again", "jets with more thrust", title="Nozzles"),
+    draft("single", "ailerons", title="Surfaces"),
+)
+
+
+async def search(runtime: Runtime, text: str, **values: object) -> SearchPage:
+    await fill(runtime, *DRAFTS)
+    request = SearchRequest(text, **{"mode": "keyword", **values})  # type: ignore[arg-type]
+    return await runtime.search.service.search(request, "test")
+
+
+def ids(page: SearchPage) -> list[str]:
+    return [result.record.source_id for result in page.results]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "said"),
+    [
+        ("wnig fluter", "both", "no record has “wnig” or “fluter”; looked for instead: "
+                                "“wing”, “flutter”"),
+        ("wing fluter", "both", "no record has “fluter”; looked for instead: “flutter”"),
+        ("PANELS Fluter", "flutter", "no record has “fluter”; looked for instead: “flutter”"),
+        ("aileronss", "single", "no record has “aileronss”; looked for instead: “ailerons”"),
+        ("the wnig, please", "wing", "no record has “wnig”; looked for instead: “wing”"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_the_near_word_is_looked_for_and_named(
+    runtime: Runtime, text: str, first: str, said: str, mode: str
+) -> None:
+    page = await search(runtime, text, mode=mode)
+    assert first in ids(page)[:2]
+    assert said in page.report.notices
+    assert dict(page.report.analyzed.near)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wing flutter",  # known
+        "trust of jets",  # a word of its own, not thrust
+        "+fluter wing",  # an operator asks for exactly this
+        "wing -fluter",
+        "fluter~ wing",  # the query language has found the near words
+        "zzqqxxyy jets",  # near nothing
+        "jets wig",  # too short to be a slip beside words that find something
+        "jets xing",  # another first letter
+        "jets 12345",
+    ],
+)
+async def test_other_words_stay_what_they_are(runtime: Runtime, text: str) -> None:
+    page = await search(runtime, text)
+    assert not [notice for notice in page.report.notices if "looked for instead" in notice]
+
+
+async def test_an_ordinary_word_is_a_slip_where_nothing_else_is_found(runtime: Runtime) -> None:
+    assert set(ids(await search(runtime, "trust"))) == {"thrust", "again"}
+
+
+async def test_words_as_they_are_typed_lead(runtime: Runtime) -> None:
+    # So that neither word is in so many records that it says nothing.
+    await fill(runtime, *(draft(f"other{place}", f"number {place}") for place in range(12)))
+    found = ids(await search(runtime, "wing fluter", limit=50))
+    assert found[0] == "both"
+    assert found.index("wing") < found.index("flutter")
+
+
+async def test_pages_go_on_and_filters_hold(runtime: Runtime) -> None:
+    page = await search(runtime, "wing fluter", limit=2)
+    found = [hit for each in await pages(runtime.search.service._pipeline, page.request)
+             for hit in ids(each)]  # fmt: skip
+    assert sorted(found) == ["both", "flutter", "wing"]
+    filters = Filters(project="web")
+    page = await runtime.search.service.search(replace(page.request, filters=filters), "test")
+    assert ids(page) == ["wing"]
+
+
+async def test_highlights_and_suggestions_have_the_near_word(runtime: Runtime) -> None:
+    page = await search(runtime, "fluter")
+    assert page.report.suggestions == ("flutter",)
+    assert all("flutter" in result.snippet.text for result in page.results)
