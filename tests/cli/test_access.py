@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
 
 from homes import Home
+from patience import PATIENCE
 
 NOTE = {"kind": "note", "source_id": "n1", "title": "Tide table", "text": "High water at noon"}
 
@@ -64,6 +69,36 @@ def test_a_revoked_token_and_a_removed_user_are_refused(mem: Home) -> None:
     assert again.run("search", "water").returncode == 6
     assert mem.ok("token", "list") == "no tokens\n"
     assert mem.ok("user", "list") == "no users\n"
+
+
+def test_where_reading_needs_the_token_commands_and_agents_send_it(
+    mem: Home, tmp_path: Path
+) -> None:
+    """The fast path, the other commands and the relay, each with and without the token."""
+    demanding = Home(mem.path, mem.environ | {"MEM_SEARCH_READ_TOKEN": "1"})
+    demanding.ok("import", "jsonl", "-", given=json.dumps(NOTE))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "search", "arguments": {"query": "water"}}}  # fmt: skip
+    given = json.dumps(call) + "\n"
+
+    def answers(home: Home) -> tuple[int, int, str]:
+        return (
+            home.run("search", "water").returncode,
+            home.run("get", "note:1").returncode,
+            home.run("mcp", given=given).stdout,
+        )
+
+    found = answers(demanding)
+    assert found[:2] == (0, 0)
+    assert "Tide table" in found[2]
+    reader = as_user(mem, mem.ok("token", "create", "reader", "--read-only").strip())
+    assert answers(reader)[:2] == (0, 0)
+    wrong = answers(as_user(mem, "mst_" + "x" * 43))
+    assert wrong[:2] == (6, 6)
+    assert "Tide table" not in wrong[2]
+    assert "token" in wrong[2]
+    with pytest.raises(HTTPError, match="401"):  # a program that sends none
+        urlopen(f"{mem.worker()['url']}/api/search?query=water", timeout=PATIENCE)
 
 
 def test_an_error_names_the_option(mem: Home) -> None:

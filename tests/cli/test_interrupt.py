@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +31,11 @@ main()
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 5, 8, 13, 21, 40, 80, 160])
-@pytest.mark.parametrize("argv", [["--help"], ["stats", "--no-such"], ["mcp"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "argv",
+    [["--help"], ["stats", "--no-such"], ["mcp"], ["restore", "no-such-file", "--yes"]],
+    ids=" ".join,
+)
 def test_a_signal_in_the_middle_of_an_import(mem: Home, at: int, argv: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", AT_IMPORT.format(at=at, argv=argv)],
@@ -41,22 +45,48 @@ def test_a_signal_in_the_middle_of_an_import(mem: Home, at: int, argv: list[str]
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    if done.returncode in (0, 2):
+    if done.returncode in (0, 2, 4):
         assert at > 5  # it had ended before it imported so much
         return
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.parametrize(
-    "argv", [("unified", "auth"), ("stats",), ("export",), ("get", "observation:1"), ("mcp",)]
-)
-def test_a_signal_while_the_worker_answers(mem: Home, argv: tuple[str, ...]) -> None:
+    "argv",
+    [
+        ("unified", "auth"), ("stats",), ("export",), ("get", "observation:1"), ("mcp",),
+        ("import", "jsonl", "FILE"), ("import", "FILE"), ("add", "a few words"), ("add", "FILE"),
+        ("sync",), ("forget", "note:1", "--yes"), ("forget", "--project", "web", "--yes"),
+        ("purge", "--yes"), ("backup", "copy.zip"), ("research", "list"),
+        ("research", "replay", "id"), ("saved", "run", "name"), ("index", "audit"),
+        ("index", "rebuild"), ("jobs",),
+        ("ledger",), ("token", "list"), ("suggest", "a"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_signal_while_the_worker_answers(
+    mem: Home, tmp_path: Path, argv: tuple[str, ...]
+) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text('{"kind": "note", "text": "words"}\n')
+    argv = tuple(str(file) if word == "FILE" else word for word in argv)
+
     class Waiting(Standin):
         def do_GET(self) -> None:
             process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            process.wait(PATIENCE)
 
-        do_POST = do_GET  # noqa: N815
+        def do_POST(self) -> None:
+            if not self.path.startswith(("/api/import", "/api/sync", "/api/index")):
+                self.do_GET()
+                return
+            body = b'{"job": "a-job"}'  # the command then waits for its end
+            self.send_response(202)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(body)
+            self.close_connection = True
 
     with standing_in(mem.path, Waiting):
         process = mem.popen(*argv)
@@ -67,7 +97,11 @@ def test_a_signal_while_the_worker_answers(mem: Home, argv: tuple[str, ...]) -> 
             process.stdin.flush()
         assert process.wait(PATIENCE) == 130
         assert process.stderr is not None
-        assert process.stderr.read() == ""
+        said = process.stderr.read().removeprefix(
+            "mem-search: the worker continues the job; to stop it: mem-search jobs a-job --cancel\n"
+        )
+        assert said == ""
+        assert not list(tmp_path.glob("*copy.zip*"))
         for stream in (process.stdin, process.stdout, process.stderr):
             stream.close()
 

@@ -169,7 +169,9 @@ def start(
                 child = _spawn(settings)
             if child is not None and child.poll() is not None:
                 failure = _FAILURES.get(child.returncode, Unavailable)
-                raise failure(f"the worker did not start: {_last_log_lines(settings)}")
+                raise failure(
+                    f"the worker did not start: {_last_words(settings, child.returncode)}"
+                )
             starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
@@ -205,11 +207,13 @@ def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
         raise StorageError(f"cannot start a worker in {settings.home}: {error}") from error
 
 
-def _last_log_lines(settings: Settings) -> str:
+def _last_words(settings: Settings, code: int) -> str:
+    """The last lines of the log of a worker that ended with ``code``."""
     for file in (OUTPUT, FILE):
         if lines := [line for line in last_lines(settings.logs_dir / file, 5) if line.strip()]:
             return "\n".join(line.removeprefix("mem-search: ") for line in lines)
-    return f"it wrote nothing to {settings.logs_dir}"
+    how = f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it exited with {code}"
+    return f"{how} and wrote nothing to {settings.logs_dir}"
 
 
 STOP_PATIENCE = 8.0
