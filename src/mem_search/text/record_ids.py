@@ -67,7 +67,11 @@ class RecordId:
             return cls(alias=f"cm:{match[1].upper()}{int(match[2])}")
         if match := _SHORT.fullmatch(written):
             return cls(int(match[2]), LETTERS.get(match[1].upper(), ""))
-        return cls.of(Ref.parse(written, field))
+        try:
+            return cls.of(Ref.parse(written))
+        except InputError as error:
+            more = "the number alone, or cm:2001 for an id of claude-mem"
+            raise InputError(f"{error.message}, {more}", field=field) from None
 
 
 def alias_of(source: str, source_id: str) -> str:
