@@ -25,7 +25,7 @@ HOLDER = drafts.draft(
 
 async def test_the_only_record_with_a_name_is_first_whatever_its_score(runtime: Runtime) -> None:
     await fill(runtime, *PARTS, HOLDER)
-    modes: tuple[Mode, ...] = ("keyword", "hybrid")
+    modes: tuple[Mode, ...] = ("keyword", "vector", "hybrid")
     for asked in ("CLAUDE_MEM_WORKER_PORT", "where is claude_mem_worker_port set?"):
         for mode in modes:
             assert (await found(runtime, asked, mode))[0] == "holder", (asked, mode)
@@ -78,3 +78,18 @@ async def test_a_version_and_a_part_of_a_camel_case_name_find_their_holders(
     )
     assert (await found(runtime, "8.2.0"))[0] == "v"
     assert (await found(runtime, "sessionIds"))[0] == "inside"
+
+
+async def test_a_name_of_plain_words_leads_beside_others_where_few_records_hold_it(
+    runtime: Runtime,
+) -> None:
+    common = [drafts.draft(f"c{n}", f"a real-time clock {n}") for n in range(30)]
+    await fill(
+        runtime,
+        *common,
+        drafts.draft("holder", "A long note about everything else. " * 30 + "Run rg-lto once."),
+        *(drafts.draft(f"r{n}", "rg started lto started " * 3) for n in range(30)),
+        drafts.draft("clock", "real time clocks started started started"),
+    )
+    assert (await found(runtime, "where is rg-lto started", "keyword"))[0] == "holder"
+    assert (await found(runtime, "real-time clocks started", "keyword"))[0] == "clock"

@@ -50,6 +50,9 @@ FEW_WORDS = 3
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
 
+PLAIN_HOLDERS = 20
+"""The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
+
 CALLED = (names.MOST + 1, 0)
 """A record that is named by its id comes before those that hold names."""
 
@@ -145,7 +148,7 @@ def prefetch(
     rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
     named, held = NO_CANDIDATES, dict[int, tuple[int, int]]()
     if "names" in stages and names.NAME_LIKE.search(question.text):
-        named, held = _holders(snapshot, question, by_meaning=request.mode == "vector")
+        named, held = _holders(snapshot, question)
     candidates = named.joined(union(rankings, depth))
     if leg_results.from_times:
         candidates = candidates.joined(union(leg_results.from_times, depth))
@@ -257,23 +260,22 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
 
 
 def _holders(
-    snapshot: SearchSnapshot, question: Question, *, by_meaning: bool
+    snapshot: SearchSnapshot, question: Question
 ) -> tuple[Candidates, dict[int, tuple[int, int]]]:
     """The records that hold a name of the question; record → how many, and how well.
 
-    Those whose id it names come first. A search ``by_meaning`` looks for ids alone.
+    Those whose id it names come first. A name of plain words counts beside other words only where
+    few records hold it: ``real-time`` is ordinary language, ``rg-lto`` is not.
     """
     found = _called(snapshot, question)
     held = dict.fromkeys(found.records.tolist(), CALLED)
-    asked = () if by_meaning else names.find(question.text)
+    asked = names.find(question.text)
     others = {*question.words.all}.difference(*[name.words for name in asked])
-    if others:  # real-time among other words is ordinary language
-        asked = tuple(name for name in asked if not name.plain)
-        others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
         return found, held
     for name in asked:
-        holders = snapshot.holders(name, question.filters, HOLDERS)
+        most = PLAIN_HOLDERS if name.plain and others else HOLDERS
+        holders = snapshot.holders(name, question.filters, most)
         for record, well in zip(holders.records.tolist(), holders.scores.tolist(), strict=True):
             count, sum_ = held.get(record, (0, 0))
             held[record] = (count + 1, sum_ + int(well))
