@@ -148,10 +148,22 @@ async def test_sync_fails_when_every_location_does(
         await SyncJob(reader).run({"source": "shelf"}, nothing)
 
 
-async def test_a_path_needs_its_source_and_a_source_its_name(tmp_path: Path) -> None:
+async def test_a_path_without_a_source_is_for_all_that_read_something_there(
+    tmp_path: Path,
+) -> None:
     machine = Machine(tmp_path, tmp_path, {})
-    with pytest.raises(InputError, match="a path needs a source"):
-        find_locations(machine, path="x.jsonl")
+    (tmp_path / "sub").mkdir()
+    for name in ("lease.txt", "sub/lease.eml", "sub/copy.eml"):
+        (tmp_path / name).write_text("words")
+    found = [(each.source, each.path) for each in find_locations(machine, path=str(tmp_path))]
+    assert found == [("files", str(tmp_path)), ("mail", str(tmp_path))]
+    for name, source in (("lease.txt", "files"), ("sub/lease.eml", "mail")):
+        (one,) = find_locations(machine, path=str(tmp_path / name))
+        assert one.source == source
+
+
+async def test_a_source_needs_its_name(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, tmp_path, {})
     with pytest.raises(InputError, match="'attic' is no source"):
         find_locations(machine, "attic")
 

@@ -335,7 +335,6 @@ class TestFiles:
         assert "nested" in why.pop("g.eml")
         assert why == {
             "a.eml": "the message is empty: it has no subject, no text and no attachment",
-            "d.txt": "no mail: it is no .eml or .msg file, mbox file or message",
             "e.eml": "the file is empty",
             "f.eml": "the message is larger than 36 MiB",
             "h": "a symbolic link; only the file it points to is read",

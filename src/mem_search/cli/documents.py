@@ -19,7 +19,6 @@ from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, write
 from mem_search.errors import Forbidden, InputError, SourceError
 
-_SOURCE: Final = "files"
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 
@@ -128,7 +127,7 @@ def _exists(word: str) -> bool:
 
 def _add_path(client: Client, path: str) -> None:
     try:
-        job = client.json("POST", "/api/sync", body={"source": _SOURCE, "path": path})["job"]
+        job = client.json("POST", "/api/sync", body={"path": path})["job"]
     except Forbidden:  # the worker opens no files for a user, who sends them
         _send_file(client, Path(path))
         return

@@ -29,7 +29,9 @@ EVEN_FORGOTTEN = "Store records again that were forgotten"
 class SyncBody(Body):
     """What to read: everything on this machine, one source, or one path."""
 
-    source: str = ""
+    source: str = Field(
+        default="", description="With a path, by default every source that reads something there"
+    )
     path: str = ""
     cwd: str = Field(default="", description="The directory whose git repository is read")
     again: bool = Field(default=False, description="Read everything, not only what is new")
@@ -94,8 +96,6 @@ async def sync(call: Call) -> web.StreamResponse:
     if body.source:
         _known(body.source)
     if body.path:
-        if not body.source:
-            raise MissingField("a path needs a source; add source", field="source")
         _existing(body.path, "path")
     if body.cwd:
         _existing(body.cwd, "cwd")
@@ -116,7 +116,7 @@ async def import_file(call: Call) -> web.StreamResponse:
     if body.source:
         _known(body.source)
     _existing(body.path, "path")
-    source = body.source or sources.for_file(body.path)[0].name
+    source = body.source or sources.for_path(Path(body.path)) or sources.for_file(body.path)[0].name
     return await submitted(
         call,
         "import",

@@ -54,7 +54,10 @@ async def why(call: Call) -> web.StreamResponse:
 async def _told(call: Call, path: str) -> WhyPath:
     store = call.runtime.store
     around = [path, *map(str, Path(path).parents)]
-    rows = {_place(row): row for row in reversed(await store.ingest.ledger_at(around))}
+    newest_last = reversed(await store.ingest.ledger_at(around))
+    # One source leaves out what another one reads: what that one says counts.
+    said = sorted(newest_last, key=lambda row: row.outcome != "left")
+    rows = {_place(row): row for row in said}
     if (row := rows.get(path)) is not None:
         return await _of_row(call, path, row)
     for job in await store.jobs.unfinished():
@@ -70,8 +73,8 @@ async def _told(call: Call, path: str) -> WhyPath:
     known = {each.location.path: each for each in await store.ingest.locations()}
     if (here := known.get(path)) is not None:
         counts = await store.ingest.ledger_counts(path)
-        said = ", ".join(f"{items} {outcome}" for _, outcome, items in counts) or "nothing new"
-        sentence = f"{path} was read by the source {here.location.source}: {said}"
+        numbers = ", ".join(f"{items} {outcome}" for _, outcome, items in counts) or "nothing new"
+        sentence = f"{path} was read by the source {here.location.source}: {numbers}"
         return WhyPath(
             path=path, state="read", source=here.location.source, at=here.read_at,
             sentence=f"{sentence} (at {iso(here.read_at)}).",

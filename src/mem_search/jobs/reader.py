@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mem_search import sources
 from mem_search.contracts import Machine
-from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
+from mem_search.errors import MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import Report
@@ -180,12 +180,12 @@ def progress_message(location: Location, taken: IngestCounts) -> str:
 def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Location]:
     """The location at ``path`` of the source ``name``; without a path, those that the source finds.
 
-    Without a name, those that every source finds. Raises InputError for a path without a source.
+    Without a name, those of every source that reads something there or finds something.
     """
     if path:
-        if not name:
-            raise InputError("a path needs a source: sync SOURCE PATH", field="source")
-        return [sources.by_name(name).locate(str(Path(path).expanduser().resolve()))]
+        place = Path(path).expanduser().resolve()
+        names = [name] if name else sources.at(place)
+        return [sources.by_name(each).locate(str(place)) for each in names]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
     return [location for source in wanted for location in source.discover(machine)]
 

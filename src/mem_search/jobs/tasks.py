@@ -34,7 +34,8 @@ class SyncJob:
         """``source`` and ``path`` say what to read, else everything; git looks in ``cwd``."""
         machine = machine_from(params, os.environ)
         path = params.get("path", "")
-        locations = find_locations(machine, params.get("source", ""), path)
+        source = params.get("source", "")
+        locations = await asyncio.to_thread(find_locations, machine, source, path)
         if not locations:
             raise NotFound(
                 "found nothing to read on this machine; say where: mem-search sync SOURCE PATH"

@@ -110,7 +110,7 @@ def at(path: Path) -> list[str]:
     waiting = [each for each in installed() if each.name != "files"]
     found = ["files"]
     for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if name[0] != "." and name != "node_modules"]
         for name in names:
             for each in [each for each in waiting if _recognises(each, Path(folder, name))]:
                 found.append(each.name)

@@ -90,7 +90,7 @@ class WholeFiles(BaseSource):
     def _below(self, root: Path) -> Iterator[Path]:
         """The files below a folder that are read, hidden folders and links left out."""
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            folders[:] = sorted(n for n in folders if n[0] != "." and n != "node_modules")
             for name in sorted(names):
                 path = Path(folder, name)
                 if not path.is_symlink() and self.recognises(path):

@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search import sources
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.extractors import SUFFIXES, ocr
@@ -108,6 +109,8 @@ def _batches(
         digest, draft, lacks = "", None, ""
         if each.skipped:
             (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
+        elif by := sources.for_path(root / each.item) if root.is_dir() else "":
+            found.leave(each.item, f"the source {by} reads it: mem-search sync {by} {root}")
         else:
             path = root / each.item if root.is_dir() else root
             digest, draft, lacks = _file(location, each, path, was, project, extraction, found)

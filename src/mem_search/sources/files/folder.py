@@ -19,8 +19,6 @@ MOST_BYTES: Final = 100 * 2**20
 _ALWAYS: Final = ("node_modules/", "__pycache__/", "~$*", "*~")
 """What nobody wrote to keep; ``!node_modules/`` in an ignore file takes it back."""
 
-_MAIL: Final = frozenset((".eml", ".mbox", ".msg", ".pst"))
-
 
 Rules = list[tuple[str, GitIgnoreSpec]]
 """Rules by the folder that they are from, the deepest last."""
@@ -105,8 +103,8 @@ def _file(item: str, found: os.stat_result) -> Seen:
     if found.st_size > MOST_BYTES:
         size = f"{found.st_size / 2**20:.0f} MB"
         return _skipped(item, f"it is larger than {MOST_BYTES // 2**20} MB ({size})")
-    if Path(item).suffix.lower() in _MAIL:
-        return _skipped(item, "it is e-mail; to add it: mem-search sync mail PATH")
+    if Path(item).suffix.lower() == ".pst":
+        return _skipped(item, "no source reads it; export its messages from Outlook as .msg files")
     return Seen(item, f"{found.st_mtime_ns}-{found.st_size}")
 
 

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 _HEAD: Final = 32_768
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
+_SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
 _MAILDIR: Final = frozenset({"cur", "new"})
 _MARK: Final = 12
 """Characters of a file's mark: 48 bits, so a hundred thousand files are told apart."""
@@ -53,14 +54,18 @@ class MailFiles(BaseSource):
 
     name = NAME
     file_format = FileFormat(
-        (".eml", ".mbox", ".msg", ".emlx", ".mbx"),
+        _SUFFIXES,
         ("message/rfc822", "application/mbox", "application/vnd.ms-outlook"),
     )
 
     def recognises(self, path: Path) -> bool:
-        return path.suffix.lower() in self.file_format.suffixes or (
-            path.parent.name in _MAILDIR and (path.parent.parent / "tmp").is_dir()
-        )
+        suffix = path.suffix.lower()
+        if suffix in _SUFFIXES or _is_in_maildir(path):
+            return True
+        if suffix not in ("", ".txt"):
+            return False
+        with path.open("rb") as opened:
+            return format_of(path.name, opened.read(_HEAD)) is not None
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Messages that are new or changed; nothing when none are.
@@ -86,6 +91,8 @@ class _File:
     modified: int
     changed: int
     mark: str
+    is_named: bool
+    """Whether a person named it, or its own name says that it is mail."""
 
 
 class _Reading:
@@ -149,8 +156,10 @@ class _Reading:
                     return
                 case None if not head.strip():
                     self._found.leave(file.name, "the file is empty")
-                case None:
+                case None if file.is_named:
                     self._found.leave(file.name, _NO_MAIL)
+                case None:
+                    pass  # another source may read it, and say what became of it
                 case form:
                     self._found.outdate(file.name)
                     if taken := self._take(file.name, partial(_read_file, file, form)):
@@ -245,7 +254,7 @@ def _read_part(data: bytes | None) -> Mail:
 def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
     """The files at ``root``, sorted by name, and why other paths are left. Raises OSError."""
     if stat.S_ISREG(root.stat().st_mode):
-        return [_file(upload or root.name, root)], {}
+        return [_file(upload or root.name, root, is_named=True)], {}
     if not root.is_dir():
         raise OSError(errno.EINVAL, "it is neither a file nor a folder")
     files: list[_File] = []
@@ -271,19 +280,25 @@ def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
                 elif name.startswith(".") or not path.is_file():
                     left[name_of(path)] = "hidden, or no regular file"
                 else:
-                    files.append(_file(name_of(path), path))
+                    is_named = path.suffix.lower() in _SUFFIXES or _is_in_maildir(path)
+                    files.append(_file(name_of(path), path, is_named=is_named))
             except OSError as error:  # gone, or moved within a Maildir: the next reading has it
                 left[name_of(path)] = f"cannot be read: {error.strerror}"
     return sorted(files, key=lambda file: file.name), left
 
 
-def _file(name: str, path: Path) -> _File:
+def _is_in_maildir(path: Path) -> bool:
+    return path.parent.name in _MAILDIR and (path.parent.parent / "tmp").is_dir()
+
+
+def _file(name: str, path: Path, *, is_named: bool) -> _File:
     status = path.stat()
     key = name
     if path.parent.name in _MAILDIR:
         key = f"{name.rpartition('/')[0].rpartition('/')[0]}/{path.name.partition(':2,')[0]}"
     mark = _digest(key, str(status.st_size), str(status.st_mtime_ns))
-    return _File(name, path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, mark)
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return _File(name, path, status.st_size, *times, mark, is_named)
 
 
 def _digest(*said: str) -> str:
