@@ -137,7 +137,7 @@ async def test_import_and_sync_say_what_is_wrong_with_a_place(
         ("/api/import", {"path": "/" + "x" * 5000}, "path"),
         ("/api/import", {"path": str(tmp_path), "source": "unicorn"}, "source"),
         ("/api/sync", {"source": "unicorn"}, "source"),
-        ("/api/sync", {"path": str(tmp_path)}, "source"),
+        ("/api/sync", {"path": "relative"}, "path"),
         ("/api/sync", {"cwd": "here"}, "cwd"),
     ):
         reply = await empty.post(path, json=body, headers=AUTHORIZED)
