@@ -48,9 +48,22 @@ def test_words_in_the_title_need_no_reason() -> None:
 
 def test_words_elsewhere_have_one() -> None:
     assert why(("expired",)).startswith("in the text: mail server expired")
-    assert why(("auth",)).startswith("in a file name, src/auth.py: ")
+    assert why(("auth",)).startswith("in a file name, src/auth.py: The certificate")
     assert why(("downtime",)).startswith("by meaning: The certificate")
     assert why(("auth", "expired")).startswith("in the text: ")
+
+
+def test_the_line_repeats_neither_the_title_nor_a_file_name() -> None:
+    prompt = "Why did the mail server stop in the night, and what is to be done now?"
+    assert why(("downtime",), title=prompt, text=prompt) == "by meaning"
+    assert why(("auth",), text=f"Outage\n{TEXT}").count("src/auth.py") == 1
+
+
+def test_the_line_does_not_begin_in_the_middle_of_a_list() -> None:
+    text = f"{'word ' * 60}end. - Step 5: needle {'word ' * 60}"
+    found = why(("needle",), text=text)
+    assert found.startswith("in the text: ")
+    assert found.removeprefix("in the text: ")[0].isalnum()
 
 
 def test_a_snippet_shows_the_words() -> None:

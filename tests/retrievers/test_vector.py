@@ -92,7 +92,7 @@ async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
         ranking = await rank(full, 50, filters)
         assert (ranking.state, ranking.detail) == (
             "degraded",
-            "the index is down or incomplete: exact scan",
+            "the index is down or incomplete; all vectors are compared instead",
         )
     await full.store.database.write(lambda c: c.execute("delete from outbox"))
     full.search.store.changed()

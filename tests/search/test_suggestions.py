@@ -224,7 +224,7 @@ async def test_an_expression_that_finds_nothing_offers_what_its_words_find(
     assert page.total == 0
     assert page.report.suggestions == ("harbour token tag:jwt",)
     assert page.report.notices == (
-        "nothing is all of harbour AND token AND tag:jwt; harbour token tag:jwt finds 2",
+        "no record matches harbour AND token AND tag:jwt; harbour token tag:jwt finds 2",
     )
 
 

@@ -18,6 +18,11 @@ WIDTH = 92
 _FILES = ("path", "files_modified", "files_read")
 """Metadata with names of files."""
 
+_IN_A_NAME = "in a file name, "
+
+_SIGNS = " .,;:!?)]}>*#|/-–—•"
+"""What a snippet does not begin with: the end of a sentence before it, and signs of lists."""
+
 _SAME = 40
 """Characters of a snippet that repeat the title when they are equal."""
 
@@ -31,13 +36,13 @@ def why_found(page: SearchPage) -> Callable[[Result], str]:
     def why(result: Result) -> str:
         title = one_line(title_of(result.record))
         reason = _reason(result, matcher) if ranked and not matcher.stands_in(title) else ""
-        text = result.snippet.text
-        length = WIDTH - len(reason)
-        shown = (
-            one_line(snippet(text, 0, len(text), words, length=length).text) if length > 0 else ""
-        )
-        if not reason and title.startswith(shown[:_SAME]):
-            return ""
+        text, around = result.snippet.text, words
+        if reason.startswith(_IN_A_NAME):  # the reason has the words; the text says what it is
+            text, around = result.record.text.removeprefix(result.record.title), ()
+        cut = snippet(text, 0, len(text), around, length=WIDTH - len(reason))
+        shown = one_line(cut.text).lstrip(_SIGNS)
+        if title.startswith(shown[:_SAME]):
+            return reason.removesuffix(": ")
         return f"{reason}{shown}"
 
     return why
@@ -53,7 +58,7 @@ def _reason(result: Result, matcher: WordMatcher) -> str:
     if not only_names or (not places and matcher.stands_in(result.record.text.replace(text, ""))):
         return "in the text: "
     if name := next((name for name in names if matcher.stands_in(name)), ""):
-        return f"in a file name, {one_line(name)[: WIDTH // 2]}: "
+        return f"{_IN_A_NAME}{one_line(name)[: WIDTH // 2]}: "
     return "by meaning: "
 
 

@@ -33,7 +33,7 @@ from mem_search.model.rankings import (
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 LEG: Final = "vector"
-AWAY: Final = "the index is down or incomplete: exact scan"
+AWAY: Final = "the index is down or incomplete; all vectors are compared instead"
 DAMAGED: Final = "{} passages are missing in the index or wrong there; they are being repaired"
 
 REMEMBERED = 64

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Final
 
 import numpy as np
 
@@ -61,6 +62,9 @@ FROM_TIMES = 50
 
 VECTOR_DEPTH = 500
 """The deepest rank of a search by meaning alone; its total counts only these."""
+
+_FOUND_BY: Final = {"keyword": "their words", "vector": "their meaning", "graph": "their links"}
+"""Leg → what it finds records by, as a notice says it."""
 
 CLOUD = 40
 """The most records beside the seeds in a knowledge cloud."""
@@ -358,9 +362,10 @@ def _hydrate(
 
 def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
     """The notices of the reply."""
-    others = "legs" if len(found.legs) > 2 else "leg"
+    answered = [_FOUND_BY.get(leg.name, leg.name) for leg in found.legs if leg.state != "failed"]
     notices = [
-        f"{leg.name} search did not answer ({leg.detail}); results come from the other {others}"
+        f"{leg.name} search did not answer ({leg.detail});"
+        f" results are found by {' and '.join(answered)} alone"
         for leg in found.legs
         if leg.state == "failed"
     ]
@@ -372,7 +377,7 @@ def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in found.legs):
         notices.append(
-            f"the vector index covers {coverage:.1%} of the store so far;"
-            " keyword search covers all of it"
+            f"{coverage:.1%} of the store is in the vector index so far;"
+            " the words of all of it are searched"
         )
     return notices

@@ -61,7 +61,8 @@ class Reranking:
         self.reranker.close()
 
     def _left_out(self, why: str) -> str:
-        return f"the reranker {self.reranker.name} is left out ({why}); the order is that of search"
+        name = self.reranker.name
+        return f"the reranker {name} is left out ({why}); results keep their order without it"
 
 
 def open_reranking(settings: Settings) -> Reranking | None:

@@ -175,7 +175,7 @@ class SearchService:
         others = await self._pipeline.search(replace(page.request, text=text, limit=1))
         if not others.total:
             return page
-        notice = f"nothing is all of {report.analyzed.demanded}; {text} finds {others.total}"
+        notice = f"no record matches {report.analyzed.demanded}; {text} finds {others.total}"
         report = replace(
             report, notices=(*report.notices, notice), suggestions=(text, *report.suggestions)
         )
