@@ -43,6 +43,11 @@ def test_many_and_long_texts_are_scored(reranker: Reranker) -> None:
     assert reranker.score("q", texts).tolist() == [0.0, *[1.0] * 49]
 
 
+def test_texts_of_all_lengths_have_their_own_scores(reranker: Reranker) -> None:
+    texts = ["word " * (n * 37 % 50) + "good " * (n % 3) for n in range(40)]
+    assert reranker.score("q", texts).tolist() == [n % 3 for n in range(40)]
+
+
 def test_no_text_has_no_score(reranker: Reranker) -> None:
     assert reranker.score("q", []).shape == (0,)
 

@@ -47,12 +47,16 @@ class OnnxReranker:
         self._inputs = {given.name for given in self._session.get_inputs()}
 
     def score(self, question: str, texts: Sequence[str]) -> Values:
-        starts = range(0, len(texts), BATCH)
+        # Texts of like length run together: the pairs of a run are padded to the longest.
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        scores = np.zeros(len(texts))
         try:
-            parts = [self._batch(question, texts[at : at + BATCH]) for at in starts]
+            for first in range(0, len(texts), BATCH):
+                rows = order[first : first + BATCH]
+                scores[rows] = self._batch(question, [texts[row] for row in rows])
         except Exception as error:  # as above; a question may be too long for a pair, too
             raise ModelUnavailable(f"{self.name} cannot score: {error}") from error
-        return np.concatenate([np.zeros(0), *parts])
+        return scores
 
     def _batch(self, question: str, texts: Sequence[str]) -> Values:
         pairs = self._tokenizer.encode_batch([(question, text) for text in texts])

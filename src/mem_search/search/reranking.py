@@ -23,7 +23,7 @@ from mem_search.settings import Settings
 log = logging.getLogger(__name__)
 
 TOP = 50
-"""Hits that are read again; a cross-encoder of six layers takes about 10 ms for each."""
+"""Hits that are read again; what each costs is in docs/retrieval.md."""
 
 LONGEST_TEXT = 2_000
 """Characters of a text; a cross-encoder reads 512 tokens."""
