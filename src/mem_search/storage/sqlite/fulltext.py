@@ -10,10 +10,9 @@ what may be tens of thousands of rows.
 from __future__ import annotations
 
 import json
-import math
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -35,13 +34,12 @@ from mem_search.text.words import (
     pairs,
 )
 
-_BM25 = "bm25(passages_fts, 3.0, 1.0, 1.0, 2.0)"
-"""The weights of title, text, parts and people: a name in a head says more than one in a text."""
+WEIGHTS: Final = (3, 1, 1, 2)
+"""Of title, text, parts and people: a name in a head says more than one in a text."""
 
-_K1, _B = 1.2, 0.75
-"""The constants of FTS5's BM25."""
+_BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 
-_UNIT = 1e12
+_UNIT = 1e15
 """Scores leave SQLite as integers, which is faster; the factor is large enough to avoid ties."""
 
 _IS_CJK = re.compile(f"[{CJK}]")
@@ -105,11 +103,11 @@ def scores(
 
     All are scored, because BM25 costs the same for the best thousand.
     """
-    condition, values = "", [expression(query)]
+    condition, values = "", list[str | int]([expression(query)])
     if among is not None:
         # The plus keeps SQLite from querying the full-text index for each of them.
-        condition = " and +rowid in (select value from json_each(?))"
-        values.append(json.dumps(among.tolist()))
+        condition = " and rowid >= ? and +rowid in (select value from json_each(?))"
+        values += [int(among.min()) if len(among) else 0, json.dumps(among.tolist())]
     # The limit keeps the inner statement apart: bm25() cannot be used inside an aggregate.
     ids, scored = connection.execute(
         "select json_group_array(id), json_group_array(score) from (select rowid as id,"
@@ -136,55 +134,6 @@ def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
     """The statistics by which a search of ``kinds`` alone is scored; None: the whole store's."""
     own = corpus.of_kinds(kinds)
     return own if own.mean_length >= LONG * corpus.mean_length else None
-
-
-def scores_alone(
-    connection: sqlite3.Connection,
-    query: WordQuery,
-    among: Passages,
-    passage_map: Callable[[int], PassageMap],
-    corpus: Corpus,
-    own: Corpus,
-) -> Scores:
-    """The scores that ``among`` would have in an index with nothing but the kinds of ``own``.
-
-    Each phrase is scored by itself. BM25 gives it ``most * f / (f + K)``, where only ``K`` depends
-    on the mean length and only ``most`` on how rare the phrase is. So ``f / K`` is known, and both
-    means can be replaced without reading a text.
-    """
-    codes = KIND_CODES.among(own.passages)
-    total = np.zeros(len(among))
-    for phrase in _phrases_of(query):
-        everywhere = matched(connection, phrase)
-        known = passage_map(int(everywhere.max(initial=0)))
-        of_kinds = everywhere[np.isin(known.kinds[everywhere], codes)]
-        found, scored = scores(connection, phrase, np.intersect1d(of_kinds, among))
-        most = (_K1 + 1) * _rarity(len(everywhere), corpus.size)
-        share = np.minimum(scored / most, 1 - 1e-9)
-        lengths = known.lengths[found].astype(np.float64)
-        often = share / (1 - share) * _room(lengths, corpus) / _room(lengths, own)
-        most = (_K1 + 1) * _rarity(len(of_kinds), own.size)
-        total[np.searchsorted(among, found)] += most * often / (1 + often)
-    return total
-
-
-def _phrases_of(query: WordQuery) -> Iterator[WordPhrase]:
-    """The phrases of ``query``; BM25 adds up over them, whether joined by AND or by OR."""
-    if isinstance(query, WordPhrase):
-        yield query
-    else:
-        for part in query.of:
-            yield from _phrases_of(part)
-
-
-def _rarity(holders: int, size: int) -> float:
-    """The weight of a phrase that ``holders`` of ``size`` passages have, as FTS5 has it."""
-    return max(math.log((size - holders + 0.5) / (holders + 0.5)), 1e-6)
-
-
-def _room(lengths: Values, corpus: Corpus) -> Values:
-    """BM25's ``K`` of passages of these lengths, in units of k1."""
-    return np.asarray(1 - _B + _B * lengths / corpus.mean_length)
 
 
 GUESSED: Final = 0.75

@@ -49,6 +49,7 @@ from mem_search.storage.sqlite import (
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache, with_neighbours
+from mem_search.storage.sqlite.postings import PostingsCache
 from mem_search.storage.sqlite.record_columns import (
     Columns,
     CorpusCache,
@@ -65,9 +66,6 @@ from mem_search.text.words import WordQuery
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-FEW: Final = 0.3
-"""Share of the matching passages below which only those within the filter are scored."""
 
 _NAMES: Final = {
     "title": vocabulary.titles,
@@ -95,6 +93,7 @@ class SqliteSearchStore:
         self.vectors = vectors
         self.chats = chats
         self.passages = PassageMapCache()
+        self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
         self._revision: tuple[int, int] | None = None
         self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
@@ -164,26 +163,17 @@ class SqliteSnapshot:
         self, query: WordQuery, filters: Filters, depth: int, guessed: WordQuery | None = None
     ) -> tuple[Candidates, Matches]:
         """See ``SearchSnapshot``. Chat turns have a length correction (``fulltext.for_chats``)."""
-        connection, corpus = self._connection, self.corpus()
+        corpus = self.corpus()
+        own = fulltext.own_statistics(corpus, filters.kinds) if filters else None
+        passages, scores = self._store.postings.scores(self._connection, query, corpus, own)
+        known = self.passage_map(int(passages.max(initial=0)))
         if filters:
-            passages = fulltext.matched(connection, query)
-            known = self.passage_map(int(passages.max(initial=0)))
-            mask = passes(connection, self._all_columns(), filters, known.records[passages])
-            if (own := fulltext.own_statistics(corpus, filters.kinds)) is not None:
-                known_to, passages = self.passage_map, passages[mask]
-                scores = fulltext.scores_alone(connection, query, passages, known_to, corpus, own)
-                corpus = own
-            elif mask.sum() < FEW * len(passages):
-                passages, scores = fulltext.scores(connection, query, passages[mask])
-            else:
-                passages, scores = fulltext.scores(connection, query)
-                # One snapshot: the same passages, in the same order.
-                passages, scores = passages[mask], scores[mask]
-        else:
-            passages, scores = fulltext.scores(connection, query)
-            known = self.passage_map(int(passages.max(initial=0)))
+            records = known.records[passages]
+            inside = passes(self._connection, self._all_columns(), filters, records)
+            passages, scores = passages[inside], scores[inside]
         if guessed is not None:
-            scores = fulltext.lessened(connection, guessed, passages, scores)
+            scores = fulltext.lessened(self._connection, guessed, passages, scores)
+        corpus = own or corpus
         scores = fulltext.for_chats(passages, scores, known, corpus, self._store.chats)
         best = known.best(passages, scores)
         matches = Matches(best.records, best.scores, known.kinds[best.passages])
