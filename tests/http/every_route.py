@@ -35,6 +35,10 @@ BODIES: dict[str, list[Any]] = {
     "/api/v2/search/vector": [SEARCH],
     "/api/records/batch": [{"refs": ["observation:1"]}],
     "/api/observations/batch": [{"ids": [1]}],
+    "/api/records": [{"kind": "note", "text": "x"}],
+    "/api/records/{ref}": [{"text": "x"}],
+    "/documents/upload": [b"--x\r\n\r\n--x--\r\n"],
+    "/documents/fetch": [{"url": "http://127.0.0.1/"}],  # which is refused before it is asked
     "/api/forget": [{"refs": ["observation:1"]}],
     "/api/sync": [{}],
     "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
@@ -47,6 +51,7 @@ BODIES: dict[str, list[Any]] = {
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
          "params": {"name": name, "arguments": arguments}}
         for name, arguments in (
+            ("remember", {"text": "x"}),
             ("search", SEARCH), ("timeline", SEARCH), ("fetch", {"id": "observation:1"}),
             ("get_records", {"ids": ["observation:1"]}), ("search_local_knowledge", SEARCH),
             ("search_local_knowledge", {**SEARCH, "mode": "deep_research", "session_id": "s"}),
@@ -89,7 +94,13 @@ async def _searched(runtime: Runtime) -> None:
 
 
 def filled(route: Route, known: dict[str, str]) -> str:
-    ids = {"jobs": "job", "operations": "operation", "sessions": "session", "forget": "receipt"}
+    ids = {
+        "documents": "number",
+        "jobs": "job",
+        "operations": "operation",
+        "sessions": "session",
+        "forget": "receipt",
+    }
 
     def value(match: re.Match[str]) -> str:
         before = route.path[: match.start()].strip("/").rpartition("/")[2]

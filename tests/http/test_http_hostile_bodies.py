@@ -19,7 +19,7 @@ EXAMPLES = 25
 WRITES = [
     route
     for route in ROUTES
-    if route.method in ("POST", "PUT") and (route.body or route.path in BODIES)
+    if route.method in ("POST", "PUT", "PATCH") and (route.body or route.path in BODIES)
 ]
 
 
