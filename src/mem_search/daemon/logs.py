@@ -97,6 +97,7 @@ def keep_output_redacted(settings: Settings) -> None:
     Raises StorageError.
     """
     try:
+        settings.logs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         output = redact_own_output(settings.logs_dir / OUTPUT, _SIZE)
     except OSError as error:
         raise StorageError(f"cannot write {settings.logs_dir}: {error.strerror}") from error
