@@ -168,6 +168,13 @@ async def test_a_parameter_that_cannot_be_read_is_named(client: Client) -> None:
     assert errors[0]["detail"] == "failed:'maybe' has no meaning; known are true and false"
 
 
+async def test_a_kind_that_is_none_is_named_with_the_nearest(client: Client) -> None:
+    reply = await client.get("/api/search", params={"query": "auth", "kind": "nots"})
+    assert reply.status == 422
+    said = "no kind of record is called 'nots'; did you mean notes?"
+    assert (await reply.json())["errors"][0]["detail"] == said
+
+
 async def test_fields_are_members_of_a_body(client: Client) -> None:
     body = {"query": "auth", "title": "login", "project": ["web", "api"]}
     reply = await client.post("/api/v1/search", json=body)

@@ -32,8 +32,8 @@ def _kinds(value: Any) -> Any:
     found = [(word, installed_kinds().named(str(word))) for word in words]
     unknown = [word for word, kind in found if kind is None]
     if unknown:
-        known = ", ".join(installed_kinds().names)
-        raise invalid_value(f"{str(unknown[0])[:60]!r} is no kind of record; known are {known}")
+        near = nearest(str(unknown[0]), installed_kinds().names)
+        raise invalid_value(f"{str(unknown[0])[:60]!r} is no kind of record; {near}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 

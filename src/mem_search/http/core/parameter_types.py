@@ -67,8 +67,8 @@ def _kinds(value: Any) -> Any:
     found = [(word, installed_kinds().named(word)) for word in words]
     unknown = [word for word, kind in found if kind is None]
     if unknown:
-        known = ", ".join(kind.plural for kind in installed_kinds())
-        raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; known are {known}")
+        near = nearest(unknown[0], [kind.plural for kind in installed_kinds()])
+        raise invalid_value(f"no kind of record is called {unknown[0][:60]!r}; {near}")
     return tuple(dict.fromkeys(kind for _, kind in found))
 
 
