@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from documented_source import documented_code
 from drafts import draft
 from mem_search.errors import InputError
 from mem_search.model import Link, SearchRequest
-from mem_search.search.stages import STAGES, stages_without
-from mem_search.search.state import RankingState
+from mem_search.search.stages import STAGES, scoring, stages_without
+from mem_search.search.state import LegScores, RankingState
 from mem_search.settings import Settings
 from mem_search.wiring import Runtime, open_runtime
 from ranking_states import state
@@ -77,3 +78,20 @@ async def test_parts_of_a_score_have_the_names_of_stages_or_legs(runtime: Runtim
     page = await runtime.search.pipeline.search(query)
     names = {name.partition(".")[0] for result in page.results for name in result.scores}
     assert names <= {"keyword", "vector", *(stage.name for stage in STAGES)}
+
+
+@pytest.mark.parametrize(
+    ("text", "gained"),
+    [
+        ("rate limit", [2.0, 0.0, 2.0]),
+        ('"rate limit" nginx', [2.0, 0.0, 2.0]),
+        ("limit", []),  # everything that matches has it
+        ("the rate limit of nginx upstream", []),  # few records have all of a long question
+    ],
+)
+def test_what_has_every_word_of_a_short_question_gains(text: str, gained: list[float]) -> None:
+    leg = LegScores(np.zeros(3), np.zeros(3, np.int64))
+    given = state(3, request=SearchRequest(text), legs={"keyword": leg, "vector": leg})
+    given = replace(given, stored=replace(given.stored, whole=np.array([1, 3], np.int64)))
+    assert scoring.every_word(given).parts.get("every-word", np.zeros(0)).tolist() == gained
+    assert not scoring.every_word(replace(given, legs={"keyword": leg})).parts

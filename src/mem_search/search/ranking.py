@@ -28,7 +28,7 @@ from mem_search.retrievers.graph import Expansion
 from mem_search.search.legs import LegAnswer, exact_scores, ms, union
 from mem_search.search.query_understanding import demands_all, filters_decide
 from mem_search.search.stages import STAGES
-from mem_search.search.stages.scoring import ANSWERS, Z_SCORE_SUM, agreed
+from mem_search.search.stages.scoring import ANSWERS, FEW_WORDS, Z_SCORE_SUM, agreed
 from mem_search.search.state import (
     NO_NUMBERS,
     Beyond,
@@ -43,9 +43,6 @@ from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import names, record_ids
 from mem_search.text.sketch import NO_SKETCHES
 from mem_search.text.words import all_of
-
-FEW_WORDS = 3
-"""Up to so many words, a record that has them all is what was asked for."""
 
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
@@ -178,7 +175,7 @@ def prefetch(
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
     whole = NO_NUMBERS
-    if "relevant" in stages:
+    if not {"relevant", "every-word"}.isdisjoint(stages):
         whole = np.union1d(_whole(snapshot, question, rankings), named.records)
     return RankingState(
         request=request,

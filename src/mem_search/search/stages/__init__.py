@@ -21,6 +21,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("feedback", scoring.feedback),
     Stage("time", scoring.time_named),
     Stage("relevant", scoring.relevant),
+    Stage("every-word", scoring.every_word),
     Stage("recency", scoring.recency, option="boosts"),
     Stage("importance", scoring.importance, option="boosts"),
     Stage("sort", scoring.sort, required=True),

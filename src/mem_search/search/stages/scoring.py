@@ -157,6 +157,12 @@ TIME_WEIGHT = 2.5
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that also has every word of a question of few words."""
 
+FEW_WORDS = 3
+"""Up to so many words, a record that has them all is what was asked for."""
+
+EVERY_WORD_WEIGHT = 2.0
+"""What such a record gains: its words are not outvoted by what is only near in meaning."""
+
 IMPORTANCE_WEIGHT = 1.0
 """The difference between the least and the most important record."""
 
@@ -273,6 +279,17 @@ def time_named(state: RankingState) -> RankingState:
     whole = np.isin(state.union.records, state.stored.whole)
     weight = np.where(whole, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
     return state.added("time", np.where(inside, weight, 0.0))
+
+
+def every_word(state: RankingState) -> RankingState:
+    """Raises records that have every word of a question of two or three words."""
+    asked, whole = state.question.words, state.stored.whole
+    if len(state.legs) < 2:  # nothing outvotes the words
+        return state
+    if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= FEW_WORDS:
+        return state
+    has_all = np.isin(state.union.records, whole)
+    return state.added("every-word", np.where(has_all, EVERY_WORD_WEIGHT, 0.0))
 
 
 def relevant(state: RankingState) -> RankingState:
