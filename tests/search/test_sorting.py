@@ -107,3 +107,8 @@ async def test_the_first_of_each_kind_are_kept_in_the_order_of_the_fields(
         if [each.record.kind for each in wanted].count(result.record.kind) < 2:
             wanted.append(result)
     assert [r.record.number for r in page.results] == [r.record.number for r in wanted]
+
+
+async def test_the_first_of_each_kind_of_nothing_is_nothing(runtime: Runtime) -> None:
+    page = await ask(runtime, "tag:absent", "-created_at", limit_per_kind=2)
+    assert (page.total, page.results) == (0, ())

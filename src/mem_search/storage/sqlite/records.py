@@ -151,7 +151,7 @@ def sort_values(
         if name in names
     ]
     if not places or not len(numbers):
-        return {}
+        return {name: numbers for name in _SORTED if name in names}
     columns = [f"json_group_array({name})" for name in _SORTED if name in names]
     # One row, because Python waits for its lock at each row.
     row = connection.execute(
