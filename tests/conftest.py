@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from mem_search.storage.sqlite.store import SqliteStore
 if TYPE_CHECKING:
     from mem_search.wiring import Runtime
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts background jobs so, and the commands under test would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of an example.
 settings.register_profile("unhurried", deadline=None)

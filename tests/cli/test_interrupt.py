@@ -76,10 +76,19 @@ def test_a_signal_while_the_worker_answers(
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE)
 
+        def read_body(self) -> None:
+            if length := self.headers["Content-Length"]:
+                self.rfile.read(int(length))
+                return
+            while size := int(self.rfile.readline() or b"0", 16):
+                self.rfile.read(size + 2)
+            self.rfile.readline()
+
         def do_POST(self) -> None:
             if not self.path.startswith(("/api/import", "/api/sync", "/api/index")):
                 self.do_GET()
                 return
+            self.read_body()  # else the command may find the connection closed while it sends
             body = b'{"job": "a-job"}'  # the command then waits for its end
             self.send_response(202)
             self.send_header("Content-Length", str(len(body)))
@@ -95,7 +104,8 @@ def test_a_signal_while_the_worker_answers(
             assert process.stdin is not None
             process.stdin.write(line)
             process.stdin.flush()
-        assert process.wait(PATIENCE) == 130
+        code = process.wait(PATIENCE)
+        assert code == 130, process.stderr and process.stderr.read()
         assert process.stderr is not None
         said = process.stderr.read().removeprefix(
             "mem-search: the worker continues the job; to stop it: mem-search jobs a-job --cancel\n"
