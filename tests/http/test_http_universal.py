@@ -17,6 +17,7 @@ from mem_search.renderers.universal import (
     McpSearchResponse,
     UniversalSearchResponse,
 )
+from mem_search.text.search_fields import FIELDS
 from runtimes import fill
 
 SEARCH, MCP_SEARCH, MCP_FETCH = "/api/v1/search", "/api/v1/mcp/search", "/api/v1/mcp/fetch"
@@ -189,12 +190,12 @@ def test_what_is_left_out_is_as_the_contract_says() -> None:
         hide_scratchpad=True,
         texts=ResultTexts(snippet_length=200),
     )
-    assert set(UniversalSearchRequest.model_fields) == {
+    assert set(UniversalSearchRequest.model_fields) - set(FIELDS) == {
         "query", "content_types", "mode", "search_type", "limit", "offset", "created_after",
-        "created_before", "updated_after", "updated_before", "folder", "domain", "archived",
+        "created_before", "updated_after", "updated_before", "archived",
         "include_snippets", "snippet_length", "full_content", "session_id",
         "parent_operation_id", "max_operations", "background", "webhook_url",
-        "scope", "boosts", "facets", "facet_limit",  # ours
+        "boosts", "facets", "facet_limit", "fields", "sort",  # ours
     }  # fmt: skip
     chain = {"session_id": "s", "parent_operation_id": "p", "max_operations": 3}
     request = UniversalSearchRequest.model_validate({"query": "x", **chain}).request()
