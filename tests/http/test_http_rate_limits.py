@@ -201,8 +201,11 @@ def test_every_route_that_takes_a_question_is_counted() -> None:
     assert named <= counted
 
 
-NO_SEARCH = set("help log popular zero-results slow stats jobs operations sessions".split())
-"""What is about searches, and none itself; a replay is counted as the research it is."""
+NO_SEARCH = set("help log popular zero-results slow stats jobs operations sessions batch".split())
+"""What is about searches, and none itself; a replay is counted as the research it is.
+
+A batch counts each of its searches (``test_http_batch``).
+"""
 
 
 @pytest.mark.parametrize("value", ["-1", "many", "1.5", "1000001"])
