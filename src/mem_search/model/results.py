@@ -146,7 +146,7 @@ class SearchPage:
     records share a word with the question; no page has them unless the request includes them.
     ``folded`` of the total are listed under a near-duplicate. ``graph`` is there where the request
     follows links. ``facets`` count the relevant set by each facet that the request names.
-    follows links. ``filters`` are those of the request with what its text demands.
+    ``filters`` are those of the request with what its text demands.
     """
 
     request: SearchRequest
