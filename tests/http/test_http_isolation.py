@@ -38,6 +38,7 @@ VALUES: dict[str, Any] = {
     "ids": list(range(1, 12)),
     "id": "local:observation:1",
     "as": "csv",
+    "searches": [{"query": SHARED}],
     "path": "/harbour.py",
 }  # fmt: skip
 """What a field of this name is asked with, where its route needs one or knows it."""

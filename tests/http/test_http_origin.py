@@ -164,6 +164,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         "GET /api/jobs",
         "GET /api/jobs/{id}",
         "GET /api/v1/backup",
+        "GET /documents/{id}/original",
         "GET /api/v1/tokens",
         "GET /api/v1/users",
         "GET /api/v1/webhooks/secret",

@@ -88,7 +88,7 @@ async def test_half_of_the_vectors_deleted(runtime: Runtime) -> None:
     assert totals.coverage == pytest.approx(0.5)
     page = await search(runtime)
     assert page.report.coverage == pytest.approx(0.5)
-    assert any("covers 50.0%" in notice for notice in page.report.notices)
+    assert any("50.0% of the store" in notice for notice in page.report.notices)
     assert state(page)[0] == "degraded"
     assert state(page)[1].startswith("250 passages are missing")
     assert page.results  # and still it answers
