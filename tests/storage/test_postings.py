@@ -43,7 +43,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def cache(**options: Any) -> PostingsCache:
-    return PostingsCache(PassageMapCache(), **options)
+    return PostingsCache(PassageMapCache(), **{"few": 0, **options})
 
 
 async def check(database: Database, known: PostingsCache, query: WordQuery) -> None:
@@ -65,7 +65,7 @@ def remove(connection: Connection, number: int) -> None:
 async def test_scores_are_those_of_fts5(
     database: Database, steps: list[tuple[Any, list[str]]]
 ) -> None:
-    known, tiny = cache(), cache(most_bytes=1_000)
+    known, tiny = cache(), cache(most_bytes=1_000, few=3)
     for written, questions in steps:
         if isinstance(written, int):
             await database.write(remove, written)
@@ -90,6 +90,16 @@ async def test_lists_are_read_once(database: Database, monkeypatch: pytest.Monke
     monkeypatch.setattr(fulltext, "scores", fail)
     again = await database.read(known.scores, query, CORPUS)
     assert [values.tolist() for values in first] == [values.tolist() for values in again]
+
+
+async def test_short_lists_are_not_kept(database: Database) -> None:
+    known = cache(few=2)
+    await database.write(store, drafts.draft("a", "token auth"), drafts.draft("b", "token"))
+    query = AnyWords((WordPhrase(("token",)), WordPhrase(("auth",))))
+    await check(database, known, query)
+    one = known.bytes
+    await check(database, known, query)
+    assert 0 < known.bytes == one < 2 * postings.ENTRY_BYTES
 
 
 async def test_only_what_was_written_is_read_again(

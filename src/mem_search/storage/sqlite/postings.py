@@ -32,11 +32,14 @@ from mem_search.text.words import AnyWords, WordPhrase, WordQuery, folded, is_cj
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES: Final = 32 << 20
+MOST_BYTES: Final = 16 << 20
 """Memory of all lists. A word in half of 100,000 passages takes 250 kB."""
 
-ENTRY_BYTES: Final = 400
+ENTRY_BYTES: Final = 700
 """Memory of a list beside its arrays."""
+
+FEW: Final = 8
+"""A list of fewer passages is read again as quickly; names and numbers would fill the memory."""
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -96,6 +99,7 @@ class PostingsCache:
 
     passage_map: PassageMapCache
     most_bytes: int = MOST_BYTES
+    few: int = FEW
     bytes: int = 0
     _lists: OrderedDict[WordPhrase, Postings] = field(default_factory=OrderedDict)
     _statistics: Statistics = field(
@@ -159,6 +163,8 @@ class PostingsCache:
             known = None  # a search that began later has read it
         if known is None or known.revision < statistics.revision:
             known = self._read(connection, phrase, known, statistics)
+        if len(known.passages) < self.few and phrase not in self._lists:
+            return known
         with self._lock:
             if (former := self._lists.pop(phrase, None)) is not None:
                 self.bytes -= former.bytes
