@@ -115,4 +115,4 @@ async def test_a_write_route_answers_or_refuses_any_body(client: Client, kind: s
     reply = await client.get("/api/search?query=auth")
     assert reply.status == 200
     assert refused > 50
-    assert kind or answered > 50
+    assert kind or answered > 20  # the walk reaches what a route does, not only its refusals
