@@ -7,51 +7,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat
-from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
-from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, head, members, opened
+from mem_search.model import Draft
+from mem_search.sources.conversations import (
+    ConversationsExport,
+    Said,
+    conversation,
+    fields,
+    items,
+    moment,
+    text,
+)
 
 NAME: Final = "chatgpt"
 
-_FILE: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _MARKS: Final = re.compile("\ue200[^\ue201]*\ue201")
 """References to search results, which the page shows as links."""
 
 _SHOWN: Final = ("text", "multimodal_text", "code", "execution_output")
 
 
-class ChatGpt(WholeFiles):
+class ChatGpt(ConversationsExport):
     """A conversation is one record; its source id is the id in its address."""
 
     name = NAME
-    file_format = FileFormat((".json", ".zip"))
+    mark = "mapping"
 
-    def recognises(self, path: Path) -> bool:
-        if path.suffix == ".zip":
-            return any(map(_FILE.fullmatch, members(path))) and b'"mapping"' in _start(path)
-        return bool(_FILE.fullmatch(path.name)) and b'"mapping"' in head(path, 65_536)
-
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        path, name = file.path, file.name
-        inside = [member for member in members(path) if _FILE.fullmatch(member)]
-        for member in sorted(inside) or [""]:
-            with opened(path, member) as content:
-                for number, item in enumerate(array_items(content), 1):
-                    if draft := _draft(fields(item)):
-                        yield draft
-                    else:
-                        place = f"{name}:{member}:{number}" if member else f"{name}:{number}"
-                        yield LedgerEntry(place, "left", "the conversation is empty")
-
-
-def _start(path: Path) -> bytes:
-    member = next(filter(_FILE.fullmatch, members(path)))
-    with opened(path, member) as file:
-        return file.read(65_536).encode()
+    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
+        if draft := _draft(said):
+            yield draft
 
 
 def _draft(said: Mapping[str, Any]) -> Draft | None:

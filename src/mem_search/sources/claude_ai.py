@@ -6,50 +6,32 @@ which the conversation links.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat
-from mem_search.model import Draft, LedgerEntry, Link
-from mem_search.sources.conversations import Said, conversation, fields, items, moment, text
-from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, head, members, opened
+from mem_search.model import Draft, Link
+from mem_search.sources.conversations import (
+    ConversationsExport,
+    Said,
+    conversation,
+    fields,
+    items,
+    moment,
+    text,
+)
 
 NAME: Final = "claude-ai"
 
-_FILE: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 
-
-class ClaudeAi(WholeFiles):
+class ClaudeAi(ConversationsExport):
     """A conversation is one record; its source id is its uuid."""
 
     name = NAME
-    file_format = FileFormat((".json", ".zip"))
+    mark = "chat_messages"
 
-    def recognises(self, path: Path) -> bool:
-        if path.suffix == ".zip":
-            return any(map(_FILE.fullmatch, members(path))) and b'"chat_messages"' in _start(path)
-        return bool(_FILE.fullmatch(path.name)) and b'"chat_messages"' in head(path, 65_536)
-
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        path, name = file.path, file.name
-        inside = [member for member in members(path) if _FILE.fullmatch(member)]
-        for member in sorted(inside) or [""]:
-            with opened(path, member) as content:
-                for number, item in enumerate(array_items(content), 1):
-                    drafts = list(_drafts(fields(item)))
-                    yield from drafts
-                    if not drafts:
-                        place = f"{name}:{member}:{number}" if member else f"{name}:{number}"
-                        yield LedgerEntry(place, "left", "the conversation is empty")
-
-
-def _start(path: Path) -> bytes:
-    member = next(filter(_FILE.fullmatch, members(path)))
-    with opened(path, member) as file:
-        return file.read(65_536).encode()
+    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
+        return _drafts(said)
 
 
 def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:

@@ -7,13 +7,17 @@ list for what has another type.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
-from mem_search.model import Draft
+from mem_search.contracts import FileFormat
+from mem_search.model import Draft, LedgerEntry
 from mem_search.projects import Project
+from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, members, opened
 
 _TITLE: Final = 100
 _MOST_FACTS: Final = 40
@@ -22,6 +26,46 @@ _LONGEST: Final = 32_000
 """Characters of a prompt or of what an agent said in a turn."""
 
 _HEADING: Final = re.compile(r"^[#>*\-\s]+")
+_EXPORT: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_MARK_WITHIN: Final = 65_536
+"""Characters at the start of an export that have its ``mark``."""
+
+
+class ConversationsExport(WholeFiles):
+    """The data export of a chat service: ``conversations.json``, or the ZIP with it."""
+
+    file_format = FileFormat((".json", ".zip"))
+    mark: ClassVar[str]
+    """A name that only this service's conversations have."""
+
+    @abstractmethod
+    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
+        """The records of one conversation; none when nothing was said in it."""
+
+    def recognises(self, path: Path) -> bool:
+        inside = _exports(path)
+        if not inside and not _EXPORT.fullmatch(path.name):
+            return False
+        try:
+            with opened(path, inside[0] if inside else "") as content:
+                return f'"{self.mark}"' in content.read(_MARK_WITHIN)
+        except (OSError, ValueError):
+            return False
+
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+        for member in _exports(file.path) or [""]:
+            with opened(file.path, member) as content:
+                for number, item in enumerate(array_items(content), 1):
+                    found = list(self.conversation(fields(item)))
+                    yield from found
+                    if not found:
+                        place = ":".join(filter(None, (file.name, member, str(number))))
+                        yield LedgerEntry(place, "left", "the conversation is empty")
+
+
+def _exports(path: Path) -> list[str]:
+    """The members of a ZIP archive that have conversations."""
+    return sorted(filter(_EXPORT.fullmatch, members(path)))
 
 
 def text(value: object) -> str:
