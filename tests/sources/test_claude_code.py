@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,7 +108,8 @@ def test_any_value_in_any_field_is_read_or_is_one_line_that_names_the_field(
     script = Script().asks("Why does the tide table start at noon?")
     script.line(kind, message={"role": kind, "content": "words"}, attachment={"prompt": "words"})
     line = script.lines[-1]
-    for name, value in odd.items():
+    for name, shared in odd.items():
+        value = copy.deepcopy(shared)  # or a value could be put into itself
         outer, _, inner = name.partition(".")
         if inner and isinstance(line[outer], dict):
             line[outer][inner] = value

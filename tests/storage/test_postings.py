@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drafts
@@ -58,13 +58,13 @@ def remove(connection: Connection, number: int) -> None:
     record_writer.remove(connection, [number], forget=False)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(steps=st.lists(st.tuples(WRITE, st.lists(QUESTION, max_size=3)), max_size=6))
 async def test_scores_are_those_of_fts5(
-    database: Database, steps: list[tuple[Any, list[str]]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Any, list[str]]]
 ) -> None:
+    # A new store for each example, or a failure could not be shown again.
+    database = await Database.open(tmp_path_factory.mktemp("store") / "mem-search.db")
     known, tiny = cache(), cache(most_bytes=1_000, few=3)
     for written, questions in steps:
         if isinstance(written, int):
@@ -76,6 +76,16 @@ async def test_scores_are_those_of_fts5(
                 await check(database, known, query)
                 await check(database, tiny, query)
                 assert tiny.bytes <= 1_000
+    await database.close()
+
+
+async def test_a_list_whose_passages_are_all_deleted(database: Database) -> None:
+    known = cache()
+    await database.write(store, drafts.draft("a", "token"), drafts.draft("b", "token"))
+    await check(database, known, WordPhrase(("token",)))
+    await database.write(remove, 1)
+    await database.write(remove, 2)
+    await check(database, known, WordPhrase(("token",)))
 
 
 async def test_lists_are_read_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

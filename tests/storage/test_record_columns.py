@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import drafts
@@ -92,13 +92,13 @@ def remove(connection: Connection, number: int) -> None:
     record_writer.remove(connection, [number], forget=False)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(steps=STEPS)
 async def test_columns_and_statements_let_the_same_records_pass(
-    database: Database, steps: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
 ) -> None:
+    # A new store for each example, or a failure could not be shown again.
+    database = await Database.open(tmp_path_factory.mktemp("store") / "mem-search.db")
     columns = RecordColumnsCache()
     for step in steps:
         if isinstance(step, int):
@@ -112,6 +112,7 @@ async def test_columns_and_statements_let_the_same_records_pass(
             mask = await database.read(passes, now, filters, asked)
             assert set(asked[mask].tolist()) == {number for number in expected if number < 30}
             assert set(np.flatnonzero(await database.read(mask_of, now, filters))) == expected
+    await database.close()
 
 
 async def test_what_was_rolled_back_is_no_change(database: Database) -> None:

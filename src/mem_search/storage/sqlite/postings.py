@@ -209,9 +209,10 @@ class PostingsCache:
         else:
             last = int(known.passages.max(initial=0))
             records = self.passage_map.up_to(connection, last).records
-            owners = records[np.where(known.passages < len(records), known.passages, 0)]
-            # The map does not know passages that were deleted before it was read.
-            kept = (owners > 0) & ~np.isin(owners, change.records)
+            # The map may lack passages that were deleted before it was read, even all.
+            kept = known.passages < len(records)
+            owners = records[known.passages[kept]]
+            kept[kept] = (owners > 0) & ~np.isin(owners, change.records)
             added = np.array(change.passages, np.int64)
             passages, scores = fulltext.scores(connection, phrase, added)
             counts = _counts(passages, scores, int(kept.sum()) + len(passages), statistics)
