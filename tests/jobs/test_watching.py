@@ -93,6 +93,42 @@ async def test_what_is_excluded_or_linked_is_not_watched(tmp_path: Path, folder:
     assert list(watched) == [folder, folder / "sub", folder / "sub" / "deep"]
 
 
+def letter(number: int) -> bytes:
+    return (
+        f"From: ada@example.org\nMessage-ID: <{number}@harbour>\nSubject: Lamp {number}\n\n"
+        f"Lamp {number} burns.\n"
+    ).encode()
+
+
+async def test_mail_that_arrives_in_a_maildir_an_mbox_file_or_a_folder_is_seen(
+    tmp_path: Path,
+) -> None:
+    mail = tmp_path / "Mail"
+    for name in ("cur", "new", "tmp", ".Sent/cur", ".Sent/new", ".Sent/tmp"):
+        (mail / name).mkdir(parents=True)
+    box, head = mail / "Archive.mbox", b"From ada@example.org Sun Mar  1 10:00:00 2026\n"
+    box.write_bytes(head + letter(1) + b"\n")
+    seen = {"1@harbour": "Lamp 1 burns."}
+    async with open_runtime(small(tmp_path / "home", follow=FOLLOW)) as runtime:
+        await runtime.ingest.reader.read(Location("mail", str(mail)))
+        await becomes(runtime, seen)
+        (mail / "tmp/2.host").write_bytes(letter(2))
+        (mail / "tmp/2.host").rename(mail / "new/2.host")
+        await becomes(runtime, seen := {**seen, "2@harbour": "Lamp 2 burns."})
+        (mail / "new/2.host").rename(mail / "cur/2.host:2,S")
+        (mail / ".Sent/new/3.host").write_bytes(letter(3))
+        await becomes(runtime, seen := {**seen, "3@harbour": "Lamp 3 burns."})
+        with box.open("ab") as file:
+            file.write(head + letter(4) + b"\n")
+        await becomes(runtime, seen := {**seen, "4@harbour": "Lamp 4 burns."})
+        (mail / "letters").mkdir()
+        (mail / "letters/5.eml").write_bytes(letter(5))
+        await becomes(runtime, seen := {**seen, "5@harbour": "Lamp 5 burns."})
+        (mail / "cur/2.host:2,S").unlink()  # who clears a mailbox does not want to lose its mail
+        (mail / "letters/6.eml").write_bytes(letter(6))
+        await becomes(runtime, {**seen, "6@harbour": "Lamp 6 burns."})
+
+
 async def test_following_turned_off_is_watching_turned_off(tmp_path: Path, folder: Path) -> None:
     async with open_runtime(small(tmp_path / "home", follow=0)) as runtime:
         watching = [task for task in asyncio.all_tasks() if task.get_name() == "watch"]

@@ -1,6 +1,7 @@
 """Messages of every format as records: words, people, dates, threads, attachments, the ledger."""
 
 import os
+import time
 from collections.abc import Mapping
 from email.message import EmailMessage
 from pathlib import Path
@@ -273,6 +274,27 @@ class TestFiles:
         cursor = read(box)[-1].cursor
         box.write_bytes(whole)
         (draft,) = drafts(read(box, cursor))
+        assert draft.text == "First half, second half."
+
+    def test_a_followed_file_that_is_being_written_is_read_when_it_is_whole(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "1.eml").write_bytes(bytes(letter(1)))
+        cursor, whole = read(tmp_path)[-1].cursor, bytes(letter(2, "First half, second half."))
+        half = tmp_path / "2.eml"
+        half.write_bytes(whole[:-15])
+        waited: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waited.append(seconds)
+            half.write_bytes(whole)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "sleep", wait)
+            batches = read(tmp_path, cursor)
+        assert 0 < waited[0] <= 1
+        assert drafts(batches) == []
+        (draft,) = drafts(read(tmp_path, batches[-1].cursor if batches else cursor))
         assert draft.text == "First half, second half."
 
     def test_a_rewritten_mailbox_is_read_from_its_start(self, tmp_path: Path) -> None:

@@ -1,16 +1,15 @@
 """The source `mail`: messages in `.eml` and `.msg` files, mbox files and Maildir folders.
 
 ``mailboxes`` tells formats apart and cuts mbox files, ``message`` and ``outlook`` read a message,
-``headers`` and ``bodies`` its words, ``drafts`` makes the records. Each message becomes an e-mail;
-its attachments become files, and the messages inside it e-mails, which it links to. A message that
-cannot be read is named in the ledger, and the others go on.
+``headers`` and ``bodies`` its words, ``drafts`` makes the records, and ``intake`` takes them.
+Each message becomes an e-mail; its attachments become files, and the messages inside it e-mails,
+which it links to. A message that cannot be read is named in the ledger, and the others go on.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import logging
 import os
 import stat
 import time
@@ -25,18 +24,20 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.mail.attachments import AttachmentReader
-from mem_search.sources.mail.drafts import NAME, content_digest, drafts_of, identity
+from mem_search.sources.mail.drafts import NAME
+from mem_search.sources.mail.intake import Intake
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
 from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
 from mem_search.sources.mail.outlook import read_outlook
-
-log = logging.getLogger(__name__)
 
 _HEAD: Final = 32_768
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
 _MAILDIR: Final = frozenset({"cur", "new"})
+_SETTLED: Final = 1.0
+"""Seconds. A file that changed later than that ago may still be written: half a message would be
+another message with the same id."""
+
 _MARK: Final = 12
 """Characters of a file's mark: 48 bits, so a hundred thousand files are told apart."""
 
@@ -53,6 +54,7 @@ class MailFiles(BaseSource):
     """
 
     name = NAME
+    follows = True
     file_format = FileFormat(
         _SUFFIXES,
         ("message/rfc822", "application/mbox", "application/vnd.ms-outlook"),
@@ -66,6 +68,12 @@ class MailFiles(BaseSource):
             return False
         with path.open("rb") as opened:
             return format_of(path.name, opened.read(_HEAD)) is not None
+
+    def to_watch(self, location: Location) -> list[Path]:
+        root = Path(location.path)
+        if not root.is_dir():
+            return [root.parent] if root.parent.is_dir() else []
+        return sorted(Path(folder) for folder, _ in _walk(root, lambda _: None))
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Messages that are new or changed; nothing when none are.
@@ -110,19 +118,17 @@ class _Reading:
         self._boxes: dict[str, Any] = dict(cursor.get("boxes", {}))
         self._at = str(cursor.get("at", ""))
         self._since = int(cursor.get("since", 0)) or time.time_ns()
-        self._said: dict[str, str] = {}
-        """Id → what the message says, so that an id that is used twice loses no message."""
-        self._taken: set[str] = set()
-        self._attachments = AttachmentReader()
+        self._unsettled: set[str] = set()
+        self._intake = Intake(self._found)
 
     def batches(self) -> Iterator[Batch]:
-        with closing(self._attachments):
+        with closing(self._intake):
             yield from self._batches()
 
     def _batches(self) -> Iterator[Batch]:
         done = 0
         for file in self._files:
-            if not self._is_read(file):
+            if not self._is_read(file) and self._is_settled(file):
                 for part in self._read(file):
                     if self._found.is_full:
                         at = {"at": max(self._at, file.name), "since": self._since}
@@ -132,7 +138,8 @@ class _Reading:
         for name, (why, mark) in self._left.items():
             if mark not in self._known:
                 self._found.leave(name, why)
-        marks = {*(file.mark for file in self._files), *(mark for _, mark in self._left.values())}
+        marks = {file.mark for file in self._files if file.name not in self._unsettled}
+        marks.update(mark for _, mark in self._left.values())
         names = {file.name for file in self._files}
         boxes = {name: place for name, place in self._boxes.items() if name in names}
         cursor = {"boxes": boxes, "files": "".join(sorted(marks))}
@@ -144,6 +151,21 @@ class _Reading:
             place = Place.of(self._boxes[file.name])
             return (place.size, place.modified) == (file.size, file.modified)
         return file.mark in self._known or (file.name <= self._at and file.changed < self._since)
+
+    def _is_settled(self, file: _File) -> bool:
+        """Whether nobody writes the file now; a following reading has it otherwise."""
+        wait = _SETTLED - (time.time_ns() - file.changed) / 1e9
+        if not self._cursor or not 0 < wait <= _SETTLED:
+            return True  # it is old, or a person added it just now
+        time.sleep(wait)
+        try:
+            now = file.path.stat()
+            settled = (now.st_size, now.st_mtime_ns) == (file.size, file.modified)
+        except OSError:  # gone, or moved within a Maildir
+            settled = False
+        if not settled:
+            self._unsettled.add(file.name)
+        return settled
 
     def _read(self, file: _File) -> Iterator[int]:
         """Take what is new in ``file``; after each message, how many bytes of it are read."""
@@ -162,7 +184,7 @@ class _Reading:
                     pass  # another source may read it, and say what became of it
                 case form:
                     self._found.outdate(file.name)
-                    if taken := self._take(file.name, partial(_read_file, file, form)):
+                    if taken := self._intake.take(file.name, partial(_read_file, file, form)):
                         self._found.note(LedgerEntry(file.name, "taken", records=taken))
         except OSError as error:
             self._found.fail(file.name, f"cannot be read: {error.strerror or error}")
@@ -177,60 +199,14 @@ class _Reading:
             for message in messages_of(opened, start):
                 start = message.after
                 item = f"{file.name}:{start.messages}"
-                taken += self._take(item, partial(_read_part, message.data))
+                taken += self._intake.take(item, partial(_read_part, message.data))
                 self._boxes[file.name] = start.stored()
                 if self._found.is_full:
-                    self._note_span(file, first, start.messages, taken)
+                    self._intake.note_span(file.name, first, start.messages, taken)
                     first, taken = start.messages + 1, 0
                     yield start.offset
-            self._note_span(file, first, start.messages, taken)
+            self._intake.note_span(file.name, first, start.messages, taken)
         self._boxes[file.name] = replace(start, size=file.size, modified=file.modified).stored()
-
-    def _note_span(self, file: _File, first: int, last: int, taken: int) -> None:
-        """One entry for many messages: a mailbox may have a hundred thousand."""
-        if taken:
-            self._found.note(LedgerEntry(f"{file.name}:{first}-{last}", "taken", records=taken))
-
-    def _take(self, item: str, read: Callable[[], Mail]) -> int:
-        """Take the message that ``read`` returns, or say in the ledger why not.
-
-        Returns the number of its records.
-        """
-        try:
-            mail = read()
-            is_copy = self._distinguish(mail)
-            if not is_copy:
-                for name, reason in self._attachments.read(mail):
-                    self._found.leave(f"{item}:{name}", reason)
-            drafts = [*drafts_of(mail)]
-        except ValueError as error:
-            self._found.fail(item, str(error))
-        except Exception as error:  # noqa: BLE001 - a broken message may trip the parser anywhere
-            log.warning("%s: %r", item, error)
-            self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
-        else:
-            if not is_copy:
-                records = {draft.source_id: draft for draft in drafts}.values()
-                for draft in records:
-                    self._found.take(draft, item)
-                return len(records)
-            self._found.leave(item, "a copy of a message that was read before it")
-        return 0
-
-    def _distinguish(self, mail: Mail) -> bool:
-        """Whether the same message was read before. Another message with its id gets another id."""
-        for inside in mail.messages:
-            self._distinguish(inside)
-        said = content_digest(mail)
-        own = identity(mail)
-        if self._said.setdefault(own, said) == said:
-            is_copy = own in self._taken
-            self._taken.add(own)
-            return is_copy
-        mail.message_id = f"{own}#{said}"
-        is_copy = mail.message_id in self._taken
-        self._taken.add(mail.message_id)
-        return is_copy
 
 
 def _read_file(file: _File, form: Format) -> Mail:
@@ -268,10 +244,7 @@ def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
             raise error
         left[name_of(error.filename)] = f"cannot be listed: {error.strerror}"
 
-    for folder, folders, names in os.walk(root, onerror=refuse):
-        if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
-            folders[:] = [name for name in folders if name != "tmp"]
-        folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]
+    for folder, names in _walk(root, refuse):
         for name in names:
             path = Path(folder, name)
             try:
@@ -285,6 +258,15 @@ def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
             except OSError as error:  # gone, or moved within a Maildir: the next reading has it
                 left[name_of(path)] = f"cannot be read: {error.strerror}"
     return sorted(files, key=lambda file: file.name), left
+
+
+def _walk(root: Path, refuse: Callable[[OSError], None]) -> Iterator[tuple[str, list[str]]]:
+    """The folders that are read, with the names of their files."""
+    for folder, folders, names in os.walk(root, onerror=refuse):
+        if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
+            folders[:] = [name for name in folders if name != "tmp"]
+        folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]
+        yield folder, names
 
 
 def _is_in_maildir(path: Path) -> bool:
