@@ -29,6 +29,8 @@ SortField = Literal[
 """What results can be sorted by, called as in their JSON."""
 Boost = Literal["recency", "importance"]
 Comparison = Literal["has", "contains", "is", "<", "<=", ">", ">="]
+ReadPart = Literal["kind", "person", "time", "all"]
+"""A part of a question in plain words that may be read as a filter."""
 ResearchMode = Literal["basic", "deep_research"]
 FacetName = Literal[
     "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month"
@@ -207,6 +209,7 @@ class SearchRequest:
 
     ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
     filter; ``where`` are fields of the query language beside the text (``Fields.asked``);
+    ``as_words`` are the parts of the text that are looked for as words and not read as filters;
     ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
     ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
     ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts
@@ -247,6 +250,7 @@ class SearchRequest:
     folder: str = ""
     domain: str = ""
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    as_words: tuple[ReadPart, ...] = ()
     hide_scratchpad: bool = False
     neighbours: int | None = None
     texts: ResultTexts = ResultTexts()

@@ -51,7 +51,7 @@ async def understand_query(
     if "scope:" in request.text.lower():
         scopes = await named(store, now, kinds)
     # Weights of the caller alone decide the order of a weighted search.
-    times = times and request.fusion is None
+    times = times and request.fusion is None and {"time", "all"}.isdisjoint(request.as_words)
     reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []

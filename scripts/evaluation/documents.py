@@ -1,0 +1,140 @@
+"""Ask for documents in plain words: read whole, with their times alone, and not read at all.
+
+The documents are those of an invented household (household.py): mail, PDFs, scans, notes, pages and
+bookmarks. Each question of household/questions.toml names the documents that answer it. The half
+``held`` shows whether what was built for the half ``dev`` holds for other questions as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import household
+
+from mem_search.model import SearchRequest
+from mem_search.model.requests import ReadPart
+from mem_search.settings import Settings
+from mem_search.wiring import Runtime, open_runtime
+
+ASKED: Final = datetime(2025, 11, 20, 12, tzinfo=UTC)
+"""When the questions are asked."""
+
+MANY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    right: frozenset[str]
+    half: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and the names of its first ten results."""
+
+    question: Question
+    found: Sequence[str]
+
+    @property
+    def first_is_right(self) -> bool:
+        return bool(self.found) and self.found[0] in self.question.right
+
+    @property
+    def recall(self) -> float:
+        return len(self.question.right.intersection(self.found)) / len(self.question.right)
+
+
+def read(path: Path = household.TEXTS / "questions.toml") -> list[Question]:
+    """The questions of a file."""
+    with path.open("rb") as file:
+        entries = tomllib.load(file)["question"]
+    return [Question(each["text"], frozenset(each["right"]), each["half"]) for each in entries]
+
+
+async def ask(
+    runtime: Runtime, questions: Iterable[Question], root: Path, as_words: tuple[ReadPart, ...] = ()
+) -> list[Asked]:
+    """Ask each question; the parts ``as_words`` are not read."""
+    found = []
+    for question in questions:
+        request = SearchRequest(question.text, limit=MANY, asked_at=ASKED, as_words=as_words)
+        page = await runtime.search.pipeline.search(request)
+        names = [household.name_of(result.record, root) for result in page.results]
+        found.append(Asked(question, names))
+    return found
+
+
+def figures(asked: Sequence[Asked]) -> dict[str, float]:
+    """Precision of the first result and recall of the first ten."""
+    return {
+        "questions": len(asked),
+        "precision@1": round(sum(each.first_is_right for each in asked) / len(asked), 3),
+        "recall@10": round(sum(each.recall for each in asked) / len(asked), 3),
+    }
+
+
+def by_half(asked: Sequence[Asked]) -> Mapping[str, dict[str, float]]:
+    """The figures of each half, and of all."""
+    halves = {half: [each for each in asked if each.question.half == half]
+              for half in ("dev", "held")}  # fmt: skip
+    return {name: figures(each) for name, each in {**halves, "all": [*asked]}.items()}
+
+
+async def load(runtime: Runtime, root: Path) -> int:
+    """Read the household's documents and wait for the index; how many there are."""
+    taken = 0
+    for location in household.write(root):
+        done = await runtime.ingest.reader.read(location, follow=False)
+        taken += done.new
+        if done.failed:
+            raise ValueError(f"{done.failed} documents of {location.path} could not be read")
+    while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
+        await asyncio.sleep(0.2)
+    return taken
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/evaluate documents", description=__doc__)
+    parser.add_argument("--embedder", default="bundled")
+    parser.add_argument("--held", action="store_true", help="show the failures of both halves")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
+        root = Path(temporary) / "household"
+        settings = Settings(home=Path(temporary) / "home", embedder=args.embedder, follow=0)
+        async with open_runtime(settings) as runtime:
+            documents = await load(runtime, root)
+            asked = await ask(runtime, read(), root)
+            times = await ask(runtime, read(), root, ("kind", "person"))
+            without = await ask(runtime, read(), root, ("all",))
+    for each in asked:
+        if not each.first_is_right and (args.held or each.question.half == "dev"):
+            first = each.found[0] if each.found else "nothing"
+            print(f"  {each.question.text}   first: {first}")
+    read_as = {"read whole": asked, "times alone": times, "not read": without}
+    report = {name: by_half(each) for name, each in read_as.items()}
+    print(f"{documents} documents")
+    for name, halves in report.items():
+        for half, shown in halves.items():
+            line = "  ".join(f"{what} {value}" for what, value in shown.items())
+            print(f"{name:12} {half:5} {line}")
+    if args.json:
+        args.json.write_text(
+            json.dumps({"documents": documents, **report}, indent=1) + "\n", "utf-8"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
