@@ -22,6 +22,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.storage.sqlite import fulltext, records, vocabulary
 from mem_search.storage.sqlite.filters import is_met
 from mem_search.storage.sqlite.migrations import migrate
+from mem_search.storage.sqlite.word_list import WordList
 from mem_search.text.dates import from_iso
 from mem_search.text.query import canonical, read
 from mem_search.text.words import any_of
@@ -44,7 +45,8 @@ def numbers(connection: sqlite3.Connection, demand: Demand | None) -> set[int]:
 
 def found(connection: sqlite3.Connection, text: str) -> list[str]:
     """Source ids of the records that pass what the text demands."""
-    near = vocabulary.expand(connection, read(text, now=NOW, kinds=installed_kinds()).wild)
+    wild = read(text, now=NOW, kinds=installed_kinds()).wild
+    near = vocabulary.expand(connection, wild, WordList())
     demand = read(text, now=NOW, kinds=installed_kinds(), near=near).demand
     known = records.fetch(connection, sorted(numbers(connection, demand)))
     return [record.source_id for record in known.values()]
@@ -128,6 +130,26 @@ def test_a_misspelling_finds_its_neighbours(connection: sqlite3.Connection) -> N
     assert found(connection, "+tokne~") == ["b"]
     assert found(connection, "+token~") == ["b", "c"]
     assert found(connection, "+xyzzyx~") == []
+
+
+def test_a_wildcard_finds_words_with_the_same_beginning_part_or_end(
+    connection: sqlite3.Connection,
+) -> None:
+    store(
+        connection,
+        draft("a", "a research of years"),
+        draft("b", "MemSearch is a search"),
+        draft("c", "Größe and Länge", title="width height"),
+    )
+    assert found(connection, "+*search") == ["a", "b"]
+    assert found(connection, "+*searc") == []
+    assert found(connection, "+mem*rch") == ["b"]
+    assert found(connection, "+*ear*") == ["a", "b"]
+    assert found(connection, "+*ÖSS*") == []
+    assert found(connection, "+*röß*") == ["c"]
+    assert found(connection, "is:active -*search") == ["c"]
+    assert found(connection, "+*nosuch*") == []
+    assert found(connection, "+width*height") == ["c"]  # its parts, where it stands for no word
 
 
 def test_it_can_be_asked_whether_any_record_passes(connection: sqlite3.Connection) -> None:

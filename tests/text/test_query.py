@@ -74,6 +74,9 @@ def test_plain_text_is_unchanged(text: str) -> None:
         ("登录 AND 问题", "登录 AND 问题"),
         ("问题 -登录", "NOT 登录"),
         ("+auth* +tokn~", "auth* AND tokn~"),
+        ("+mem*rch", "+mem*rch"),
+        ("+*Tion", "*tion AND *tion"),
+        ("login -*tion*", "NOT *tion*"),
         ("fix (crash) -windows", "NOT windows"),
         ("AND(auth OR jwt)", "auth OR jwt"),
         ("tag:x,y Type:Bugfix", "tag:x,y AND type:Bugfix"),
@@ -199,9 +202,9 @@ def test_dates_are_read_in_words(text: str, start: str | None, end: str | None) 
         ("type: bugfix", "type: has no value"),
         ("since:whenever auth", "'whenever' is no date"),
         ("kind:wombat", "no kind is called 'wombat'"),
-        ("au*tion", "* works only at the end of a word"),
-        ("*tion", "* works only at the end of a word"),
+        ("au*a_b", "_ ends a word"),
         ("a*b", "fewer than three letters"),
+        ("*ab", "fewer than three letters"),
         ("kind:obs", "did you mean kind:observation?"),
         ("is:desision", "did you mean is:decision?"),
         ("autor:smith", "did you mean author:?"),
@@ -323,6 +326,33 @@ def test_prefixes_and_misspellings_stand_for_words_of_the_store() -> None:
     assert found.words.near == ("authentication", "token")
     assert found.demand == Term(("tokn",), "fuzzy", ("token",))
     assert found.analyzed.near == (("auth*", ("authentication",)), ("tokn~", ("token",)))
+
+
+def test_wildcards_inside_and_before_a_word_stand_for_words_of_the_store() -> None:
+    found = reading("mem*RCH *tion x1")
+    assert found.wild == ("mem*rch", "*tion")
+    assert found.words.words == ("x1",)
+    near = {"mem*rch": ("memsearch",), "*tion": ("a1", "b1", "c1", "d1")}
+    found = reading("mem*rch *tion x1", near=near)
+    assert found.text == "memsearch a1 b1 c1 x1"
+    assert found.words.words == ("x1",)
+    assert found.words.near == ("memsearch", "a1", "b1", "c1", "d1")
+    assert found.demand is None
+    assert reading("+*tion", near=near).demand == Term(("*tion",), "wildcard", near["*tion"])
+
+
+def test_a_wildcard_without_words_is_read_as_its_parts_and_said() -> None:
+    found = reading("where is width*height", near={"width*height": ()})
+    assert found.words.near == ("width", "height")
+    assert found.analyzed.warnings == ("no record has a word that “width*height” stands for",)
+
+
+def test_many_words_of_a_wildcard_are_said_and_few_wildcards_are_read() -> None:
+    near = {"*tion": tuple(f"w{place}tion" for place in range(64))}
+    assert "64 most frequent" in reading("*tion", near=near).analyzed.warnings[0]
+    found = reading("*aaa *bbb *ccc *ddd *eee")
+    assert found.wild == ("*aaa", "*bbb", "*ccc", "*ddd")
+    assert "only 4 words" in found.analyzed.warnings[0]
 
 
 def test_phrases_by_quotes_alone_can_be_let_go() -> None:

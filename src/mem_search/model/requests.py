@@ -110,12 +110,13 @@ class MetadataTest:
 class Term:
     """A record has these words, next to each other, in its title or any of its passages.
 
-    ``near`` are the store's own words that a prefix or a misspelling stands for; one ending in
-    ``*`` stands for all that begin so. With ``column`` only the title or only the text counts.
+    ``near`` are the store's own words that a prefix, a misspelling or a wildcard stands for; one
+    ending in ``*`` stands for all that begin so. The word of a wildcard is its pattern
+    (``au*tion``). With ``column`` only the title or only the text counts.
     """
 
     words: tuple[str, ...]
-    form: Literal["exact", "prefix", "fuzzy"] = "exact"
+    form: Literal["exact", "prefix", "fuzzy", "wildcard"] = "exact"
     near: tuple[str, ...] = ()
     column: Literal["", "title", "text"] = ""
 

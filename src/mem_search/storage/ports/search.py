@@ -81,7 +81,8 @@ class SearchSnapshot(Protocol):
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """For each of ``wild`` the words of the store that it stands for.
 
-        ``auth*`` is a prefix and ``auht~`` a misspelling; a result may itself end in ``*``.
+        ``auth*`` is a prefix, ``auht~`` a misspelling, ``*oriz*`` and ``au*tion`` are wildcards; a
+        result may itself end in ``*``.
         """
         ...
 

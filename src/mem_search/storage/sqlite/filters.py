@@ -13,7 +13,7 @@ from typing import Any
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, MetadataTest, Not, Term
 from mem_search.storage.sqlite import fulltext
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_cjk, known_word, runs_of
 
 Where = Callable[[Filters], tuple[str, list[Any]]]
 
@@ -53,6 +53,8 @@ def word_query(term: Term) -> WordQuery:
     word = "_".join(term.words)
     known = term.near or ((f"{word}*",) if term.form == "prefix" else ())
     alternatives = dict.fromkeys(map(known_word, known))
+    if term.form == "wildcard" and not alternatives:
+        alternatives = {WordPhrase(runs_of(word)): None}
     if term.form == "fuzzy":
         alternatives = {exact: None, **alternatives}
     return AnyWords(tuple(alternatives))

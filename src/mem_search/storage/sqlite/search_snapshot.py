@@ -59,6 +59,7 @@ from mem_search.storage.sqlite.record_columns import (
     repeated,
 )
 from mem_search.storage.sqlite.vector_rows import VectorRows
+from mem_search.storage.sqlite.word_list import WordList
 from mem_search.text.names import Name
 from mem_search.text.record_ids import RecordId
 from mem_search.text.sketch import NO_SKETCHES, Sketches
@@ -95,6 +96,7 @@ class SqliteSearchStore:
         self.passages = PassageMapCache()
         self.postings = PostingsCache(self.passages)
         self.records = RecordColumnsCache(corpus.changed)
+        self.words = WordList()
         self._revision: tuple[int, int] | None = None
         self._matching: dict[Filters, tuple[int, tuple[int, ...]]] = {}
 
@@ -195,7 +197,7 @@ class SqliteSnapshot:
         return known.candidates(best, most) if len(best.records) <= most else NO_CANDIDATES
 
     def expand_words(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return vocabulary.expand(self._connection, wild)
+        return vocabulary.expand(self._connection, wild, self._store.words)
 
     def unknown_words(self, words: Sequence[str]) -> list[str]:
         return fulltext.unknown(self._connection, words)

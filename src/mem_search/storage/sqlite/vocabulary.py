@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Final
 
+from mem_search.storage.sqlite.word_list import LONGEST, WordList
 from mem_search.text import spelling
+from mem_search.text.query.parse import MOST_MEANT
 from mem_search.text.spelling import edits_allowed, other_beginnings
 
 LAST = "\U0010ffff"
 """Sorts after everything that can follow a prefix."""
-
-LONGEST = 40
-"""Characters; longer words are hashes or text without spaces."""
 
 Counted = tuple[str, int]
 """A word and the number of records with it."""
@@ -61,18 +60,38 @@ def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
 MOST_NEIGHBOURS: Final = 8
 """Most words that a misspelling stands for; further ones are unrelated."""
 
-MOST_BEGINNINGS: Final = 64
-"""Most words that a prefix stands for one by one, the frequent ones first."""
 
-
-def expand(connection: sqlite3.Connection, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def expand(
+    connection: sqlite3.Connection, wild: Sequence[str], words: WordList
+) -> dict[str, tuple[str, ...]]:
     """For each word the words it stands for; ``auth*`` means all words with that prefix."""
-    return {
-        word: beginnings(connection, word[:-1])
-        if word.endswith("*")
-        else neighbours(connection, word[:-1])
-        for word in wild
-    }
+    found = {}
+    for word in wild:
+        if word.endswith("~"):
+            found[word] = neighbours(connection, word[:-1])
+        elif "*" in word[:-1]:
+            found[word] = alike(connection, word, words)
+        else:
+            found[word] = beginnings(connection, word[:-1])
+    return found
+
+
+def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> tuple[str, ...]:
+    """The words that ``pattern`` stands for, the most frequent first: ``au*tion``, ``*tion``.
+
+    What precedes the first ``*`` is looked up; without it all words of the store are compared.
+    """
+    beginning = pattern.partition("*")[0]
+    if beginning:
+        rows = connection.execute(
+            "select term from words where term >= ? and term < ? and term glob ?"
+            " and length(term) <= ? order by doc desc, term limit ?",
+            (beginning, beginning + LAST, pattern, LONGEST, MOST_MEANT),
+        )
+        found = [word for (word,) in rows]
+    else:
+        found = words.alike(connection, pattern)
+    return tuple(filter(str.isalnum, found))
 
 
 def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
@@ -81,9 +100,9 @@ def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
     The index holds stems: ``authent`` does not begin with ``authenti``, and ``running*`` would be
     looked up as ``run*``. So words are listed one by one, as long as they are few.
     """
-    rows = beginning_with(connection, prefix, MOST_BEGINNINGS)
+    rows = beginning_with(connection, prefix, MOST_MEANT)
     found = tuple(word for word, _ in rows if word.isalnum())
-    if "_" in prefix or len(rows) == MOST_BEGINNINGS or stem(prefix) == prefix:
+    if "_" in prefix or len(rows) == MOST_MEANT or stem(prefix) == prefix:
         return (f"{prefix}*", *found)
     return (prefix, *found)
 

@@ -6,10 +6,11 @@ Reading the canonical form gives the same demand again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
+from mem_search.text.query.lexer import WILD, Token
 from mem_search.text.words import STOP_WORDS
 
 DEPENDENT: Final = STOP_WORDS | {"not"}
@@ -19,7 +20,7 @@ MOST_LEAVES: Final = 64
 DEEPEST: Final = 20
 
 Near = Mapping[str, tuple[str, ...]]
-"""``auth*`` or ``authentcation~`` → the store's words that it stands for."""
+"""``auth*``, ``authentcation~`` or ``*oriz*`` → the store's words that it stands for."""
 
 
 def is_explicit(node: Node) -> bool:
@@ -109,10 +110,13 @@ def _depth(demand: Demand) -> int:
             return 0
 
 
+_SIGNS: Final = {"prefix": "*", "fuzzy": "~", "wildcard": ""}
+
+
 def written_term(term: Term) -> str:
-    """``auth``, ``"vector index"``, ``auth*``, ``auth~``."""
+    """``auth``, ``"vector index"``, ``auth*``, ``auth~``, ``*oriz*``."""
     if term.form != "exact":
-        return "_".join(term.words) + ("*" if term.form == "prefix" else "~")
+        return "_".join(term.words) + _SIGNS[term.form]
     text = " ".join(term.words)
     # A stop word without quotes would not be an operand (``operators``).
     is_plain = len(term.words) == 1 and text[0].isalpha() and text not in DEPENDENT
@@ -141,10 +145,16 @@ def _of_leaf(leaf: Leaf, near: Near) -> Demand:
     token = leaf.token
     if token.condition is not None:
         return token.condition
-    if token.sort not in ("prefix", "fuzzy"):
+    if token.sort not in WILD:
         return Term(token.words)
-    term = Term(token.words, "prefix" if token.sort == "prefix" else "fuzzy")
+    term = wild_term(token)
     return Term(term.words, term.form, near.get(written_term(term), ()))
+
+
+def wild_term(token: Token) -> Term:
+    """The term of a prefix, a misspelling or a wildcard, without its words."""
+    form: Literal["prefix", "fuzzy", "wildcard"] = token.sort  # type: ignore[assignment]
+    return Term(token.words, form)
 
 
 def _flat(demands: Iterable[Demand], join: type[AllOf] | type[AnyOf]) -> tuple[Demand, ...]:

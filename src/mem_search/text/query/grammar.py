@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mem_search.text.query.lexer import Token
+from mem_search.text.query.lexer import WILD, Token
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A word, phrase, prefix, misspelling or field."""
+    """A word, phrase, prefix, misspelling, wildcard or field."""
 
     token: Token
 
@@ -54,7 +54,7 @@ class Group:
 
 
 Node = Leaf | Must | Never | Chain | Group
-_STARTS = frozenset({"word", "phrase", "prefix", "fuzzy", "field", "open", "not", "minus", "plus"})
+_STARTS = frozenset({"word", "phrase", "field", "open", "not", "minus", "plus", *WILD})
 
 
 class Parser:

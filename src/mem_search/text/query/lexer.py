@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mem_search.model import Condition
-from mem_search.text.words import hashes_alone, runs_of
+from mem_search.text.words import hashes_alone, is_cjk, runs_of
 
 Sort = Literal[
-    "word", "phrase", "prefix", "fuzzy", "field", "and", "or", "not", "minus", "plus", "open",
-    "close", "noise",
+    "word", "phrase", "prefix", "fuzzy", "wildcard", "field", "and", "or", "not", "minus", "plus",
+    "open", "close", "noise",
 ]  # fmt: skip
+
+WILD: Final = ("prefix", "fuzzy", "wildcard")
+"""Sorts of tokens that stand for words of the store."""
 
 DEEPEST: Final = 50
 """Nested parentheses; deeper ones are read as text."""
@@ -29,8 +32,13 @@ _SPACE: Final = re.compile(r"\s+")
 _OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
 _CODE: Final = re.compile(r"`[^`]*`")
 _WILD: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
-_INNER_WILD: Final = re.compile(r"\*?[^\W\d_]+\*[^\W\d_]+\*?|\*[^\W\d_]+\*?")
-"""``au*tion`` and ``*tion``; a number before the sign is a product."""
+_INNER_WILD: Final = re.compile(r"(?=\*|\w+\*\w)\*?\w+(?:\*\w+)*\*?")
+"""``au*tion``, ``*tion`` and ``*tion*``."""
+MOST_INNER: Final = 4
+"""Wildcards inside and before words in one query: each may read all words of the store."""
+
+LEAST_LETTERS: Final = 3
+"""Letters beside the signs of such a wildcard."""
 _SHOWN: Final = 24
 
 FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]
@@ -57,7 +65,7 @@ class Lexer:
         self._text = text
         self._read_field = read_field
         self._open: list[int] = []
-        self._demands = 0
+        self._demands = self._inner = 0
         at = 0
         while at < len(text):
             space = _SPACE.match(text, at)
@@ -122,15 +130,32 @@ class Lexer:
             self._demands += 1
             self._add("prefix" if wild[2] == "*" else "fuzzy", at, end, words)
         else:
-            if _INNER_WILD.fullmatch(text := self._text[at:end]):
-                shown = f"“{text[:_SHOWN]}”"
-                self._warn(
-                    f"* works only at the end of a word, so {shown} is read as text"
-                    if sum(map(str.isalpha, text)) > 2
-                    else f"{shown} has fewer than three letters beside its *; it is read as text"
-                )
-            self._add("word" if words else "noise", at, end, words)
+            pattern = self._inner_wildcard(self._text[at:end])
+            sort: Sort = "wildcard" if pattern else "word" if words else "noise"
+            self._add(sort, at, end, (pattern,) if pattern else words)
         return end
+
+    def _inner_wildcard(self, text: str) -> str:
+        """The pattern of ``au*tion`` or ``*tion`` in lower case; "" for none, with a warning."""
+        pieces = [piece for piece in text.split("*") if piece]
+        # A number beside the sign is a product, and one letter on both sides may be one.
+        if not _INNER_WILD.fullmatch(text) or any(not any(map(str.isalpha, p)) for p in pieces):
+            return ""
+        shown = f"“{text[:_SHOWN]}”"
+        if sum(map(str.isalpha, text)) < LEAST_LETTERS:
+            self._warn(f"{shown} has fewer than three letters beside its *; it is read as text")
+        elif "_" in text:
+            self._warn(
+                f"* stands for a part of one word, and _ ends a word: {shown} is read as text"
+            )
+        elif self._inner == MOST_INNER:
+            self._warn(f"only {MOST_INNER} words may have * inside or in front: {shown} is text")
+        elif len(runs := runs_of(text)) == len(pieces) and not any(map(is_cjk, runs)):
+            self._inner += 1
+            self._demands += 1
+            signs = (text.startswith("*"), text.endswith("*"))
+            return "*" * signs[0] + "*".join(runs) + "*" * signs[1]
+        return ""
 
     def _end_of_word(self, at: int) -> int:
         """The place of the next space or quote, or of a parenthesis that closes an outer one."""
@@ -161,7 +186,8 @@ class Lexer:
         if after in '"(':
             return True
         if not after.isalpha():
-            return hashes_alone(text[at + 1 : self._end_of_word(at + 1)])
+            word = text[at + 1 : self._end_of_word(at + 1)]
+            return hashes_alone(word) or bool(_INNER_WILD.fullmatch(word))
         # "-q", "-q/--quiet" and "-q," are flags of a program.
         is_flag = after.isascii() and not text[at + 2 : at + 3].isalnum()
         return text[at] == "+" or not is_flag

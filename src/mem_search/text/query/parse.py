@@ -19,7 +19,7 @@ from mem_search.text.query import demands, operators
 from mem_search.text.query.demands import Near
 from mem_search.text.query.fields import Fields, KnownKinds, written
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
-from mem_search.text.query.lexer import Lexer, Token
+from mem_search.text.query.lexer import WILD, Lexer, Token
 from mem_search.text.question_times import Times, find_times
 from mem_search.text.words import Words
 
@@ -30,8 +30,8 @@ class Reading:
 
     ``text`` is embedded and ``words`` are looked up; both are empty when the query only filters.
     ``quoted`` is the part of ``demand`` that comes from quotes: when no record has such a phrase,
-    its words may be searched instead. ``wild`` are prefixes and fuzzy words; the store finds the
-    words they match, and the query is read again with those as ``near``.
+    its words may be searched instead. ``wild`` are prefixes, fuzzy words and wildcards; the store
+    finds the words they match, and the query is read again with those as ``near``.
     """
 
     text: str
@@ -41,6 +41,12 @@ class Reading:
     wild: tuple[str, ...] = ()
     quoted: tuple[Term, ...] = ()
 
+
+MOST_MEANT = 64
+"""Most words that a wildcard or a prefix stands for one by one, the frequent ones first."""
+
+MEANT = 3
+"""So many of them are embedded."""
 
 LONGEST_EXPRESSION = 48
 """Words; a longer text is prose, in which a dash or a colon is no operator."""
@@ -91,11 +97,12 @@ def read(
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
-    wild = [token for token in wanted if token.sort in ("prefix", "fuzzy")]
+    wild = _wild(wanted)
     plain = not explicit and not wild
     if not plain and is_pasted(clean):
         return _as_plain(text, "a pasted text is not parsed; it is read as words")
-    kept = text if plain else _kept(clean, [*wanted, *parsed.dangling, *_noise(parsed.tokens)])
+    outside = [*wanted, *parsed.dangling, *_noise(parsed.tokens)]
+    kept = text if plain else _kept(clean, outside, near or {})
     # In an expression each word is there for a reason; beside fields alone it may name a time.
     parts = [demands.of_node(item, near or {}) for item in explicit]
     asked = None
@@ -103,7 +110,9 @@ def read(
         asked = find_times(kept, now, tz)
     if asked is not None:
         kept = "" if asked.alone else asked.rest
-    found = words.read(kept)
+    # What a wildcard stands for is looked up, but was not typed.
+    typed = [token for token in outside if token.sort != "wildcard"]
+    found = words.read(kept if len(typed) == len(outside) else _kept(clean, typed, {}))
     quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
     within = [_within(asked)] if asked is not None and asked.alone else []
     required = [*quoted, *parts, *within]
@@ -120,6 +129,9 @@ def read(
         found = replace(found, demanded=False)
     looked_up = tuple(dict.fromkeys(word for token in wild for word in _near(token, near or {})))
     found = replace(found, near=looked_up)
+    warnings = parsed.warnings
+    if near is not None:
+        warnings += tuple(_of_wildcards(wild, near))
     if not plain and not found:
         kept = ""
     return Reading(
@@ -138,7 +150,7 @@ def read(
             operators=_operators(parsed),
             alone=_alone(found, demand),
             question=_question(clean, parsed.tokens) if explicit else None,
-            warnings=parsed.warnings,
+            warnings=warnings,
         ),
         wild=_names(_wild(parsed.tokens)),
         quoted=quoted,
@@ -213,12 +225,28 @@ def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
     return found
 
 
-def _kept(text: str, tokens: Iterable[Token]) -> str:
-    """The text of ``tokens``, without the signs of prefixes and fuzzy words."""
-    ordered = sorted(tokens, key=lambda token: token.start)
-    return " ".join(
-        text[token.start : token.end - (token.sort in ("prefix", "fuzzy"))] for token in ordered
-    )
+def _kept(text: str, tokens: Iterable[Token], near: Near) -> str:
+    """The text of ``tokens`` without the signs of prefixes and fuzzy words, and the first words
+    that wildcards stand for.
+    """
+    kept = []
+    for token in sorted(tokens, key=lambda token: token.start):
+        if token.sort == "wildcard":
+            kept.append(" ".join(_near(token, near)[:MEANT]))
+        else:
+            kept.append(text[token.start : token.end - (token.sort in ("prefix", "fuzzy"))])
+    return " ".join(kept)
+
+
+def _of_wildcards(tokens: Iterable[Token], near: Near) -> Iterator[str]:
+    """What is to be said of the wildcards among ``tokens``: no word matches, or too many do."""
+    for token in tokens:
+        if token.sort == "wildcard":
+            found = len(near.get(_name(token), ()))
+            if not found:
+                yield f"no record has a word that “{token.words[0]}” stands for"
+            elif found >= MOST_MEANT:
+                yield f"“{token.words[0]}” stands for the {found} most frequent words of that form"
 
 
 def _question(text: str, tokens: Sequence[Token]) -> str | None:
@@ -294,11 +322,11 @@ def _with_times(analyzed: Analyzed, asked: Times, demand: Demand | None) -> Anal
 
 
 def _wild(tokens: Iterable[Token]) -> list[Token]:
-    return [token for token in tokens if token.sort in ("prefix", "fuzzy")]
+    return [token for token in tokens if token.sort in WILD]
 
 
 def _name(token: Token) -> str:
-    return demands.written_term(Term(token.words, "prefix" if token.sort == "prefix" else "fuzzy"))
+    return demands.written_term(demands.wild_term(token))
 
 
 def _names(tokens: Iterable[Token]) -> tuple[str, ...]:
@@ -306,9 +334,12 @@ def _names(tokens: Iterable[Token]) -> tuple[str, ...]:
 
 
 def _near(token: Token, near: Near) -> tuple[str, ...]:
-    """The words that a prefix or fuzzy word is looked up as, beside itself."""
+    """The words that a prefix, fuzzy word or wildcard is looked up as, beside itself."""
     name = _name(token)
-    return near.get(name, (name,) if token.sort == "prefix" else ())
+    known = near.get(name, (name,) if token.sort == "prefix" else ())
+    if token.sort == "wildcard" and not known:  # ``width*height`` may be a product
+        return words.runs_of(name)
+    return known
 
 
 def _conditions(demand: Demand | None) -> tuple[str, ...]:

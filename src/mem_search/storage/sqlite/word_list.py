@@ -1,0 +1,99 @@
+"""The words of a store in memory, for wildcards that begin with ``*``.
+
+The vocabulary of FTS5 (fts5vocab) counts the records of each word that it passes, so comparing all
+words there takes as long as reading them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final
+
+from mem_search.text.query.parse import MOST_MEANT
+from mem_search.text.words import RUN
+
+LONGEST: Final = 40
+"""Characters; longer words are hashes or text without spaces."""
+
+MOST_ADDED: Final = 500
+"""Records whose words are added to the list; after more of them it is read again."""
+
+
+@dataclass(slots=True)
+class WordList:
+    """The words of a store in memory, the most frequent first: some ten bytes a word.
+
+    Only a ``*`` in front of a word needs it, so the first one that is asked reads it: half a second
+    at 200,000 words (docs/adr/0031-wildcards.md). Later only what was written since is read.
+    """
+
+    _lines: str = "\n"
+    """The words, with a line break before and after each."""
+    _revision: int = -1
+    _lock: Lock = field(default_factory=Lock)
+
+    def alike(self, connection: sqlite3.Connection, pattern: str) -> list[str]:
+        """The first ``MOST_MEANT`` words that ``pattern`` stands for."""
+        lines = self._current(connection)
+        matches = pattern_of(pattern).fullmatch
+        piece = max(pattern.split("*"), key=len)
+        found: list[str] = []
+        at = lines.find(piece)
+        while at >= 0 and len(found) < MOST_MEANT:
+            end = lines.index("\n", at)
+            word = lines[lines.rindex("\n", 0, at) + 1 : end]
+            if matches(word):
+                found.append(word)
+            at = lines.find(piece, end)
+        # A word of the list may be forgotten by now.
+        (known,) = connection.execute(
+            "select json_group_array(j.value) from json_each(?) j"
+            " where exists (select 1 from words w where w.term = j.value)",
+            (json.dumps(found),),
+        ).fetchone()
+        return list(json.loads(known))
+
+    def _current(self, connection: sqlite3.Connection) -> str:
+        """The words that ``connection`` sees, and perhaps others."""
+        (revision,) = connection.execute("select max(revision) from record_changes").fetchone()
+        revision = revision or 0
+        with self._lock:
+            if self._revision < revision:
+                written = self._written_since(connection)
+                if written is None:
+                    (words,) = connection.execute(
+                        "select json_group_array(term) from (select term from words"
+                        " where length(term) <= ? order by doc desc)",
+                        (LONGEST,),
+                    ).fetchone()
+                    self._lines = "\n".join(["", *json.loads(words), ""])
+                else:
+                    new = dict.fromkeys(map(str.lower, RUN.findall(written)))
+                    known = set(self._lines.split("\n"))
+                    more = (word for word in new if word not in known and len(word) <= LONGEST)
+                    self._lines += "".join(f"{word}\n" for word in more)
+                self._revision = revision
+            return self._lines
+
+    def _written_since(self, connection: sqlite3.Connection) -> str | None:
+        """The text of what was written since; None where that is too much, or not known."""
+        (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
+        if self._revision < 0 or oldest > self._revision + 1:
+            return None
+        (count, text) = connection.execute(
+            "select count(*), group_concat(title || char(10) || body, char(10)) from records"
+            " where id in (select record_id from record_changes where revision > ?)",
+            (self._revision,),
+        ).fetchone()
+        return None if count > MOST_ADDED else text or ""
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """A regular expression for ``au*tion``, which takes time linear in the word."""
+    first, *inner, last = map(re.escape, pattern.split("*"))
+    # Each piece at its first place: a later one would leave less for those that follow.
+    return re.compile(first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}")
