@@ -9,11 +9,14 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import open_client
+from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Yes, confirm, show
 from mem_search.cli.output import note, write
 
-token_app = typer.Typer(help="Create, list and revoke tokens.", no_args_is_help=True)
-user_app = typer.Typer(help="List and remove users who have a store here.", no_args_is_help=True)
+token_app = typer.Typer(cls=Group, help="Create, list and revoke tokens.", no_args_is_help=True)
+user_app = typer.Typer(
+    cls=Group, help="List and remove users who have a store here.", no_args_is_help=True
+)
 
 
 @token_app.command()

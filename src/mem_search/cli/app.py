@@ -24,17 +24,18 @@ from mem_search.cli import (
     worker,
 )
 from mem_search.cli.client import report
+from mem_search.cli.commands import Commands
 from mem_search.cli.output import guard, write
 from mem_search.errors import MemSearchError
 
 _HELP = """Search everything that you and your coding agents have seen.
 
-Try: mem-search sync, then mem-search unified "auth".
+Try: mem-search sync, then mem-search auth, which is short for mem-search search auth.
 """
 
 app = typer.Typer(
     name="mem-search",
-    cls=search.Commands,
+    cls=Commands,
     help=_HELP,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -52,8 +52,10 @@ def run(argv: list[str]) -> int | None:
         return relay()
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
-    command = built_in(argv[0])
-    pairs = read_arguments(command, argv[1:]) if command else None
+    # A first word with a blank in it is no command, but a question in quotes.
+    name, rest = ("search", argv) if " " in argv[0] else (argv[0], argv[1:])
+    command = built_in(name)
+    pairs = read_arguments(command, rest) if command else None
     if command is None or pairs is None or exported(pairs):
         return None
     home = home_of(os.environ.get("MEM_SEARCH_HOME"))

@@ -9,11 +9,14 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Limit, Yes, confirm, folded, show
 from mem_search.cli.output import write
 from mem_search.errors import NotFound
 
-app = typer.Typer(help="List, replay and export research sessions.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group, help="List, replay and export research sessions.", no_args_is_help=True
+)
 
 SESSIONS, OPERATIONS = "/api/v1/search/sessions", "/api/v1/search/operations"
 

@@ -9,14 +9,15 @@ from urllib.parse import quote
 import typer
 
 from mem_search.cli.client import open_client
+from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Kinds, Limit, folded, show
 from mem_search.cli.output import write
 
-app = typer.Typer(help="Save searches, and see their new results.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Save searches, and see their new results.", no_args_is_help=True)
 scope_app = typer.Typer(
-    help="Save filters by name, to search with scope:NAME.", no_args_is_help=True
+    cls=Group, help="Save filters by name, to search with scope:NAME.", no_args_is_help=True
 )
-webhook_app = typer.Typer(help="What receivers of webhooks need.", no_args_is_help=True)
+webhook_app = typer.Typer(cls=Group, help="What receivers of webhooks need.", no_args_is_help=True)
 
 SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from mem_search.cli.client import local, open_client
+from mem_search.cli.commands import SearchCommand
 from mem_search.cli.fast_path import is_empty
 from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, show_listing, write
@@ -25,43 +24,22 @@ from mem_search.cli.search_options import (
     search_of,
 )
 from mem_search.errors import InputError
-from mem_search.records import BUILT_IN, ENTRY_POINTS
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the searches over all kinds, ``cite`` and ``suggest``."""
     for command in MIXED:
-        app.command(command.name, help=command.help)(_function(command))
+        app.command(command.name, help=command.help, cls=SearchCommand)(_function(command))
     app.command()(cite)
     app.command()(suggest)
 
 
-class Commands(TyperGroup):
-    """The commands of the command line, with one for each installed kind of record.
-
-    The names of kinds are enough: their classes, which import pydantic, stay unloaded.
-    """
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        names = super().list_commands(ctx)
-        place = names.index(MIXED[-1].name) + 1
-        kinds = [name for name in _kinds() if name not in names]
-        return [*names[:place], *kinds, *names[place:]]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        known = super().get_command(ctx, cmd_name)
-        if known is not None or cmd_name not in _kinds():
-            return known
-        command = search_of(cmd_name)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(command.name, help=command.help)(_function(command))
-        return typer.main.get_command(alone)
-
-
-def _kinds() -> list[str]:
-    """The plurals of all kinds, built-in ones first."""
-    third_party = entry_points(group=ENTRY_POINTS).names
-    return [*BUILT_IN, *sorted(third_party - BUILT_IN.keys())]
+def command_of_kind(plural: str) -> Any:
+    """The command that searches one kind of record, for the framework."""
+    command = search_of(plural)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(command.name, help=command.help, cls=SearchCommand)(_function(command))
+    return typer.main.get_command(alone)
 
 
 def _function(command: Command) -> Any:

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from mem_search.cli.client import open_client
+from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import write
 from mem_search.errors import Unavailable
 
-index_app = typer.Typer(help="Inspect, audit and rebuild the vector index.", no_args_is_help=True)
+index_app = typer.Typer(
+    cls=Group, help="Inspect, audit and rebuild the vector index.", no_args_is_help=True
+)
 
 
 def add_to(app: typer.Typer) -> None:

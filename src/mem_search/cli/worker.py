@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mem_search.cli.commands import Group
 from mem_search.cli.output import note, write, write_json
 from mem_search.daemon import logs
 from mem_search.daemon.control import running
@@ -17,7 +18,7 @@ from mem_search.daemon.control import stop as stop_worker
 from mem_search.errors import NotFound, Unavailable
 from mem_search.settings import Settings
 
-app = typer.Typer(help="Run, start, stop and watch the worker.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)
 
 Port = Annotated[
     int | None, typer.Option("--port", help="0 takes any free port.", show_default=False)

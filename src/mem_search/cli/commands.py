@@ -1,0 +1,136 @@
+"""What people mean who type something else than a command: a question, or a near name."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from shlex import join
+from typing import Any, Final
+
+from typer.core import TyperCommand, TyperGroup
+
+from mem_search.cli.search_options import MIXED
+from mem_search.records import BUILT_IN, ENTRY_POINTS
+from mem_search.text.spelling import edits_allowed, nearest
+
+SEARCH: Final = "search"
+"""The command for a question that follows no command."""
+
+MEANT: Final = {
+    **dict.fromkeys(["find", "query", "grep", "ask", "lookup"], "search"),
+    **dict.fromkeys(["ls", "list", "history", "log", "latest", "newest"], "recent"),
+    **dict.fromkeys(["show", "open", "cat", "view", "read"], "get"),
+    **dict.fromkeys(["rm", "remove", "erase"], "forget"),
+    **dict.fromkeys(["save", "remember", "ingest", "upload"], "add"),
+    **dict.fromkeys(["update", "pull", "refresh", "reindex"], "sync"),
+    **dict.fromkeys(["check", "diagnose", "config", "settings"], "doctor"),
+    **{name: f"day {name}" for name in ("today", "yesterday")},
+    **dict.fromkeys(["start", "serve", "server", "daemon", "run"], "worker start"),
+    **{name: f"worker {name}" for name in ("stop", "restart", "status", "logs")},
+    **dict.fromkeys(["login", "auth-token"], "token create"),
+    **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
+    **dict.fromkeys(["help", "commands"], "--help"),
+    "version": "--version",
+    "dump": "export",
+    "info": "stats",
+    "tidy": "purge",
+}
+"""Words that other programs have for what a command of ours does."""
+
+
+class Group(TyperGroup):
+    """A group of commands; an unknown one is told with the nearest, and with the search for it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            near = nearest(args[0].lower(), ((name, 1) for name in self.list_commands(ctx)), 1)
+            path = ctx.command_path
+            if near:
+                told = f"did you mean: {path} {join([near[0], *args[1:]])}"
+            else:
+                told = f"known are {', '.join(self.list_commands(ctx))}"
+            question = " ".join([*path.split()[1:], *args])
+            ctx.fail(f"{path} has no command {args[0]!r}; {told}{_as_words(question)}")
+        return super().resolve_command(ctx, args)
+
+
+class Commands(TyperGroup):
+    """The commands of the command line, with one for each installed kind of record.
+
+    What begins with no command is a question, unless a command is near. The names of kinds are
+    enough: their classes, which import pydantic, stay unloaded.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        place = names.index(MIXED[-1].name) + 1
+        kinds = [name for name in _kinds() if name not in names]
+        return [*names[:place], *kinds, *names[place:]]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in _kinds():
+            return known
+        from mem_search.cli.search import command_of_kind
+
+        return command_of_kind(cmd_name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = [flag for parameter in self.get_params(ctx) for flag in parameter.opts]
+        if args and args[0].startswith("-") and args[0] not in own:
+            args = [SEARCH, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if ctx.resilient_parsing or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
+        if meant := meant_by(args, self.list_commands(ctx)):
+            ctx.fail(
+                f"there is no command {word!r}; did you mean: mem-search {meant}"
+                + _as_words(" ".join(args))
+            )
+        return SEARCH, self.get_command(ctx, SEARCH), args
+
+
+def meant_by(args: list[str], known: list[str]) -> str:
+    """The command that ``args`` most likely mean, with what follows it; "" for a question."""
+    word = args[0].lower()
+    if command := MEANT.get(word):
+        return " ".join(filter(None, (command, join(args[1:]))))
+    near = nearest(word, ((name, 1) for name in known), 1, min(edits_allowed(word), len(word) // 4))
+    return join([near[0], *args[1:]]) if near else ""
+
+
+class SearchCommand(TyperCommand):
+    """A command whose words are a question; one that begins with a dash is told what to do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # The framework's own copy of click keeps its classes private.
+            option = getattr(error, "option_name", "")
+            if option and not getattr(error, "possibilities", None) and option not in self.flags:
+                words = [word for word in given if not word.startswith("-")]
+                dashed = [word for word in given if word.startswith("-")]
+                command = f"mem-search {ctx.info_name} {join([*words, '--', *dashed])}"
+                error.message += (  # type: ignore[attr-defined]
+                    f"; for words that begin with a dash, to leave them out: {command}"
+                )
+            raise
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The options of the command."""
+        return frozenset(flag for parameter in self.params for flag in parameter.opts)
+
+
+def _as_words(question: str) -> str:
+    return f"\nTo search for these words: mem-search search {join([question])}"
+
+
+def _kinds() -> list[str]:
+    """The plurals of all kinds, built-in ones first."""
+    third_party = entry_points(group=ENTRY_POINTS).names
+    return [*BUILT_IN, *sorted(third_party - BUILT_IN.keys())]

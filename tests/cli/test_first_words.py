@@ -1,0 +1,102 @@
+"""What is typed without a command, or with one that does not exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from mem_search.__main__ import main as program
+from mem_search.cli.app import main
+from standin_worker import Standin, standing_in
+
+MISTAKES = [
+    ("find auth", "mem-search search auth"),
+    ("grep refresh token", "mem-search search refresh token"),
+    ("serch auth", "mem-search search auth"),
+    ("unifed auth", "mem-search unified auth"),
+    ("note tax", "mem-search notes tax"),
+    ("email invoice", "mem-search emails invoice"),
+    ("session auth", "mem-search sessions auth"),
+    ("ls", "mem-search recent"),
+    ("history", "mem-search recent"),
+    ("yesterday", "mem-search day yesterday"),
+    ("today", "mem-search day today"),
+    ("show note:3", "mem-search get note:3"),
+    ("open note:3", "mem-search get note:3"),
+    ("rm note:3", "mem-search forget note:3"),
+    ("delte note:3", "mem-search delete note:3"),
+    ("save letter.pdf", "mem-search add letter.pdf"),
+    ("update", "mem-search sync"),
+    ("snyc", "mem-search sync"),
+    ("start", "mem-search worker start"),
+    ("stop", "mem-search worker stop"),
+    ("restart", "mem-search worker restart"),
+    ("status", "mem-search worker status"),
+    ("logs", "mem-search worker logs"),
+    ("serve", "mem-search worker start"),
+    ("worker strat", "mem-search worker start"),
+    ("worker up", "run, start, stop, restart, status, logs"),
+    ("token add", "create, list, revoke"),
+    ("token refresh bug", "mem-search search 'token refresh bug'"),
+    ("help", "mem-search --help"),
+    ("version", "mem-search --version"),
+    ("docter", "mem-search doctor"),
+    ("-redis", "mem-search search -- -redis"),
+    ("search auth -redis", "mem-search search auth -- -redis"),
+    ("search auth --projct x", "--project"),
+    ("auth --projct x", "--project"),
+]
+
+
+@pytest.mark.parametrize(("typed", "mends"), MISTAKES)
+def test_a_mistake_is_told_with_what_mends_it(
+    typed: str, mends: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(typed.split()) == 2
+    out, err = capsys.readouterr()
+    assert mends in " ".join(err.split()), err
+    assert not out
+
+
+class Searched(Standin):
+    """Answers every search with the query string that it was given."""
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        asked = {name: value for name, [value] in parse_qs(parts.query).items() if name != "tz"}
+        body = f"{parts.path} {asked}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.mark.parametrize(
+    ("argv", "asked"),
+    [
+        (["auth"], {"query": "auth"}),
+        (["auth", "tokens", "-n", "3"], {"query": "auth tokens", "limit": "3"}),
+        (["how did we fix it?"], {"query": "how did we fix it?"}),
+        (["how did we fix it?", "--project", "web"],
+         {"query": "how did we fix it?", "project": "web"}),
+        (["--project", "web", "auth"], {"query": "auth", "project": "web"}),
+        (["--kind=note", "auth"], {"query": "auth", "types": "note"}),
+        (["kind:note", "auth"], {"query": "kind:note auth"}),
+        (["--", "-redis"], {"query": "-redis"}),
+    ],
+)  # fmt: skip
+def test_what_is_no_command_is_a_question(
+    argv: list[str],
+    asked: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MEM_SEARCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("sys.argv", ["mem-search", *argv])
+    with standing_in(tmp_path / "home", Searched), pytest.raises(SystemExit) as left:
+        program()
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"/api/search {asked}\n"
