@@ -125,3 +125,32 @@ def test_a_worker_in_the_foreground_ends_in_order(mem: Home) -> None:
     assert process.returncode in (0, 130)
     assert "Traceback" not in err
     assert "stopped" in err
+
+
+def test_following_the_log_ends(mem: Home) -> None:
+    log = mem.path / "logs" / "worker.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("a line\n")
+    with mem.popen("worker", "logs", "-f") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "a line\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_reading_what_is_to_be_imported_ends(mem: Home) -> None:
+    """Standard input stays open, as when a person forgets to give any."""
+
+    class Receiving(Standin):
+        def do_POST(self) -> None:
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+
+    with standing_in(mem.path, Receiving), mem.popen("import", "jsonl", "-") as process:
+        assert process.stdin is not None
+        process.stdin.write('{"kind": "note", "text": "words"}\n')
+        process.stdin.flush()
+        assert process.wait(PATIENCE) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == ""

@@ -181,6 +181,27 @@ def test_a_name_that_is_too_long_is_refused_by_line_field_and_limit(
     assert f"{most + 1:,} characters; at most {most:,} are possible" in reason
 
 
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [("tags", 1_000), ("metadata", 1_000), ("links", 10_000), ("metadata.files_read", 10_000)],
+)
+def test_a_field_with_too_many_values_is_refused_by_line_field_and_limit(
+    intake: Intake, field: str, most: int
+) -> None:
+    def line(count: int) -> str:
+        names = [f"n{number}" for number in range(count)]
+        values: dict[str, Any] = {
+            "metadata": dict.fromkeys(names, 1),
+            "links": [{"to": name} for name in names],
+        }
+        return line_with("observation", field, json.dumps(values.get(field, names)))
+
+    assert intake.take(BEFORE, line(most), AFTER) == (3, {})
+    stored, failed = intake.take(BEFORE, line(most + 1), AFTER)
+    assert (stored, list(failed)) == (2, ["line 2"])
+    assert f"{field} has {most + 1:,} values; at most {most:,} are possible" in failed["line 2"]
+
+
 def test_a_title_that_is_too_long_moves_into_the_text() -> None:
     """It is indexed with each passage, so its cost would be that of title times text."""
     given = prepare(drafts.draft("a", "the text", title="word " * 500)).draft

@@ -10,7 +10,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from mem_search.errors import InputError
@@ -18,7 +18,7 @@ from mem_search.ingest.edges import edges_of, names_of
 from mem_search.model import Draft, Passage
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
-from mem_search.records.base import check_length
+from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
@@ -32,6 +32,7 @@ SAMPLE = 4000
 """Characters that are checked: the head of a text shows what it is."""
 
 LONGEST_FACET = 4096
+MOST_FACETS = 10_000
 """Characters of a value that records are filtered by; the longest are paths."""
 
 LEAST_SHARE = 0.2
@@ -110,8 +111,14 @@ def prepare(draft: Draft) -> PreparedDraft:
     )
 
 
-def _check_facets(draft: Draft, facets: Iterable[tuple[str, str]]) -> None:
-    """Raise InputError for a value that is too long for the index of filters."""
+def _check_facets(draft: Draft, facets: Collection[tuple[str, str]]) -> None:
+    """Raise InputError for a value that is too long for the index of filters, or too many."""
+    if len(facets) > MOST_FACETS:
+        field, count = max(
+            ((key, len(listed(value))) for key, value in draft.metadata.items()),
+            key=lambda each: each[1],
+        )
+        check_count(f"metadata.{field}", count, MOST_FACETS)
     for name, value in facets:
         if len(value) > LONGEST_FACET:
             fields = (key for key, given in draft.metadata.items() if value in listed(given))

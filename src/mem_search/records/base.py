@@ -38,6 +38,8 @@ LONGEST: Final = {"source": 256, "source_id": 4096, "project": 256, "session": 1
 """Characters of a name. Paths have up to 4096 bytes, names of files 255, Message-IDs 998."""
 LONGEST_TAG: Final = 256
 LONGEST_RELATION: Final = 256
+MOST: Final = {"tags": 1_000, "metadata": 1_000, "links": 10_000}
+"""Values of a field; each tag and each link is a row of the store."""
 LONGEST_TITLE: Final = 1000
 """A title is indexed with every passage of its record, so a longer one moves into the text."""
 
@@ -258,11 +260,21 @@ def _with_authors(metadata: dict[str, Any]) -> dict[str, Any]:
 def _check_names(draft: Draft) -> None:
     for field, most in LONGEST.items():
         check_length(field, getattr(draft, field), most)
+    for field, most in MOST.items():
+        check_count(field, len(getattr(draft, field)), most)
     for number, tag in enumerate(draft.tags):
         check_length("tags", tag, LONGEST_TAG, f"tags.{number}")
     for number, link in enumerate(draft.links):
         check_length("links", link.to, LONGEST["url"], f"links.{number}.to")
         check_length("links", link.relation, LONGEST_RELATION, f"links.{number}.relation")
+
+
+def check_count(field: str, count: int, most: int) -> None:
+    """Raise InputError when ``field`` has more than ``most`` values."""
+    if count > most:
+        raise InputError(
+            f"{field} has {count:,} values; at most {most:,} are possible", field=field
+        )
 
 
 def check_length(field: str, value: str, most: int, place: str = "") -> None:
