@@ -50,6 +50,10 @@ class RecordKind(Protocol):
     session: bool
     """Whether several matches in one session raise each other, as they do for chat turns."""
 
+    cites: bool
+    """Whether its records are research: the pages that their texts name are cited, with the place
+    and its words, and not only mentioned."""
+
     coding: bool
     """Whether claude-mem has the kind, too. Its clients rely on the route of such a kind; the
     others have the universal search as their successor."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drafts import draft
-from mem_search.ingest.edges import MOST, STATED, STRENGTH, edges_of, names_of
+from mem_search.ingest.edges import CITED, MOST, STATED, STRENGTH, edges_of, names_of
 from mem_search.model import Draft, Link
 from mem_search.model.ingest import NewEdge
 
@@ -94,3 +94,40 @@ def test_a_record_is_called_by_its_id_page_commit_title_and_path() -> None:
         "title:deep work",
     )
     assert names_of(draft("s1", kind="observation", title="A title"), ()) == ("id:s1",)
+
+
+REPORT = """Rents rose. [1] Wages did not, says [a study](https://m.a.org/wages?utm_source=x).
+
+[1] https://www.a.org/rents/ - Rents
+"""
+
+
+def test_a_report_cites_pages_once_each_with_all_places() -> None:
+    edges = found(draft("r", REPORT, kind="report"))
+    assert [(e.target, e.relation, e.key, e.strength) for e in edges] == [
+        ("https://www.a.org/rents/", "cites", "url:a.org/rents", CITED),
+        ("https://m.a.org/wages?utm_source=x", "cites", "url:a.org/wages", CITED),
+    ]
+    assert [[cite.form for cite in edge.cites] for edge in edges] == [["marker", "entry"], ["link"]]
+
+
+def test_only_reports_cite_and_a_report_does_not_cite_itself() -> None:
+    assert {e.relation for e in found(draft("n", REPORT))} == {"mentions"}
+    assert keys(REPORT, kind="report", url="https://a.org/rents") == {"url:a.org/wages": "cites"}
+
+
+def test_a_page_has_the_names_of_its_other_addresses() -> None:
+    metadata = {
+        "canonical_url": "https://a.org/x",
+        "redirects": ["https://short.org/1", 3],
+        "final_url": 4,
+        "doi": "10.1000/ABC",
+    }
+    page = draft("p", kind="website", url="https://a.org/x?session=1", metadata=metadata)
+    assert set(names_of(page, ())) == {
+        "id:p",
+        "url:a.org/x?session=1",
+        "url:a.org/x",
+        "url:short.org/1",
+        "url:doi.org/10.1000/abc",
+    }

@@ -31,12 +31,14 @@ from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message
 from mem_search.text import (
     addresses,
+    cites,
     dates,
     decoding,
     highlight,
     json_reading,
     mentions,
     names,
+    page_names,
     passages,
     query,
     question_times,
@@ -74,6 +76,10 @@ def _draft(text: str) -> Draft:
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "addresses.addresses": lambda text: addresses.addresses([text]),
+    "cites.find": cites.find,
+    "cites.find in a list": lambda text: cites.find(f"References\n{text.replace(':', ':[1] ')}"),
+    "page_names.doi_name": page_names.doi_name,
+    "page_names.page_name": lambda text: page_names.page_name(f"https://{text}"),
     "dates.normalised": dates.normalised,
     "fields.written": fields.written,
     "spelling.closest": lambda text: spelling.closest(text, ["claude-mem", "mem-search"]),
@@ -196,6 +202,9 @@ RUNS = {
     "lines": "\n",
     "percent signs": "%41",
     "addresses": "http://",
+    "links": "[a](https://a.org/b) [1] ",
+    "headings": "References\n",
+    "entries": "[1] https://a.org\n",
     "mail addresses": "a@",
     "issues": "#1 ",
     "private blocks": "<private>",

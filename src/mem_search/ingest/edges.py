@@ -1,7 +1,7 @@
 """The edges of a draft, and the names by which other records can refer to it. Pure.
 
 A name is a prefixed text that is equal for every spelling of the same thing:
-``ref:note:7``, ``id:SOURCE_ID``, ``url:…``, ``commit:…``, ``issue:REPOSITORY#12``,
+``ref:note:7``, ``id:SOURCE_ID``, ``url:PAGE``, ``commit:…``, ``issue:REPOSITORY#12``,
 ``title:…``, ``path:PROJECT:…``, ``symbol:PROJECT:…``. An edge points at a name; the store
 resolves it (``storage/sqlite/edges.py``), at once or when the other record comes.
 """
@@ -14,10 +14,12 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
+from mem_search.model.graph import CITES, Cite
 from mem_search.model.ingest import NewEdge
 from mem_search.records.registry import installed_kinds
-from mem_search.text import mentions, urls
+from mem_search.text import cites, mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
+from mem_search.text.page_names import doi_name, page_name
 from mem_search.text.record_ids import alias_of
 
 READ: Final = 100_000
@@ -36,6 +38,12 @@ STRENGTH: Final[dict[MentionKind, float]] = {
     "symbol": 0.3,
 }
 """The strength of a mention, by how deliberate its form is. An explicit link has 1."""
+
+ADDRESSES: Final = ("canonical_url", "requested_url", "final_url", "fetched_from")
+"""Metadata with other addresses of a stored page, beside the list ``redirects`` and its ``doi``."""
+
+CITED: Final = 1.0
+"""The strength of a citation: the text says explicitly which page it means."""
 
 STATED: Final = 0.9
 """The strength when the words before a mention name the relation."""
@@ -69,8 +77,10 @@ def edges_of(
     *,
     source_code: bool = False,
 ) -> tuple[NewEdge, ...]:
-    """Explicit links first, then mentions in title and text; each name once per relation. ``names``
-    are the record's own (``names_of``), which are left out.
+    """Explicit links first, then pages that a report cites, then mentions in title and text.
+
+    Each name has one edge of a relation. ``names`` are the record's own (``names_of``), which are
+    left out.
     """
     files = {value for name, value in facets if name in _FILES}
     own = set(names)
@@ -79,8 +89,16 @@ def edges_of(
         for link in draft.links
     }
     known = {(edge.key, edge.relation) for edge in found.values()}
-    kept = 0
+    kept, cited = 0, set()
+    if installed_kinds().require(draft.kind).cites:
+        for edge in _cited(draft.text):
+            cited.add(edge.key)
+            if edge.key not in own:
+                known.add((edge.key, edge.relation))
+                found[edge.target, edge.relation] = edge
     for edge in _mentioned(draft, files, source_code=source_code):
+        if edge.key in cited:
+            continue
         if (edge.key, edge.relation) in known or edge.key in own:
             continue
         known.add((edge.key, edge.relation))
@@ -95,8 +113,14 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
     names = [f"id:{draft.source_id}"]
     if alias := alias_of(draft.source, draft.source_id):
         names.append(f"id:{alias}")
-    if normal := urls.normal_url(draft.url):
-        names += [f"url:{normal}", _key_of_url(normal)]
+    metadata = draft.metadata
+    addresses = [draft.url, *(metadata.get(name) for name in ADDRESSES)]
+    redirects = metadata.get("redirects")
+    addresses += redirects[:MOST] if isinstance(redirects, list) else []
+    for page in filter(None, (page_name(each) for each in addresses if isinstance(each, str))):
+        names += [f"url:{page}", _key_of_url(page)]
+    if isinstance(doi := metadata.get("doi"), str) and (page := doi_name(doi)):
+        names.append(f"url:{page}")
     titles = [draft.title] if draft.kind in _TITLED else []
     for name, value in facets:
         if name == "commit":
@@ -114,8 +138,8 @@ def key_of_link(to: str) -> str:
     try:
         ref = Ref.parse(to)
     except InputError:
-        normal = urls.normal_url(to)
-        return _key_of_url(normal) if normal else f"id:{to}"
+        page = page_name(to)
+        return _key_of_url(page) if page else f"id:{to}"
     # A source id may look like ``issue:12``.
     return f"ref:{ref}" if ref.kind in installed_kinds().names else f"id:{to}"
 
@@ -132,6 +156,16 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
                 strength = STRENGTH[mention.kind] if relation == "mentions" else STATED
                 target = text[mention.start : mention.end]
                 yield NewEdge(target, relation, key, "found", strength)
+
+
+def _cited(text: str) -> Iterator[NewEdge]:
+    """An edge for each page that the text cites, with all places that cite it."""
+    by_key: dict[str, list[Cite]] = {}
+    for cite in cites.find(text):
+        if page := page_name(cite.target):
+            by_key.setdefault(_key_of_url(page), []).append(cite)
+    for key, places in by_key.items():
+        yield NewEdge(places[0].target, CITES, key, "found", CITED, tuple(places))
 
 
 def _relation(before: str, mention: Mention) -> str:
@@ -164,13 +198,13 @@ def _key_of_issue(repository: str, number: str) -> str:
     return f"issue:{name}#{number}" if name else ""
 
 
-def _key_of_url(normal: str) -> str:
+def _key_of_url(page: str) -> str:
     """Pages of issues and commits stand for the issues and commits, in any spelling."""
-    if issue := urls.issue_of(normal):
+    if issue := urls.issue_of(page):
         return _key_of_issue(*issue)
-    if commit := urls.commit_of(normal):
+    if commit := urls.commit_of(page):
         return f"commit:{commit}"
-    return f"url:{normal}"
+    return f"url:{page}"
 
 
 def _key_of_path(path: str, project: str) -> str:

@@ -161,11 +161,16 @@ def content_id(draft: Draft) -> str:
 
 
 def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
-    """The hash of everything stored of a draft except its times: 16 bytes of BLAKE2b."""
-    parts = (
+    """The hash of everything stored of a draft except its times: 16 bytes of BLAKE2b.
+
+    Reports of a version that did not look for citations differ, so they are stored anew.
+    """
+    parts: tuple[object, ...] = (
         draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
         draft.importance, draft.metadata, sorted(draft.tags), sorted(facets),
         sorted((link.to, link.relation) for link in draft.links),
     )  # fmt: skip
+    if installed_kinds().require(draft.kind).cites:
+        parts += ("cites",)
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

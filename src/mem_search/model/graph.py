@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mem_search.model.records import Ref
 
@@ -21,6 +21,52 @@ class Edge(NamedTuple):
     relation: str
     strength: float
     origin: str
+
+
+CITES = "cites"
+"""The relation of a report to a page that it cites."""
+
+CiteForm = Literal["link", "entry", "marker", "url", "doi", "arxiv", "anchor"]
+"""``entry``: in a list of references; ``marker``: ``[3]``, which names an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """A place that cites ``target``, an address: ``text[start:end]`` within its context.
+
+    The context is ``text[context_start:context_end]``, the sentence or the entry around it.
+    """
+
+    target: str
+    form: CiteForm
+    start: int
+    end: int
+    context_start: int
+    context_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CitePlace:
+    """A place of a report that cites a page: its span and the words around it."""
+
+    form: CiteForm
+    start: int
+    end: int
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageCitation:
+    """``citing`` cites ``target``, an address; ``cited`` is the page, None while it is not stored.
+
+    ``confidence`` is 1 for what the text says explicitly. Places are in the order of the text.
+    """
+
+    citing: Ref
+    target: str
+    cited: Ref | None
+    confidence: float
+    places: tuple[CitePlace, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from mem_search.model.forgetting import Tombstone
+from mem_search.model.graph import Cite
 from mem_search.model.records import Draft, Passage
 
 
@@ -73,13 +74,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class NewEdge:
-    """An edge as its record states it: ``target`` as written, ``key`` as the normalized name."""
+    """An edge as its record states it: ``target`` as written, ``key`` as the normalized name.
+
+    ``cites`` are the places of the text that state it, where it has the relation ``cites``.
+    """
 
     target: str
     relation: str
     key: str
     origin: Literal["given", "found"]
     strength: float = 1.0
+    cites: tuple[Cite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,7 @@ class BaseKind(Generic[M]):
     aliases: tuple[str, ...] = ()
     chat = False
     session = False
+    cites = False
     coding = False
     source_type = "api_import"
     agent_source_type = ""

@@ -13,6 +13,7 @@ class Report(BaseKind[Metadata]):
     plural = "reports"
     label = "Report"
     sign = "📊"
+    cites = True
     source_type = "reflection"
     csl_type = "report"
     genre = "Research report"

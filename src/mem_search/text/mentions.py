@@ -13,7 +13,8 @@ from functools import cache
 from typing import Final, Literal
 
 from mem_search.model import Kind
-from mem_search.text.urls import normal_url, without_trailing_marks
+from mem_search.text.page_names import page_name
+from mem_search.text.urls import without_trailing_marks
 
 MentionKind = Literal["ref", "issue", "commit", "path", "url", "wikilink", "symbol"]
 
@@ -51,7 +52,7 @@ class Mention:
     """``text[start:end]``; ``value`` is the same however the mention is written.
 
     An issue's value is ``12`` or ``owner/repo#12``, a commit's lowercase hexadecimal digits, a
-    URL's host, path and query, a wikilink's folded title, a symbol's name without brackets.
+    URL's page (``page_names``), a wikilink's folded title, a symbol's name without brackets.
     """
 
     kind: MentionKind
@@ -91,7 +92,7 @@ def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
         match group:
             case "url":
                 written = without_trailing_marks(written)
-                if value := normal_url(written):
+                if value := page_name(written):
                     yield Mention("url", value, start, start + len(written))
             case "wikilink":
                 title = written.partition("|")[0].partition("#")[0]

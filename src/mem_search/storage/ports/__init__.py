@@ -22,6 +22,7 @@ from mem_search.storage.ports.activity import (
     SearchLogStore,
     TokenStore,
 )
+from mem_search.storage.ports.archives import ArchiveStore
 from mem_search.storage.ports.forgetting import ForgetStore
 from mem_search.storage.ports.records import (
     IndexingStore,
@@ -33,6 +34,7 @@ from mem_search.storage.ports.records import (
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 
 __all__ = [
+    "ArchiveStore",
     "DeliveryStore",
     "ForgetStore",
     "IndexingStore",
@@ -85,6 +87,8 @@ class Store(Protocol):
     def deliveries(self) -> DeliveryStore: ...
     @property
     def scopes(self) -> ScopeStore: ...
+    @property
+    def archives(self) -> ArchiveStore: ...
     @property
     def tokens(self) -> TokenStore: ...
     @property

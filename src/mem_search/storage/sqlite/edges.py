@@ -45,11 +45,21 @@ def write(
     created_at: int,
 ) -> None:
     """Write the edges and names of a record that has none yet (``clear`` removes old ones)."""
-    connection.executemany(
-        "insert or ignore into edges(from_id, target, relation, key, origin, strength, created_at)"
-        " values(?, ?, ?, ?, ?, ?, ?)",
-        [(number, e.target, e.relation, e.key, e.origin, e.strength, created_at) for e in edges],
-    )
+    for e in edges:
+        done = connection.execute(
+            "insert or ignore into edges(from_id, target, relation, key, origin, strength,"
+            " created_at) values(?, ?, ?, ?, ?, ?, ?)",
+            (number, e.target, e.relation, e.key, e.origin, e.strength, created_at),
+        )
+        if e.cites and done.rowcount:
+            connection.executemany(
+                "insert or ignore into cites(edge_id, start, end, context_start, context_end, form)"
+                " values(?, ?, ?, ?, ?, ?)",
+                [
+                    (done.lastrowid, c.start, c.end, c.context_start, c.context_end, c.form)
+                    for c in e.cites
+                ],
+            )
     connection.executemany(
         "insert or ignore into names(name, record_id) values(?, ?)",
         [(name, number) for name in names],

@@ -14,6 +14,7 @@ from mem_search.storage.sqlite.database import Connection, Repository, reads, wr
 _KEY: Final = "redacted_by"
 
 TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "archives": ("name", "research", "pages", "statistics"),
     "cursors": ("location", "label", "options", "cursor", "error"),
     "ledger": ("location", "item", "reason"),
     "jobs": ("params", "message", "result"),

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from mem_search.model import Kind
+from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
 from mem_search.storage.sqlite.ingest import SqliteIngest
@@ -44,6 +45,7 @@ class SqliteStore:
         self.saved_searches = SqliteSavedSearches(database)
         self.deliveries = SqliteDeliveries(database)
         self.scopes = SqliteScopes(database)
+        self.archives = SqliteArchives(database)
         self.tokens = SqliteTokens(database)
         self.search_log = SqliteSearchLog(database)
 

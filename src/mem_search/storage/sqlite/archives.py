@@ -1,0 +1,128 @@
+"""Archives of research, and the citations between records: ``ports.ArchiveStore``."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mem_search.model import Ref
+from mem_search.model.archives import Archive
+from mem_search.model.graph import CITES, CitePlace, PageCitation
+from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
+
+_COLUMNS = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
+_CITATIONS = """
+    select e.id, f.kind, f.id, e.target, t.kind, t.id, e.strength from edges e
+    join records f on f.id = e.from_id left join records t on t.id = e.to_id
+    where e.relation = ?1 and {where} order by {order} limit ?3
+"""
+_FIRST = "(select min(start) from cites c where c.edge_id = e.id)"
+
+
+class SqliteArchives(Repository):
+    """``ports.ArchiveStore`` over the tables ``archives``, ``edges`` and ``cites``."""
+
+    @writes
+    def put(self, connection: Connection, archive: Archive) -> None:
+        connection.execute(
+            "insert into archives(name, research, pages, schedule, watch, next_at)"
+            " values(?, ?, ?, ?, ?, ?) on conflict(name) do update set"
+            " research = excluded.research, pages = excluded.pages, watch = excluded.watch,"
+            " schedule = excluded.schedule, next_at = excluded.next_at",
+            (archive.name, archive.research, archive.pages, archive.schedule,
+             int(archive.watch), archive.next_at),
+        )  # fmt: skip
+
+    @reads
+    def get(self, connection: Connection, name: str) -> Archive | None:
+        row = connection.execute(
+            f"select {_COLUMNS} from archives where name = ?", (name,)
+        ).fetchone()
+        return _archive(row) if row else None
+
+    @reads
+    def listed(self, connection: Connection) -> list[Archive]:
+        rows = connection.execute(f"select {_COLUMNS} from archives order by name")
+        return [_archive(row) for row in rows]
+
+    @writes
+    def remove(self, connection: Connection, name: str) -> bool:
+        return bool(connection.execute("delete from archives where name = ?", (name,)).rowcount)
+
+    @writes
+    def note_run(
+        self, connection: Connection, name: str, at: int, statistics: Mapping[str, Any]
+    ) -> None:
+        connection.execute(
+            "update archives set indexed_at = ?, statistics = ? where name = ?",
+            (at, json.dumps(dict(statistics)), name),
+        )
+
+    @writes
+    def set_next(self, connection: Connection, name: str, next_at: int | None) -> None:
+        connection.execute("update archives set next_at = ? where name = ?", (next_at, name))
+
+    @reads
+    def references(
+        self, connection: Connection, numbers: Sequence[int], limit: int
+    ) -> list[PageCitation]:
+        wanted = "e.from_id in (select value from json_each(?2))"
+        return _read(connection, wanted, f"e.from_id, {_FIRST}, e.id", list(numbers), limit)
+
+    @reads
+    def citations(self, connection: Connection, number: int, limit: int) -> list[PageCitation]:
+        wanted = "e.to_id in (select value from json_each(?2))"
+        return _read(connection, wanted, "f.created_at desc, e.id", [number], limit)
+
+    @reads
+    def citation_counts(self, connection: Connection, numbers: Sequence[int]) -> tuple[int, int]:
+        row = connection.execute(
+            "select count(*), count(to_id) from edges where relation = ?"
+            " and from_id in (select value from json_each(?))",
+            (CITES, json.dumps(list(numbers))),
+        ).fetchone()
+        return row[0], row[1]
+
+
+def _read(
+    connection: Connection, where: str, order: str, numbers: list[int], limit: int
+) -> list[PageCitation]:
+    rows = connection.execute(
+        _CITATIONS.format(where=where, order=order), (CITES, json.dumps(numbers), limit)
+    ).fetchall()
+    places: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for edge, *place in connection.execute(
+        "select edge_id, form, start, end, context_start, context_end from cites"
+        " where edge_id in (select value from json_each(?)) order by edge_id, start",
+        (json.dumps([row[0] for row in rows]),),
+    ):
+        places[edge].append(tuple(place))
+    # The text is read once: SQLite reads all of a long one for each span that is cut from it.
+    texts = dict(
+        connection.execute(
+            "select id, body from records where id in (select value from json_each(?))",
+            (json.dumps(sorted({row[2] for row in rows})),),
+        ).fetchall()
+    )
+    return [
+        PageCitation(
+            Ref(kind, number),
+            target,
+            Ref(cited_kind, cited) if cited is not None else None,
+            strength,
+            tuple(
+                CitePlace(form, start, end, texts[number][low:high])
+                for form, start, end, low, high in places[edge]
+            ),
+        )
+        for edge, kind, number, target, cited_kind, cited, strength in rows
+    ]
+
+
+def _archive(row: tuple[Any, ...]) -> Archive:
+    name, research, pages, schedule, watch, next_at, indexed_at, statistics = row
+    return Archive(
+        name, research, pages, schedule, bool(watch), next_at, indexed_at, json.loads(statistics)
+    )

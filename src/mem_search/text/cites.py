@@ -1,0 +1,293 @@
+"""Where a report cites a page: links, reference lists, footnotes, addresses, DOIs, arXiv. Pure.
+
+``find`` gives each place with its span and the span of its context, the sentence around it. A
+marker such as ``[3]`` cites what the entry 3 of the list of references names. The time is linear:
+each expression is possessive or bounded, and what looks back does so for a bounded length.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Final
+
+from mem_search.model.graph import Cite, CiteForm
+from mem_search.text.urls import without_trailing_marks
+
+MOST: Final = 5_000
+"""Most places of one text; a report with more is a list of addresses."""
+
+CONTEXT: Final = 400
+"""Characters of a context before and after its place, at most."""
+
+_LONGEST_WORDS: Final = 500
+"""Characters of the words of a link, at most."""
+
+_FENCE: Final = re.compile(
+    r"^[ ]{0,3}(```++|~~~++)[^\n]*+\n.*?(?:^[ ]{0,3}\1|\Z)", re.DOTALL | re.MULTILINE
+)
+_IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,500}\]\([^()\s]{1,2000}(?:[ ][^()\n]{0,200})?\)")
+_STOP: Final = r"\s<>\"`{}|\\^\[\]\u3000-\u301f\uff00-\uff65\u2018-\u201f\u2026"
+_WORDS: Final = r"\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af"
+"""Letters of Chinese, Japanese and Korean, which follow an address without a space."""
+
+_LINKED: Final = rf"https?://[^{_STOP}]++"
+_URL: Final = rf"https?://(?:[^{_STOP}{_WORDS},;]|[,;](?!https?://)|(?<![A-Za-z0-9])[{_WORDS}])++"
+_PLACE: Final = re.compile(
+    rf"""
+    (?P<link>(?<=\]\()[ \t]*+<?+(?P<linked>{_LINKED}))
+    | (?P<anchor><a\s[^<>]{{0,500}}?href\s*=\s*["']?\s*(?P<target>{_LINKED})[^<>]{{0,500}}>)
+    | (?P<url>{_URL})
+    | (?<![\w/.])(?:doi:[ ]?)?(?P<doi>10\.[0-9]{{4,9}}/[^\s<>"`{{}}|\\^\[\]\u3000-\uffff]++)
+    | (?<![\w/.])arxiv:[ ]?
+      (?P<arxiv>[0-9]{{4}}\.[0-9]{{4,5}}|[a-z-]{{2,20}}(?:\.[A-Z]{{2}})?/[0-9]{{7}})
+      (?:v[0-9]{{1,3}})?(?![\w/])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ESCAPED: Final = re.compile(r"&(?:quot|[gl]t|#39);", re.IGNORECASE)
+"""Marks around an address, as HTML escapes them."""
+
+_LABEL: Final = re.compile(
+    r"^[ \t>*-]{0,8}(?:"
+    r"\[\^(?P<note>[^\[\]\s]{1,60})\]:"
+    r"|\[(?P<defined>[^\[\]\n]{1,100})\]:"
+    r"|[\[【［](?P<number>[0-9]{1,4})[\]】］](?![(\[])"
+    r"|(?P<listed>(?P<plain>[0-9]{1,4})[.)、．][ \t]|[-*+•][ \t])"
+    r")",
+    re.MULTILINE,
+)
+_MARKER: Final = re.compile(
+    r"\[\^(?P<note>[^\[\]\s]{1,60})\](?!:)"
+    r"|[\[【［](?P<numbers>[0-9]{1,4}(?:[ ]?[,，、;–-][ ]?[0-9]{1,4}){0,30})[\]】］](?![(:])"
+    r"|<sup>\s{0,3}(?P<raised>[0-9]{1,4}(?:[ ]?[,–-][ ]?[0-9]{1,4}){0,30})\s{0,3}</sup>"
+    r"|\](?:\[(?P<label>[^\[\]\n]{1,100})\])"
+)
+_HEADING: Final = re.compile(
+    r"^[ \t]{0,3}(?:\#{1,6}[ \t]*|\*\*|__)?(?:[0-9IVX]{1,5}[.)、][ \t]*)?(?P<words>"
+    r"references?(?:[ ]list|[ ]and[ ]notes)?|(?:works|literature|sources)[ ]cited|bibliography"
+    r"|sources|citations|endnotes|footnotes|notes|further[ ]reading"
+    r"|参考文献|参考资料|參考文獻|參考資料|参考来源|参考链接|资料来源|資料來源|引用来源|引用文献|引用|来源|文献"
+    r"|参照|出典|参考|참고[ ]?문헌|참고[ ]?자료|출처"
+    r"|literatur(?:verzeichnis)?|quellen(?:verzeichnis|angaben)?|einzelnachweise|belege"
+    r"|références(?:[ ]bibliographiques)?|bibliographie|referencias(?:[ ]bibliográficas)?|fuentes"
+    r"|bibliografía|referências|bibliografia|fontes|riferimenti|fonti|referenties|bronnen"
+    r"|källor|referenser|kilder|referanser|źródła|kaynaklar|kaynakça|список[ ]литературы|источники"
+    r"|литература|ссылки|المراجع|المصادر"
+    r")[ \t]*[:：]?[ \t]*(?:\*\*|__)?[ \t]*[:：]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANY_HEADING: Final = re.compile(r"^[ ]{0,3}#{1,6}[ \t]", re.MULTILINE)
+_END: Final = re.compile(
+    r"[.!?][\'\")\]*_]{0,3}(?=\s)|[。！？][\'\")\]」』”]{0,3}"
+    r"|\n(?=[ \t]{0,8}(?:\n|[-*+#>|•]|[0-9]{1,3}[.)、]|\Z))"
+)
+_TAIL: Final = re.compile(r"(?:[ \t]|\[[^\[\]\n]{1,60}\]|[.!?。！？])*+\Z")
+_MARKS: Final = re.compile(r"(?:\s|\[[0-9^][^\[\]\n]{0,60}\](?!\())*+")
+_STOPS: Final = frozenset(".!?。！？")
+_LOCAL: Final = re.compile(r"https?://(?:[^/.]*(?:[/:?#]|\Z)|127\.|0\.0\.0\.0|\[)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a list of references, or a definition, and its places."""
+
+    label: str
+    start: int
+    end: int
+    cites: tuple[Cite, ...]
+
+
+def find(text: str) -> tuple[Cite, ...]:
+    """Every place of ``text`` that cites a page, in the order of the text. Never raises."""
+    plain = _IMAGE.sub(_blank, _FENCE.sub(_blank, text))
+    places = _without_shown(_places(plain))
+    entries = _entries(plain, places)
+    within = {(cite.start, cite.target) for entry in entries for cite in entry.cites}
+    found = [cite for cite in places if (cite.start, cite.target) not in within]
+    found += (cite for entry in entries for cite in entry.cites)
+    found += _marked(plain, entries)
+    return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MOST])
+
+
+def _blank(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0])
+
+
+def _places(text: str) -> list[Cite]:
+    """The places that have their target with them."""
+    found: list[Cite] = []
+    for match in _PLACE.finditer(text):
+        form: CiteForm
+        if match["doi"] is not None:
+            form, start, written = "doi", match.start("doi"), _balanced(match["doi"])
+            target = f"https://doi.org/{written}"
+        elif match["arxiv"] is not None:
+            form, start, written = "arxiv", match.start("arxiv"), match["arxiv"]
+            target = f"https://arxiv.org/abs/{written}"
+        else:
+            name, form = next(
+                (group, form) for group, form in _ADDRESSED.items() if match[group] is not None
+            )
+            start, written = match.start(name), match[name]
+            written = _address(written, text[start - 1 : start], form)
+            target = written
+            if _LOCAL.match(written):
+                continue
+        if not written:
+            continue
+        end = start + len(written)
+        if form == "link":
+            start, end = _linked(text, match.start() - 2, end)
+        elif form == "anchor":
+            close = text.find("</a>", match.end(), match.end() + _LONGEST_WORDS)
+            start, end = match.start(), (close + 4 if close >= 0 else match.end())
+        found.append(Cite(target, form, start, end, *_context(text, start, end)))
+    return found
+
+
+_ADDRESSED: Final[dict[str, CiteForm]] = {"linked": "link", "target": "anchor", "url": "url"}
+
+
+def _address(written: str, before: str, form: CiteForm) -> str:
+    """An address without what follows it in a sentence."""
+    if mark := _ESCAPED.search(written):
+        written = written[: mark.start()]
+    if before == "'":
+        written = written.partition("'")[0]
+    written = _balanced(written)
+    return written if form == "link" else without_trailing_marks(written).rstrip("'")
+
+
+def _balanced(written: str) -> str:
+    """``written`` up to a bracket that it does not open, without marks of the sentence."""
+    depth = 0
+    for at, letter in enumerate(written):
+        if letter == "(":
+            depth += 1
+        elif letter == ")":
+            depth -= 1
+            if depth < 0:
+                written = written[:at]
+                break
+    return without_trailing_marks(written)
+
+
+def _linked(text: str, at: int, end: int) -> tuple[int, int]:
+    """The span of a link whose words end at ``at``, from ``[`` to ``)``."""
+    close = text.find(")", end, end + _LONGEST_WORDS)
+    end = close + 1 if close >= 0 else end
+    depth = 0
+    for opening in range(at, max(-1, at - _LONGEST_WORDS), -1):
+        depth += {"]": 1, "[": -1}.get(text[opening], 0)
+        if depth == 0:
+            return opening, end
+    return at, end
+
+
+def _without_shown(places: list[Cite]) -> list[Cite]:
+    """Without addresses that are the words of a link."""
+    kept: list[Cite] = []
+    for cite in places:
+        while cite.form in ("link", "anchor") and kept and kept[-1].start >= cite.start:
+            kept.pop()
+        if kept and kept[-1].form in ("link", "anchor") and cite.end <= kept[-1].end:
+            continue
+        kept.append(cite)
+    return kept
+
+
+def _entries(text: str, places: list[Cite]) -> list[_Entry]:
+    """The entries of lists of references, and definitions, that name a target."""
+    is_listed = _sections(text)
+    labels = [f for f in _LABEL.finditer(text) if f["listed"] is None or is_listed(f.start())]
+    starts = [cite.start for cite in places]
+    entries: list[_Entry] = []
+    for found, following in zip_longest(labels, labels[1:]):
+        ends = following.start() if following else len(text)
+        if (blank := text.find("\n\n", found.end(), ends)) >= 0:
+            ends = blank
+        inside = places[bisect_left(starts, found.end()) : bisect_left(starts, ends)]
+        if not inside:
+            continue
+        label = found["number"] or found["plain"] or found["defined"] or ""
+        label = f"^{found['note']}" if found["note"] else label.casefold()
+        head = found.start() + len(found[0]) - len(found[0].lstrip(" \t>*-"))
+        tail = min(head + len(text[head:ends].rstrip()), head + 2 * CONTEXT)
+        cites = tuple(
+            replace(cite, form="entry", context_start=head, context_end=max(tail, cite.end))
+            for cite in inside
+        )
+        entries.append(_Entry(label, found.start(), ends, cites))
+    return entries
+
+
+def _sections(text: str) -> Callable[[int], bool]:
+    """Whether a place is in a list of references: after its heading and before the next one."""
+    listed = {found.start() for found in _HEADING.finditer(text)}
+    headings = sorted(listed | {found.start() for found in _ANY_HEADING.finditer(text)})
+
+    def is_listed(at: int) -> bool:
+        before = bisect_left(headings, at) - 1
+        return before >= 0 and headings[before] in listed
+
+    return is_listed
+
+
+def _marked(text: str, entries: list[_Entry]) -> Iterator[Cite]:
+    """The places that name an entry by its label."""
+    by_label: dict[str, list[_Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.label:
+            by_label[entry.label].append(entry)
+    places = {label: [entry.start for entry in known] for label, known in by_label.items()}
+    starts = [entry.start for entry in entries]
+    made = 0
+    for found in _MARKER.finditer(text):
+        at = found.start()
+        inside = bisect_right(starts, at) - 1
+        if inside >= 0 and at < entries[inside].end:
+            continue
+        context = _context(text, at, found.end())
+        for label in _labels(found):
+            if not (known := by_label.get(label)):
+                continue
+            # Each part of a text that was joined may have a list of its own, after it.
+            entry = known[min(bisect_right(places[label], at), len(known) - 1)]
+            for cite in entry.cites:
+                yield Cite(cite.target, "marker", at, found.end(), *context)
+                if (made := made + 1) >= MOST:
+                    return
+
+
+def _labels(found: re.Match[str]) -> list[str]:
+    """The labels that a marker names: ``[1, 3-5]`` names four."""
+    if found["note"]:
+        return [f"^{found['note']}"]
+    if found["label"]:
+        return [found["label"].casefold()]
+    labels: list[str] = []
+    for part in re.split(r"[,，、;]", found["numbers"] or found["raised"]):
+        first, _, last = part.replace("–", "-").partition("-")
+        low, high = int(first), int(last or first)
+        labels += map(str, range(low, min(high, low + 50) + 1))
+    return labels
+
+
+def _context(text: str, start: int, end: int) -> tuple[int, int]:
+    """The sentence around a place; a marker after the full stop belongs to the sentence before."""
+    low = max(0, start - CONTEXT)
+    head = text[low:start]
+    tail = _TAIL.search(head, max(0, len(head) - 80))
+    within = tail.start() if tail else len(head)
+    is_after = not _STOPS.isdisjoint(head[within:])
+    begins = low + max((found.end() for found in _END.finditer(head, 0, within)), default=0)
+    after = None if is_after else _END.search(text, end, end + CONTEXT)
+    ends = after.end() if after else end if is_after else min(len(text), end + CONTEXT)
+    if marks := _MARKS.match(text, begins, start):
+        begins = marks.end()
+    return begins, max(end, end + len(text[end:ends].rstrip()))

@@ -1,0 +1,99 @@
+"""Citations and archives in the store: contexts, late arrivals, the migration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from old_stores import Old, store_before
+
+from drafts import draft, store
+from mem_search.model import Ref
+from mem_search.model.archives import Archive
+from mem_search.storage.sqlite import migrations, record_writer
+from mem_search.storage.sqlite.store import SqliteStore
+
+TEXT = """Rents rose. [1] Wages [did not](https://a.org/wages).
+
+[1] https://www.a.org/rents/ - Rents
+"""
+
+
+async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_left(
+    tmp_path: Path,
+) -> None:
+    opened = await SqliteStore.open(tmp_path / "store.db")
+    try:
+        page = draft("p", "Rents.", kind="website", url="http://m.a.org/rents#now")
+        report = draft("r", TEXT, kind="report")
+        (stored,) = await opened.database.write(store, report)
+        number = stored.number
+        first, second = await opened.archives.references([number], 10)
+        assert (first.target, first.cited, first.confidence) == (
+            "https://www.a.org/rents/",
+            None,
+            1,
+        )
+        assert [(place.form, place.context) for place in first.places] == [
+            ("marker", "Rents rose. [1]"),
+            ("entry", "[1] https://www.a.org/rents/ - Rents"),
+        ]
+        assert (
+            TEXT[second.places[0].start : second.places[0].end] == "[did not](https://a.org/wages)"
+        )
+        (arrived,) = await opened.database.write(store, page)
+        assert await opened.archives.citation_counts([number]) == (2, 1)
+        (cited,) = await opened.archives.citations(arrived.number, 10)
+        assert (cited.citing, cited.cited) == (
+            Ref("report", number),
+            Ref("website", arrived.number),
+        )
+        await opened.database.write(record_writer.remove, [arrived.number], forget=False)
+        assert await opened.archives.citation_counts([number]) == (2, 0)
+        await opened.database.write(record_writer.remove, [number], forget=False)
+        assert await opened.archives.references([number], 10) == []
+        rows = await opened.database.read(lambda c: c.execute("select * from cites").fetchall())
+        assert rows == []
+    finally:
+        await opened.close()
+
+
+async def test_archives_are_stored_by_name(tmp_path: Path) -> None:
+    opened = await SqliteStore.open(tmp_path / "store.db")
+    try:
+        archives = opened.archives
+        one = Archive("one", "/r", "/p", "0 4 * * *", watch=True, next_at=5)
+        await archives.put(one)
+        await archives.put(Archive("a", "/a"))
+        assert [each.name for each in await archives.listed()] == ["a", "one"]
+        await archives.note_run("one", 7, {"new": 3})
+        await archives.set_next("one", 9)
+        found = await archives.get("one")
+        assert found is not None
+        assert (found.next_at, found.indexed_at, found.statistics) == (9, 7, {"new": 3})
+        assert await archives.remove("one")
+        assert not await archives.remove("one")
+        assert await archives.get("one") is None
+    finally:
+        await opened.close()
+
+
+@pytest.mark.parametrize(
+    "address", ["https://m.example.org/a?utm_source=x", "http://example.org/a"]
+)
+def test_the_step_gives_pages_their_names_and_leads_waiting_edges_to_them(address: str) -> None:
+    old = [Old("note", "t", "n", "", address), Old("website", "t", "w", "", "page")]
+    with store_before("m017_archives", old) as connection:
+        written = address.partition("://")[2]
+        connection.execute(
+            "insert into edges(from_id, target, relation, key, origin, created_at)"
+            " values(1, ?, 'mentions', ?, 'found', 0)",
+            (address, f"url:{written}"),
+        )
+        connection.execute("insert into names values('url:www.example.org/a/', 2)")
+        migrations.migrate(connection)
+        assert connection.execute("select key, to_id from edges").fetchall() == [
+            ("url:example.org/a", 2)
+        ]
+        names = {name for (name,) in connection.execute("select name from names")}
+        assert {"url:example.org/a", "url:www.example.org/a/"} <= names
