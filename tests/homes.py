@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mem_search.daemon.address import is_locked
 from patience import PATIENCE
@@ -48,6 +50,24 @@ class Home:
 
     def worker(self) -> dict[str, object]:
         return dict(json.loads((self.path / "worker.json").read_text()))
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """The JSON that the worker answers to the owner; ``body`` is sent as JSON, or as NDJSON
+        when it is bytes. Raises HTTPError for a status of 400 and more.
+        """
+        token = (self.path / "token").read_text().strip()
+        as_bytes = isinstance(body, bytes)
+        request = urllib.request.Request(
+            f"{self.worker()['url']}{path}",
+            body if as_bytes else None if body is None else json.dumps(body).encode(),
+            {
+                "Authorization": f"Bearer {token}",
+                "Content-Type": "application/x-ndjson" if as_bytes else "application/json",
+            },
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+            return json.loads(reply.read())
 
     def pid(self) -> int:
         return int(str(self.worker()["pid"]))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from homes import Home, make
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.worker
 
@@ -140,10 +140,7 @@ def test_what_waits_too_long_is_closed_and_told_why(limited: Home) -> None:
         suppress(ConnectionResetError),
     ):
         assert everything(stopped) == b""
-    deadline = time.monotonic() + PATIENCE
-    while list((limited.path / "spool").glob("*")):  # nothing of the half body stays
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not list((limited.path / "spool").glob("*")))  # nothing of the half body stays
 
 
 def test_a_connection_in_use_stays_open_beyond_the_limits(limited: Home) -> None:

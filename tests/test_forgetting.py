@@ -11,9 +11,7 @@ import signal
 import socket
 import sqlite3
 import struct
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ import numpy as np
 import pytest
 
 from homes import Home, make
-from patience import PATIENCE
+from patience import until
 from source_samples import file_of
 
 pytestmark = pytest.mark.worker
@@ -67,27 +65,8 @@ def stored(home: Home, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
 
 
-def call(home: Home, method: str, path: str, body: object = None) -> Any:
-    token = (home.path / "token").read_text().strip()
-    request = urllib.request.Request(
-        f"{home.worker()['url']}{path}",
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
-        return json.loads(reply.read())
-
-
-def until(done: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def indexed(home: Home) -> None:
-    until(lambda: not call(home, "GET", "/api/stats")["outbox"])
+    until(lambda: not home.call("GET", "/api/stats")["outbox"])
 
 
 def import_records(home: Home, records: list[dict[str, Any]], name: str = "records.jsonl") -> None:
@@ -131,16 +110,14 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     home.ok("import", "--source", "jsonl", "-", given=upload)
     home.ok("unified", "zylophantic")
     home.ok("unified", "brimstedt harbour")
-    call(home, "POST", "/api/v1/saved-searches/watch/run", {})
+    home.call("POST", "/api/v1/saved-searches/watch/run", {})
     research = {"query": "xantholymph harbour", "mode": "deep_research", "full_content": True}
-    call(home, "POST", "/api/v1/search", research)
-    job = call(
-        home, "POST", "/api/v1/search", {"query": "port in Brimstedt", "background": True,
+    home.call("POST", "/api/v1/search", research)
+    job = home.call(
+        "POST", "/api/v1/search", {"query": "port in Brimstedt", "background": True,
                                          "full_content": True}
     )  # fmt: skip
-    until(
-        lambda: call(home, "GET", f"/api/v1/search/jobs/{job['job_id']}")["status"] == "completed"
-    )
+    until(lambda: home.call("GET", f"/api/v1/search/jobs/{job['job_id']}")["status"] == "completed")
     bad = home.path.parent / "frobnitzer.jsonl"
     bad.write_text('{"kind": "note", "text": "x", "created_at": "Brimstedt"}\n')
     home.run("import", str(bad))
@@ -165,7 +142,7 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     assert holding(home, *needles, *vector) == {}
     assert home.run("unified", "zylophantic").returncode == 1
     assert home.ok("search", "plant", "water").startswith("Found")
-    call(home, "DELETE", "/api/search/log")
+    home.call("DELETE", "/api/search/log")
     home.ok("worker", "stop")
     assert holding(home, *needles, *vector) == {}
 
@@ -176,14 +153,14 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
 def test_a_forgetting_that_is_killed_is_finished_by_the_next_worker(home: Home) -> None:
     import_records(home, [*others(150), *({**SECRET, "source_id": f"s{n}"} for n in range(1500))])
     selection = {"query": "zylophantic", "expected": 1500}
-    receipt = call(home, "POST", "/api/forget", selection)["receipt"]
+    receipt = home.call("POST", "/api/forget", selection)["receipt"]
     assert receipt["state"] == "pending"
     pid = home.pid()
     os.kill(pid, signal.SIGKILL)
     home.wait_until_free()
     home.ok("worker", "start")
-    until(lambda: call(home, "GET", f"/api/forget/{receipt['id']}")["state"] == "done")
-    done = call(home, "GET", f"/api/forget/{receipt['id']}")
+    until(lambda: home.call("GET", f"/api/forget/{receipt['id']}")["state"] == "done")
+    done = home.call("GET", f"/api/forget/{receipt['id']}")
     assert done["removed"]["records"] == 1500
-    assert call(home, "GET", "/api/stats")["records"]["total"] == 150
+    assert home.call("GET", "/api/stats")["records"]["total"] == 150
     assert holding(home, *(word.encode() for word in RARE)) == {}

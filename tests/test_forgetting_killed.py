@@ -6,17 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from homes import Home, make
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.worker
 
@@ -85,25 +82,6 @@ def home(tmp_path: Path) -> Iterator[Home]:
     home.end()
 
 
-def call(home: Home, method: str, path: str, body: object = None) -> Any:
-    token = (home.path / "token").read_text().strip()
-    request = urllib.request.Request(
-        f"{home.worker()['url']}{path}",
-        method=method,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        return json.loads(reply.read())
-
-
-def until(done: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @contextmanager
 def hooked(home: Home, place: str, moment: int) -> Iterator[subprocess.Popen[bytes]]:
     """The worker of ``home`` with a moment at which something is killed."""
@@ -126,15 +104,15 @@ def forget_secret(home: Home, word: str) -> str:
     """Store a record with ``word``, index it, and begin to forget it; returns the receipt."""
     record = json.dumps({"kind": "note", "text": f"The {word} harbour closes in March."})
     home.ok("import", "jsonl", "-", given=record + "\n")
-    until(lambda: not call(home, "GET", "/api/stats")["outbox"])
-    return str(call(home, "POST", "/api/forget", {"query": word})["receipt"]["id"])
+    until(lambda: not home.call("GET", "/api/stats")["outbox"])
+    return str(home.call("POST", "/api/forget", {"query": word})["receipt"]["id"])
 
 
 def assert_forgotten(home: Home, receipt: str, word: str) -> None:
     """The forgetting is done, nothing of it is left, and everything else is as it was."""
-    until(lambda: call(home, "GET", f"/api/forget/{receipt}")["state"] == "done")
-    until(lambda: call(home, "GET", "/api/stats")["embedding_coverage"] == 1)
-    stats = call(home, "GET", "/api/stats")
+    until(lambda: home.call("GET", f"/api/forget/{receipt}")["state"] == "done")
+    until(lambda: home.call("GET", "/api/stats")["embedding_coverage"] == 1)
+    stats = home.call("GET", "/api/stats")
     assert (stats["records"]["total"], stats["index"]["state"]) == (len(OTHERS), "ok")
     held = [
         file
@@ -143,7 +121,7 @@ def assert_forgotten(home: Home, receipt: str, word: str) -> None:
     ]
     assert held == []
     assert not any((home.path / "chroma" / name).exists() for name in ("next", "old"))
-    page = call(home, "GET", "/api/search?query=plant+water&mode=vector&types=notes")
+    page = home.call("GET", "/api/search?query=plant+water&mode=vector&types=notes")
     assert page["total"] > 0
 
 

@@ -6,8 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from http.client import HTTPConnection
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 import hostile_kind
 from homes import SOURCE, Home, make
-from patience import PATIENCE
+from patience import until
 
 pytestmark = pytest.mark.worker
 
@@ -44,38 +43,16 @@ def records(tmp_path: Path, harm: str) -> Path:
     return file
 
 
-def ask(home: Home, method: str, path: str, body: object = None) -> Any:
-    connection = HTTPConnection("127.0.0.1", int(str(home.worker()["port"])), timeout=PATIENCE)
-    token = (home.path / "token").read_text().strip()
-    connection.request(
-        method, path, json.dumps(body), {"Authorization": f"Bearer {token}",
-                                         "Content-Type": "application/json"},
-    )  # fmt: skip
-    with connection.getresponse() as reply:
-        answer = json.loads(reply.read())
-        assert reply.status < 300, answer
-    connection.close()
-    return answer
-
-
-def until(found: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return answer
-
-
 def test_a_record_that_hangs_is_named_and_the_worker_answers_all_the_time(
     theirs: Home, tmp_path: Path
 ) -> None:
     theirs.ok("worker", "start")
     body = {"source": "jsonl", "path": str(records(tmp_path, "spin"))}
-    job = ask(theirs, "POST", "/api/import", body)["job"]
+    job = theirs.call("POST", "/api/import", body)["job"]
     meanwhile = 0
-    while (state := ask(theirs, "GET", f"/api/jobs/{job}"))["state"] in ("queued", "running"):
+    while (state := theirs.call("GET", f"/api/jobs/{job}"))["state"] in ("queued", "running"):
         before = is_at(theirs, "line 26")
-        ask(theirs, "GET", "/health")
+        theirs.call("GET", "/health")
         meanwhile += before and is_at(theirs, "line 26")
         time.sleep(0.02)
     assert state["state"] == "done"
@@ -83,10 +60,10 @@ def test_a_record_that_hangs_is_named_and_the_worker_answers_all_the_time(
         50, 1,
     )  # fmt: skip
     assert meanwhile > 5  # none, if the record held the interpreter
-    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    (entry,) = theirs.call("GET", "/api/ledger?item=line+26")["entries"]
     assert entry["outcome"] == "failed"
     assert "(prepare_seconds)" in entry["reason"]
-    assert ask(theirs, "GET", "/api/search?query=gardening&format=json")["total"] == 50
+    assert theirs.call("GET", "/api/search?query=gardening&format=json")["total"] == 50
 
 
 def is_at(home: Home, item: str) -> bool:
@@ -104,18 +81,18 @@ def test_a_job_that_took_the_worker_down_twice_is_set_aside_until_it_is_retried(
     theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
     theirs.ok("worker", "start")
     body = {"source": "jsonl", "path": str(records(tmp_path, "sleep"))}
-    job = ask(theirs, "POST", "/api/import", body)["job"]
+    job = theirs.call("POST", "/api/import", body)["job"]
     for _ in range(2):
         until(lambda: is_at(theirs, "line 26"))
         os.kill(theirs.pid(), signal.SIGKILL)
         theirs.wait_until_free()
         theirs.ok("worker", "start")
 
-    state = until(lambda: ask(theirs, "GET", "/api/jobs?state=set_aside")["jobs"])[0]
+    state = until(lambda: theirs.call("GET", "/api/jobs?state=set_aside")["jobs"])[0]
     assert state["id"] == job
     assert "ended twice while it read jsonl" in state["message"]
     assert "line 26" in state["message"]
-    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    (entry,) = theirs.call("GET", "/api/ledger?item=line+26")["entries"]
     assert entry["outcome"] == "failed"
     assert f"mem-search jobs {job} --retry" in entry["reason"]
     said = theirs.run("doctor")
@@ -123,19 +100,19 @@ def test_a_job_that_took_the_worker_down_twice_is_set_aside_until_it_is_retried(
     assert f"mem-search jobs {job} --retry --without-item" in said.stdout
 
     theirs.ok("worker", "restart")  # it stays aside
-    assert ask(theirs, "GET", f"/api/jobs/{job}")["state"] == "set_aside"
+    assert theirs.call("GET", f"/api/jobs/{job}")["state"] == "set_aside"
     theirs.ok("jobs", job, "--retry", "--without-item")
     state = until(lambda: ended(theirs, job))
     assert state["state"] == "done"
-    assert ask(theirs, "GET", "/api/search?query=gardening&format=json")["total"] == 50
-    (entry,) = ask(theirs, "GET", "/api/ledger?item=line+26")["entries"]
+    assert theirs.call("GET", "/api/search?query=gardening&format=json")["total"] == 50
+    (entry,) = theirs.call("GET", "/api/ledger?item=line+26")["entries"]
     assert "left out" in entry["reason"]
     assert "job " not in theirs.run("doctor").stdout
     assert theirs.run("jobs", job, "--retry").returncode == 5
 
 
 def ended(home: Home, job: str) -> Any:
-    state = ask(home, "GET", f"/api/jobs/{job}")
+    state = home.call("GET", f"/api/jobs/{job}")
     return state if state["state"] not in ("queued", "running") else None
 
 
@@ -143,7 +120,7 @@ def test_a_worker_that_is_killed_leaves_no_process(theirs: Home, tmp_path: Path)
     theirs.environ["MEM_SEARCH_PREPARE_SECONDS"] = "1000"
     theirs.ok("worker", "start")
     body = {"source": "jsonl", "path": str(records(tmp_path, "spin"))}
-    ask(theirs, "POST", "/api/import", body)
+    theirs.call("POST", "/api/import", body)
     until(lambda: is_at(theirs, "line 26"))
     worker = theirs.pid()
     children = Path(f"/proc/{worker}/task/{worker}/children")

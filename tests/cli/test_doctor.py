@@ -15,7 +15,7 @@ import pytest
 
 from homes import Home
 from mem_search.cli.doctor import index_protection, redacted_again
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
 
@@ -166,10 +166,7 @@ def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home
     mem.environ["MEM_SEARCH_EMBEDDER"] = "openai:any@http://127.0.0.1:9"
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)
-    deadline = time.monotonic() + PATIENCE
-    while not (found := finding(mem, "embedding")):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    found = until(lambda: finding(mem, "embedding"))
     assert "http://127.0.0.1:9" in found["detail"]
     assert mem.run("doctor").returncode == 1
     assert "no new vectors: the embedding endpoint" in mem.ok("stats")

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -33,7 +32,7 @@ from mem_search.renderers.universal import (
     SearchResultItem,
     UniversalSearchResponse,
 )
-from patience import PATIENCE
+from patience import PATIENCE, until
 from source_samples import file_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -111,10 +110,8 @@ def test_every_request_of_the_api_document_is_answered(filled: Home) -> None:
     assert sum(script.count("curl ") for script in scripts) == 12
     file.with_name("letter.txt").write_text("About the tax.")
     shown = "".join(sh(filled, script) for script in scripts)
-    deadline = time.monotonic() + PATIENCE  # what is read later would change what is found later
-    while any(job["state"] in ("queued", "running") for job in jobs(filled)):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    # What is read later would change what is found later.
+    until(lambda: not any(job["state"] in ("queued", "running") for job in jobs(filled)))
     assert all(job["state"] == "done" for job in jobs(filled))
     assert '"deleted":"observation:42"' in shown
     assert '"id":"local:note:7"' in shown

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.request
-from typing import Any
 
 import pytest
 
@@ -25,26 +23,17 @@ def lines(mark: str, each: int) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-def call(home: Home, path: str, body: bytes | None = None) -> Any:
-    token = (home.path / "token").read_text().strip()
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-ndjson"}
-    url = f"{home.worker()['url']}{path}"
-    request = urllib.request.Request(url, body, headers, method="POST" if body else "GET")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
-        return json.loads(reply.read())
-
-
 @pytest.mark.worker
 def test_25_mb_are_stored_and_found_and_a_worker_full_of_work_ends_in_order(whole: Home) -> None:
     whole.ok("worker", "start")
-    job = call(whole, "/api/import/jsonl", lines("posted", SIZE))["job"]  # one record
+    job = whole.call("POST", "/api/import/jsonl", lines("posted", SIZE))["job"]  # one record
     with whole.popen("import", "jsonl", "-") as process:
         said, err = process.communicate(lines("piped", 25_000).decode(), timeout=4 * PATIENCE)
     assert said.rstrip().endswith(": 1000 new"), err
     state = whole.ok("jobs", job, "--json")
     assert json.loads(state)["state"] == "done", state
     for word in ("posted0", "piped0", "piped999"):
-        page = call(whole, f"/api/search?query={word}&mode=keyword&format=json")
+        page = whole.call("GET", f"/api/search?query={word}&mode=keyword&format=json")
         assert page["total"] == 1, word
     pid = whole.pid()  # thousands of passages wait for their vectors
     assert whole.ok("worker", "stop") == f"stopped (pid {pid})\n"

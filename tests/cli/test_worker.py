@@ -8,14 +8,12 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
 from homes import Home
 from mem_search.daemon.address import is_locked
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 
 def test_start_status_restart_and_stop(mem: Home) -> None:
@@ -112,13 +110,6 @@ def test_files_left_by_a_killed_worker_do_no_harm(mem: Home) -> None:
     assert mem.pid() != killed
 
 
-def _until(happened: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < deadline, f"never: {what}"
-        time.sleep(0.02)
-
-
 def test_a_second_signal_ends_the_worker_at_once(mem: Home) -> None:
     mem.ok("worker", "start")
     pid, port = mem.pid(), int(str(mem.worker()["port"]))
@@ -130,10 +121,10 @@ def test_a_second_signal_ends_the_worker_at_once(mem: Home) -> None:
             + f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n".encode()
             + b"Content-Length: 999\r\n\r\n{"
         )
-        _until(lambda: any((mem.path / "spool").glob("*")), "the upload began")
+        until(lambda: any((mem.path / "spool").glob("*")))
         os.kill(pid, signal.SIGTERM)
         log = mem.path / "logs" / "worker.log"
-        _until(lambda: "SIGTERM: stopping" in log.read_text(), "the first signal arrived")
+        until(lambda: "SIGTERM: stopping" in log.read_text())
         assert is_locked(str(mem.path))
         os.kill(pid, signal.SIGTERM)
         mem.wait_until_free()
@@ -150,7 +141,7 @@ def test_an_upload_that_a_stop_cuts_off_leaves_nothing_half_written(mem: Home) -
     connection.putheader("Content-Type", "application/x-ndjson")
     connection.putheader("Content-Length", "500")
     connection.endheaders(b'{"kind": "note", "text": "never finished"}\n{"kind": ')
-    _until(lambda: any((mem.path / "spool").glob("*")), "the upload began")
+    until(lambda: any((mem.path / "spool").glob("*")))
     assert mem.ok("worker", "stop").startswith("stopped")
     connection.close()
     assert mem.run("notes", "never").returncode == 1

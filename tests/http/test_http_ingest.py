@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +17,20 @@ from people import OWNER, bring_in, join
 from mem_search.ingest.spool import KEEP_SECONDS, keep_swept, sweep
 from mem_search.settings import Settings
 from mem_search.sources import built_in
+from patience import PATIENCE, comes_true
 from source_samples import file_of
 
 NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
 
 
 async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
-    for _ in range(200):
-        reply = await client.get(f"/api/jobs/{job}", headers=headers)
-        state: dict[str, Any] = await reply.json()
-        if state["state"] in ("done", "failed", "cancelled"):
-            return state
-        await asyncio.sleep(0.02)
-    raise AssertionError("the job did not end")
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to that")
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            reply = await client.get(f"/api/jobs/{job}", headers=headers)
+            state: dict[str, Any] = await reply.json()
+            if state["state"] in ("done", "failed", "cancelled"):
+                return state
+            await asyncio.sleep(0.02)
 
 
 def lines_of(records: tuple[dict[str, Any], ...]) -> bytes:
@@ -259,10 +251,10 @@ async def test_an_upload_that_breaks_off_leaves_nothing(
     writer.write(head.encode())
     await writer.drain()
     spool = lifecycle_of(empty).settings.spool_dir
-    await until(lambda: any(spool.glob("*.part")))
+    await comes_true(lambda: any(spool.glob("*.part")))
     writer.close()
     await writer.wait_closed()
-    await until(lambda: not any(spool.glob("*")))
+    await comes_true(lambda: not any(spool.glob("*")))
     jobs = await (await empty.get("/api/jobs", headers=AUTHORIZED)).json()
     assert jobs == {"jobs": []}
     assert "Traceback" not in caplog.text
@@ -307,7 +299,7 @@ async def test_uploads_are_swept_again_and_again(tmp_path: Path) -> None:
             for name in ("a", "b"):
                 (tmp_path / name).write_text("x")
                 os.utime(tmp_path / name, (1, 1))
-            await until(lambda: not (tmp_path / "a").exists())
+            await comes_true(lambda: not (tmp_path / "a").exists())
         assert (tmp_path / "b").exists()
     finally:
         task.cancel()

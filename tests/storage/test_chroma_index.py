@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma import ChromaIndex, ChromaProcess, OffIndex, open_index
 from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import Restarts
-from patience import PATIENCE
+from patience import comes_true
 
 DIMENSIONS = 8
 
@@ -30,12 +30,6 @@ def vectors(count: int, seed: int = 0) -> Vectors:
 
 def entries(count: int) -> list[VectorEntry]:
     return [VectorEntry(number, number // 2, "note", 1) for number in range(count)]
-
-
-async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  it asks about another process
-            await asyncio.sleep(0.02)
 
 
 def only_child(pid: int | None) -> int:
@@ -73,7 +67,7 @@ async def test_a_killed_child_costs_answers_but_no_vectors(
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(IndexUnavailable):
         await asyncio.gather(*(index.query(rows[:1], 1) for _ in range(50)))
-    await until(lambda: index.generation > generation)
+    await comes_true(lambda: index.generation > generation)
     await index.ready(20)
     assert index.generation == generation + 1
     assert (await index.query(rows[3:4], 1))[0][0] == 3
@@ -89,7 +83,7 @@ async def test_a_child_that_hangs_is_not_waited_for(
     try:
         with pytest.raises(IndexUnavailable, match="in time"):
             await index.query(vectors(1), 1)
-        await until(lambda: index.state == "down")
+        await comes_true(lambda: index.state == "down")
         with pytest.raises(IndexUnavailable, match="checking whether"):  # at once
             await index.query(vectors(1), 1)
     finally:
@@ -110,7 +104,7 @@ async def test_a_child_that_hangs_for_good_is_replaced(
     os.kill(hanging, signal.SIGSTOP)
     with pytest.raises(IndexUnavailable, match="in time"):
         await index.query(vectors(1), 1)
-    await until(lambda: process.pid not in (None, hanging))
+    await comes_true(lambda: process.pid not in (None, hanging))
     await index.ready(20)
     assert len(await index.query(vectors(1), 2)) == 2
     assert process.quarantines == 0
@@ -130,7 +124,7 @@ async def test_a_lost_way_into_the_namespace_leads_to_a_new_child(
         idle.pop().close()
     with pytest.raises(IndexUnavailable):
         await index.entries()
-    await until(lambda: process.pid not in (None, pid))
+    await comes_true(lambda: process.pid not in (None, pid))
     await index.ready(20)
     assert await index.entries() == {0, 1}
     assert process.quarantines == 0
@@ -168,7 +162,7 @@ async def test_a_lost_collection_is_created_again_and_reported(
 
     await asyncio.to_thread(delete_behind_its_back)
     assert await index.query(vectors(1), 3) == []
-    await until(lambda: index.generation == generation + 1)
+    await comes_true(lambda: index.generation == generation + 1)
     await index.upsert(entries(1), vectors(1))
     assert await index.entries() == {0}
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import FORMAT, Connect
 from mem_search.storage.chroma.launch import _environment
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
-from patience import PATIENCE
+from patience import PATIENCE, comes_true
 
 
 async def accept(connect: Connect) -> None:
@@ -25,12 +25,6 @@ async def accept(connect: Connect) -> None:
 
 async def refuse(connect: Connect) -> None:
     raise IndexUnavailable("cannot be read")
-
-
-async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  it asks about another process
-            await asyncio.sleep(0.02)
 
 
 def alive(pid: int) -> bool:
@@ -69,7 +63,7 @@ async def test_starting_and_stopping_leaves_no_process(tmp_path: Path) -> None:
 
 async def test_stopping_in_the_middle_of_a_start_leaves_no_process(chroma: ChromaProcess) -> None:
     chroma.start(accept)
-    await until(lambda: chroma.pid)
+    await comes_true(lambda: chroma.pid)
     pid = chroma.pid
     await chroma.stop()
     assert pid is not None
@@ -82,7 +76,7 @@ async def test_a_killed_child_is_started_again(chroma: ChromaProcess) -> None:
     first = chroma.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    await until(lambda: chroma.state != "ready")
+    await comes_true(lambda: chroma.state != "ready")
     assert "SIGKILL" in chroma.detail or chroma.state == "starting"
     await chroma.wait_ready(20)
     assert chroma.pid not in (None, first)
@@ -96,7 +90,7 @@ async def test_a_second_owner_waits_until_the_first_has_left(
     await chroma.wait_ready(20)
     second = process(tmp_path)
     second.start(accept)
-    await until(lambda: second.state == "down")
+    await comes_true(lambda: second.state == "down")
     with pytest.raises(IndexUnavailable, match=f"in use by process {os.getpid()}"):
         second.require_ready()
     await chroma.stop()
@@ -128,7 +122,7 @@ async def test_the_child_ends_with_a_worker_that_is_killed(tmp_path: Path) -> No
     assert alive(pid)
     worker.kill()
     await worker.wait()
-    await until(lambda: not alive(pid))
+    await comes_true(lambda: not alive(pid))
 
 
 async def test_data_that_cannot_be_opened_goes_to_quarantine(
@@ -151,9 +145,9 @@ async def test_data_that_is_not_to_blame_is_put_back(chroma: ChromaProcess, tmp_
     await chroma.stop()
     before = (tmp_path / "chroma" / "data" / "chroma.sqlite3").stat().st_ino
     chroma.start(refuse)
-    await until(lambda: chroma.quarantines == 1)
-    await until(lambda: not list((tmp_path / "chroma").glob("quarantine-*")))
-    await until(lambda: "cannot be read" in chroma.detail)
+    await comes_true(lambda: chroma.quarantines == 1)
+    await comes_true(lambda: not list((tmp_path / "chroma").glob("quarantine-*")))
+    await comes_true(lambda: "cannot be read" in chroma.detail)
     assert (tmp_path / "chroma" / "data" / "chroma.sqlite3").stat().st_ino == before
 
 
@@ -161,7 +155,7 @@ async def test_a_child_that_fails_too_often_stays_down_and_says_why(tmp_path: Pa
     log = tmp_path / "chroma.log"
     chroma = ChromaProcess(tmp_path / "chroma", log, Restarts(2, waits=[0.05]))
     chroma.start(refuse)
-    await until(lambda: "too many failures" in chroma.detail)
+    await comes_true(lambda: "too many failures" in chroma.detail)
     assert str(log) in chroma.detail
     assert "cannot be read" in chroma.detail
     async with asyncio.timeout(PATIENCE):  # a stop that waited for a child would wait for ever

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -14,7 +13,7 @@ from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.faults import Unreachable
 from mem_search.storage.chroma.remote import RemoteChroma
-from patience import PATIENCE
+from patience import comes_true
 
 
 class Pretender:
@@ -51,12 +50,6 @@ def pretender() -> Iterator[Pretender]:
     pretender.server.server_close()
 
 
-async def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110  it asks about another process
-            await asyncio.sleep(0.02)
-
-
 async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretender) -> None:
     opened: list[Connect] = []
 
@@ -69,7 +62,7 @@ async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretend
     assert len(opened) == 1
     assert pretender.headers[0]["Authorization"] == "Bearer secret"
     remote.check_after(Unreachable("gone"))
-    await until(lambda: len(opened) == 2)
+    await comes_true(lambda: len(opened) == 2)
     await remote.stop()
     assert remote.state == "down"
 
@@ -94,7 +87,7 @@ async def expect_down(url: str, detail: str) -> None:
 
     remote = RemoteChroma(url)
     remote.start(accept)
-    await until(lambda: remote.state == "down")
+    await comes_true(lambda: remote.state == "down")
     with pytest.raises(IndexUnavailable) as caught:
         remote.require_ready()
     assert detail in str(caught.value)
