@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,6 +218,15 @@ class VectorIndex(Protocol):
     damage: int
     """How many passages the index should hold and does not, or not as they were given to it."""
 
+    @property
+    def state(self) -> str:
+        """starting, ready, down, or off: there is none, and nothing can be stored."""
+        ...
+
+    def start(self) -> None:
+        """Start in the background. Needs a running loop."""
+        ...
+
     async def ready(self, timeout: float = 30.0) -> None:  # noqa: ASYNC109  the caller's patience
         """Return once it answers."""
         ...
@@ -254,6 +263,18 @@ class VectorIndex(Protocol):
 
     async def clear(self) -> None:
         """Empty it; the next ``upsert`` starts a fresh index."""
+        ...
+
+    def beside(self, fingerprint: str, dimensions: int) -> Self:
+        """An index for another space, not started yet; this one continues to answer."""
+        ...
+
+    async def replaced_by(self, other: Self) -> Self:
+        """The index of the space of ``other``, which came from ``beside`` and is filled.
+
+        It is starting; this one and ``other``, if that is not the result, raise IndexUnavailable
+        from now on. Their entries are deleted.
+        """
         ...
 
     async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:

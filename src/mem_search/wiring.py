@@ -14,10 +14,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
 
 from mem_search import secret_file
-from mem_search.contracts import Embedder, Retriever
+from mem_search.contracts import Embedder, Retriever, VectorIndex
 from mem_search.embedders import MissingEmbedder, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable, StorageError
 from mem_search.ingest import spool
@@ -29,6 +31,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.redacting import RedactJob, redact_if_older
+from mem_search.jobs.reembedding import ReembedJob, Serving
 from mem_search.jobs.tasks import AuditJob, FetchJob, ImportJob, RebuildJob, SyncJob, set_aside
 from mem_search.jobs.watching import watch
 from mem_search.records.registry import installed_kinds
@@ -62,9 +65,12 @@ FEW = 25_000
 """Passages of a user's store up to which it is opened without an index and scanned (ADR 0011)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EmbeddingModel:
-    """The embedding model with the threads it runs in; all stores of a worker share one."""
+    """The embedding model with the threads it runs in; all stores of a worker share one.
+
+    ``reembed`` replaces the embedder; the store of a user follows when it is opened again.
+    """
 
     embedder: Embedder
     passage_thread: ThreadPoolExecutor
@@ -72,13 +78,16 @@ class EmbeddingModel:
     reranking: Reranking | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SearchRuntime:
     """Everything that answers a search."""
 
     store: SearchStore
     service: SearchService
-    pipeline: SearchPipeline
+
+    @property
+    def pipeline(self) -> SearchPipeline:
+        return self.service.pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +119,17 @@ class Runtime:
     settings: Settings
     store: Store
     model: EmbeddingModel
-    index: Index
+    serving: Serving
     search: SearchRuntime
     ingest: IngestRuntime
     research: ResearchRuntime
     redaction: Redaction
     started_at: int
+
+    @property
+    def index(self) -> Index:
+        """The vector index of the space that is served."""
+        return cast(Index, self.serving.index)
 
 
 @asynccontextmanager
@@ -138,20 +152,28 @@ async def open_runtime(
         key = await asyncio.to_thread(_redaction_key, settings)
         store = redacted(await SqliteStore.open(settings.database), key)
         stack.push_async_callback(store.close)
-        model = await stack.enter_async_context(_open_model(settings, shared))
+        setting = await store.indexing.chosen_embedder(settings.embedder)
+        model = await stack.enter_async_context(_open_model(settings, setting, shared))
         embedder = model.embedder
         space = await store.indexing.model_number(
             embedder.fingerprint, embedder.name, embedder.dimensions
         )
         reset = asyncio.Event()
         few = shared is not None and (await store.statistics.corpus()).size <= FEW
-        index = _open_index(settings, embedder, reset.set, off=few)
-        stack.push_async_callback(index.close)
+        open_index = partial(_open_index, settings, on_reset=reset.set, off=few)
+        index = open_index(embedder)
 
         chats = installed_kinds().ranking.chat
-        searched = store.open_search(settings.home, space, embedder.dimensions, chats)
-        search = _search_runtime(settings, store, searched, model, index, stages)
-        stack.push_async_callback(search.service.log.flush)
+        open_search = partial(store.open_search, settings.home, chats=chats)
+        searched = open_search(space, embedder.dimensions)
+        pipeline = partial(_pipeline, model, stages)
+        service = SearchService(
+            pipeline(searched, embedder, index),
+            Suggestions(searched),
+            SearchLog(store.search_log, on=settings.search_log),
+        )
+        search = SearchRuntime(searched, service)
+        stack.push_async_callback(service.log.flush)
         research = _research_runtime(settings, store, model, search)
         stack.push_async_callback(research.deliveries.close)
         preparing = Preparing(settings.prepare_seconds, settings.prepare_memory)
@@ -159,10 +181,19 @@ async def open_runtime(
         indexer = Indexer(
             store.indexing, index, embedder, space, model.passage_thread, searched.changed
         )
+
+        def changed(embedder: Embedder, searched: SearchStore) -> None:
+            model.embedder, search.store = embedder, searched
+            reset.set()
+
+        serving = Serving(
+            space, index, searched, service, indexer, open_search, open_index, pipeline, changed
+        )
+        stack.push_async_callback(lambda: serving.index.close())
         mark = CrashMark(settings.home / "reading.json")
         redaction = Redaction(key)
         ingest = _ingest_runtime(
-            settings, store, indexer, search, preparing, mark, redaction, Seal(key)
+            settings, store, serving, search, preparing, mark, redaction, Seal(key)
         )
         tasks = await stack.enter_async_context(_background_tasks())
         stack.push_async_callback(ingest.jobs.close)
@@ -191,7 +222,7 @@ async def open_runtime(
             settings=settings,
             store=store,
             model=model,
-            index=index,
+            serving=serving,
             search=search,
             ingest=ingest,
             research=research,
@@ -200,40 +231,32 @@ async def open_runtime(
         )
 
 
-def _search_runtime(
-    settings: Settings,
-    store: Store,
-    searched: SearchStore,
+def _pipeline(
     model: EmbeddingModel,
-    index: Index,
     stages: Sequence[Stage],
-) -> SearchRuntime:
-    kinds = installed_kinds()
+    searched: SearchStore,
+    embedder: Embedder,
+    index: VectorIndex,
+) -> SearchPipeline:
     legs: tuple[Retriever, ...] = (
         KeywordRetriever(searched),
-        VectorRetriever(
-            searched, index, model.embedder, model.query_thread, scans=index.state == "off"
-        ),
+        VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
     )
-    pipeline = SearchPipeline(searched, legs, kinds, stages, reranking=model.reranking)
-    service = SearchService(
-        pipeline,
-        Suggestions(searched),
-        SearchLog(store.search_log, on=settings.search_log),
-    )
-    return SearchRuntime(store=searched, service=service, pipeline=pipeline)
+    return SearchPipeline(searched, legs, installed_kinds(), stages, reranking=model.reranking)
 
 
 def _ingest_runtime(
     settings: Settings,
     store: Store,
-    indexer: Indexer,
+    serving: Serving,
     search: SearchRuntime,
     preparing: Preparing,
     mark: CrashMark,
     redaction: Redaction,
     seal: Seal,
 ) -> IngestRuntime:
+    indexer = serving.indexer
+
     def stored() -> None:
         search.store.changed()
         indexer.wake()
@@ -253,7 +276,11 @@ def _ingest_runtime(
         RebuildJob(indexer),
         RedactJob(store, preparing, forgetting, redaction, seal, stored),
     )
-    return IngestRuntime(writer, reader, indexer, JobQueue(store.jobs, tasks), forgetting)
+    reembed = ReembedJob(
+        store, partial(open_embedder, models_dir=settings.models_dir), serving, settings.embedder
+    )
+    jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
+    return IngestRuntime(writer, reader, indexer, jobs, forgetting)
 
 
 def _research_runtime(
@@ -264,7 +291,7 @@ def _research_runtime(
         store.records,
         search.service,
         search.store.corpus,
-        model.embedder.fingerprint,
+        lambda: model.embedder.fingerprint,
     )
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
     deliveries = Deliveries(store.deliveries, sender)
@@ -294,13 +321,13 @@ def _redaction_key(settings: Settings) -> bytes:
 
 @asynccontextmanager
 async def _open_model(
-    settings: Settings, shared: EmbeddingModel | None
+    settings: Settings, setting: str, shared: EmbeddingModel | None
 ) -> AsyncIterator[EmbeddingModel]:
     if shared is not None:  # its owner closes it
         yield shared
         return
     model = EmbeddingModel(
-        embedder=await asyncio.to_thread(_embedder, settings),
+        embedder=await asyncio.to_thread(_embedder, setting, settings.models_dir),
         passage_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-passages"),
         query_thread=ThreadPoolExecutor(1, thread_name_prefix="embed-question"),
         reranking=await asyncio.to_thread(open_reranking, settings),
@@ -314,16 +341,16 @@ async def _open_model(
             await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 
 
-def _embedder(settings: Settings) -> Embedder:
+def _embedder(setting: str, models_dir: Path) -> Embedder:
     try:
-        return open_embedder(settings.embedder, settings.models_dir)
+        return open_embedder(setting, models_dir)
     except ModelUnavailable as error:
         log.warning("only words are searched until the next start: %s", error)
-        return MissingEmbedder(settings.embedder, error.message)
+        return MissingEmbedder(setting, error.message)
 
 
 def _open_index(
-    settings: Settings, embedder: Embedder, on_reset: Callable[[], None], *, off: bool
+    settings: Settings, embedder: Embedder, *, on_reset: Callable[[], None], off: bool
 ) -> Index:
     return open_index(
         "off" if off else settings.chroma_url,

@@ -321,6 +321,43 @@ class TestIndexing:
         await outbox.queue("index", [waiting.passage])
         assert await outbox.outbox_counts() == {"embed": 1}
 
+    async def test_a_space_is_filled_beside_another_and_dropped(self, store: Store) -> None:
+        outbox = store.indexing
+        first = await outbox.model_number("first", "one", 1)
+        await fill(store, draft("a"), draft("b"), draft("c"))
+        waiting = await outbox.without_vector(first, 0, 9)
+        passages = [item.passage for item in waiting]
+        assert [item.text for item in waiting] == [
+            item.text for item in reversed(await outbox.to_embed(9))
+        ]
+        assert [item.passage for item in await outbox.without_vector(first, passages[0], 1)] == [
+            passages[1]
+        ]
+        ones = np.ones((3, 1), dtype=np.float32)
+        await outbox.store_vectors(first, passages, [2 * p for p in passages], ones)
+        second = await outbox.model_number("second", "two", 1)
+        assert await outbox.count_without_vector(second) == 3
+        await outbox.add_vectors(second, [2 * passages[0], 2 * passages[0] + 1, 2 * 9999], ones)
+        assert await outbox.entries(second) == {2 * passages[0], 2 * passages[0] + 1}
+        assert await outbox.count_without_vector(second) == 2
+        assert await outbox.outbox_counts() == {"index": 3}
+        assert [space.name for space in await outbox.other_spaces(first)] == ["two"]
+        last, deleted = await outbox.drop_vectors(first, -1, 2)
+        assert (last, deleted) == (2 * passages[0], 1)
+        last, deleted = await outbox.drop_vectors(first, last, 9)
+        assert (last, deleted) == (2 * passages[2], 2)
+        assert await outbox.other_spaces(second) != []
+        assert await outbox.drop_vectors(first, last, 9) == (None, 0)
+        assert await outbox.other_spaces(second) == []
+        assert await outbox.entries(second) == {2 * passages[0], 2 * passages[0] + 1}
+
+    async def test_the_chosen_embedder_counts_until_the_setting_changes(self, store: Store) -> None:
+        outbox = store.indexing
+        assert await outbox.chosen_embedder("bundled") == "bundled"
+        await outbox.choose_embedder("hashing", "bundled")
+        assert await outbox.chosen_embedder("bundled") == "hashing"
+        assert await outbox.chosen_embedder("fastembed") == "fastembed"
+
 
 class TestJobs:
     async def test_a_job_reports_and_ends(self, store: Store) -> None:

@@ -18,9 +18,12 @@ def test_bundled_is_opened_without_loading_anything(tmp_path: Path) -> None:
 
 def test_hashing_is_opened(tmp_path: Path) -> None:
     assert open_embedder(" hashing ", tmp_path).dimensions == 256
+    fewer = open_embedder("hashing:64", tmp_path)
+    assert fewer.embed(["two words"]).shape == (1, fewer.dimensions) == (1, 64)
+    assert fewer.fingerprint != open_embedder("hashing:256", tmp_path).fingerprint
 
 
-@pytest.mark.parametrize("setting", ["", "bert", "hashing:512", "bundled:", "OpenAI:small"])
+@pytest.mark.parametrize("setting", ["", "bert", "hashing:5", "bundled:", "OpenAI:small"])
 def test_an_unknown_setting_names_the_field_and_the_known_ones(
     setting: str, tmp_path: Path
 ) -> None:

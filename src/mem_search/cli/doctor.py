@@ -50,6 +50,25 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from unreadable(stats)
     yield from set_aside(aside["jobs"])
     yield from redacted_again(newest["jobs"])
+    yield from reembedding(stats, newest["jobs"])
+
+
+def reembedding(stats: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """A change of the embedding model that is under way, or was not finished."""
+    beside = stats["embedder"].get("beside")
+    if not beside:
+        return
+    served, others = stats["embedder"]["name"], ", ".join(beside)
+    job = next((each for each in jobs if each["name"] == "reembed"), None)
+    if job is not None and job["state"] in ("queued", "running"):
+        share = f"{job['done']} of {job['total']} passages" if job["total"] else "it begins"
+        detail = f"from {served} to {others}: {share}; searches use {served} until it is done"
+        yield Finding("model change", "advice", detail, f"mem-search jobs {job['id']}")
+        return
+    ended = f"; the last change {job['state']}: {job['message']}" if job is not None else ""
+    detail = f"vectors by {others} are stored and not searched{ended.removesuffix(': ')}"
+    fix = f"mem-search reembed --model NAME, to go on; of {served}: to delete them"
+    yield Finding("model change", "advice", detail, fix)
 
 
 def set_aside(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import write
+from mem_search.cli.output import note, write
 from mem_search.errors import Unavailable
 
 index_app = typer.Typer(
@@ -23,6 +23,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands; ``index`` is a group of its own."""
     app.command()(stats)
     app.command()(ledger)
+    app.command()(reembed)
 
 
 def stats(as_json: Json = False) -> None:
@@ -85,6 +86,8 @@ def index_lines(stats: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {state}{f': {detail}' if detail else ''}; vectors by {stats['embedder']['name']}"
     if error := stats["embedder"]["error"]:
         yield f"  no new vectors: {error}"
+    if beside := stats["embedder"].get("beside"):
+        yield f"  also stored, not searched: vectors by {', '.join(beside)}; see: mem-search jobs"
 
 
 def ledger_line(entry: Mapping[str, Any]) -> str:
@@ -94,6 +97,22 @@ def ledger_line(entry: Mapping[str, Any]) -> str:
     where = f"{entry['location']} {entry['item']}"
     head = f"{entry['at']}  {entry['source']}  {entry['outcome']:<7}  {where}"
     return f"{head}: {why}" if why else head
+
+
+def reembed(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help="bundled, chroma-default, fastembed[:MODEL] or openai:MODEL[@URL]."
+        ),
+    ],
+) -> None:
+    """Change the embedding model: searches use the old one until everything is embedded anew."""
+    result = _run_job("/api/reembed", {"model": model})
+    done = f"{result['embedded']} passage(s) embedded by {result['embedder']}"
+    write(f"{done}; {result['deleted']} vector(s) of other models deleted\n")
+    if text := result.get("note"):
+        note(f"mem-search: {text}")
 
 
 @index_app.command()
@@ -119,9 +138,9 @@ def rebuild() -> None:
     write(f"{result['queued']} vector(s) queued for a new index; see: mem-search stats\n")
 
 
-def _run_job(route: str) -> Mapping[str, Any]:
+def _run_job(route: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """Start the job behind ``route`` and wait for its result."""
     client = open_client()
-    job = client.json("POST", route, body={})["job"]
+    job = client.json("POST", route, body=dict(body or {}))["job"]
     result: Mapping[str, Any] = wait(client, job, Unavailable)["result"]
     return result

@@ -15,7 +15,7 @@ from mem_search.contracts import Embedder
 from mem_search.errors import InputError, ModelUnavailable
 
 MEMBERS: Final = ("bundled", "hashing", "chroma-default", "fastembed", "openai")
-_WITH_DETAIL: Final = ("fastembed", "openai")
+_WITH_DETAIL: Final = ("hashing", "fastembed", "openai")
 
 
 class MissingEmbedder:
@@ -35,6 +35,18 @@ class MissingEmbedder:
         raise ModelUnavailable(self._reason)
 
 
+def checked(setting: str) -> tuple[str, str]:
+    """The name in ``setting`` and what follows it. Raises InputError for an unknown name."""
+    name, colon, detail = setting.strip().partition(":")
+    if name not in MEMBERS or (colon and name not in _WITH_DETAIL):
+        raise InputError(
+            f"unknown embedder {setting[:200]!r}; known are bundled, hashing[:DIMENSIONS], "
+            "chroma-default, fastembed[:MODEL] and openai:MODEL[@BASE_URL]",
+            field="embedder",
+        )
+    return name, detail
+
+
 def open_embedder(
     setting: str, models_dir: Path, environ: Mapping[str, str] | None = None
 ) -> Embedder:
@@ -45,18 +57,12 @@ def open_embedder(
     ``openai`` comes from ``environ``. Raises InputError, ModelUnavailable.
     """
     environ = os.environ if environ is None else environ
-    name, colon, detail = setting.strip().partition(":")
-    if name not in MEMBERS or (colon and name not in _WITH_DETAIL):
-        raise InputError(
-            f"unknown embedder {setting!r}; known are bundled, hashing, chroma-default, "
-            "fastembed[:MODEL] and openai:MODEL[@BASE_URL]",
-            field="embedder",
-        )
+    name, detail = checked(setting)
     match name:
         case "hashing":
             from mem_search.embedders.hashing import HashingEmbedder
 
-            return HashingEmbedder()
+            return HashingEmbedder(detail)
         case "chroma-default":
             from mem_search.embedders.chroma_default import ChromaDefaultEmbedder
 

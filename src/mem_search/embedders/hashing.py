@@ -15,25 +15,44 @@ from hashlib import blake2b
 import numpy as np
 
 from mem_search.contracts import Vectors
+from mem_search.errors import InputError
 
 _WORD = re.compile(r"\w+")
 _DIMENSIONS = 256
+_FEWEST, _MOST = 16, 4096
 _TRIGRAM_WEIGHT = 0.5
 
 
 class HashingEmbedder:
-    """256 dimensions; a text without a word is the first unit vector."""
+    """256 dimensions, or as many as are asked for; a text without a word is the first unit vector.
+
+    Raises InputError for a number of ``dimensions`` (digits) that is none.
+    """
 
     name: str = "hashing"
     dimensions: int = _DIMENSIONS
     fingerprint: str = "hashing:words+trigrams:256:1"
 
+    def __init__(self, dimensions: str = "") -> None:
+        if not dimensions:
+            return
+        if not (dimensions.isascii() and dimensions.isdecimal() and len(dimensions) < 5) or not (
+            _FEWEST <= int(dimensions) <= _MOST
+        ):
+            raise InputError(
+                f"hashing has {_FEWEST} to {_MOST} dimensions: write hashing:128", field="embedder"
+            )
+        self.dimensions = int(dimensions)
+        if self.dimensions != _DIMENSIONS:
+            self.name = f"hashing:{self.dimensions}"
+            self.fingerprint = f"hashing:words+trigrams:{self.dimensions}:1"
+
     def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), _DIMENSIONS), np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
             for word in _WORD.findall(text.lower()):
-                for dimension, weight in _features(word):
-                    vectors[row, dimension] += weight
+                for hashed, weight in _features(word):
+                    vectors[row, hashed % self.dimensions] += weight
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors[lengths[:, 0] == 0, 0] = 1  # no words, or features that cancel out
         lengths[lengths == 0] = 1
@@ -43,14 +62,13 @@ class HashingEmbedder:
 
 @lru_cache(maxsize=4_096)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
-    """(dimension, signed weight) of the word and of each of its trigrams."""
+    """(hash of 16 bits, signed weight) of the word and of each of its trigrams."""
     padded = f"^{word}$"
     parts = [f"part {padded[start : start + 3]}" for start in range(len(padded) - 2)]
     places: list[tuple[int, float]] = []
     for feature in (f"word {word}", *parts):
         # surrogatepass: a lone surrogate from broken JSON is a word character like any other
         digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=3).digest()
-        dimension = int.from_bytes(digest[:2], "big") % _DIMENSIONS
         weight = _TRIGRAM_WEIGHT if places else 1.0
-        places.append((dimension, weight if digest[2] & 1 else -weight))
+        places.append((int.from_bytes(digest[:2], "big"), weight if digest[2] & 1 else -weight))
     return tuple(places)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from mem_search import sources
 from mem_search.contracts import FileFormat, Source
+from mem_search.embedders import checked
 from mem_search.errors import InputError, MissingField
 from mem_search.http.access.rate_limits import check_jobs
 from mem_search.http.core.parameters import Body, Parameters
@@ -52,6 +53,16 @@ class ImportBody(Body):
     )
     path: str = Field(description="An absolute path on the worker's machine")
     even_forgotten: bool = Field(default=False, description=EVEN_FORGOTTEN)
+
+
+class ReembedBody(Body):
+    """The embedding model to change to."""
+
+    model: str = Field(
+        min_length=1,
+        max_length=500,
+        description="As in the setting `embedder`: bundled, fastembed:MODEL, openai:MODEL@URL",
+    )
 
 
 class UploadedName(Parameters):
@@ -187,6 +198,16 @@ async def retry(call: Call) -> web.StreamResponse:
     await check_jobs(call.request, call.runtime)
     jobs, job = call.runtime.ingest.jobs, call.request.match_info["id"]
     return json_reply(Job.of(await jobs.retry(job, without_item=body.without_item)))
+
+
+async def reembed(call: Call) -> web.StreamResponse:
+    """Embed everything with another model, and change over to it."""
+    body = call.json_body(ReembedBody)
+    try:
+        checked(body.model)
+    except InputError as error:
+        raise InputError(error.message, field="model") from None
+    return await submitted(call, "reembed", {"model": body.model.strip()})
 
 
 def submit(name: str) -> Handler:

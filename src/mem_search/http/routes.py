@@ -201,6 +201,7 @@ INTAKE = (
     POST("/api/jobs/{id}/cancel", jobs.cancel, "Cancel a job", "import", write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/jobs/{id}/retry", jobs.retry, "Run a job again", "import", body=jobs.RetryBody, write=True, response=job_schemas.Job, errors=(409,)),
     POST("/api/index/audit", jobs.submit("audit"), "Compare the vector index with the store", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/reembed", jobs.reembed, "Change the embedding model while searches go on", "import", body=jobs.ReembedBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
 CITATIONS = (

@@ -76,6 +76,9 @@ async def totals(call: Call) -> web.StreamResponse:
                 fingerprint=embedder.fingerprint,
                 dimensions=embedder.dimensions,
                 error=runtime.ingest.indexer.errors["embed"],
+                beside=[
+                    space.name for space in await store.indexing.other_spaces(runtime.serving.space)
+                ],
             ),
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),

@@ -19,14 +19,10 @@ import numpy as np
 
 from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
-from mem_search.model.ingest import ToEmbed
+from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.storage.ports import IndexingStore
-from mem_search.text.passages import embedded_texts
 
 log = logging.getLogger(__name__)
-
-EMBED_BATCH = 64
-"""Passages for each step: about half a second of work, so that the worker stops soon."""
 
 ONLINE_BATCH = 50
 BULK_BATCH = 500
@@ -81,6 +77,8 @@ class Indexer:
         self._work = {"embed": asyncio.Event(), "index": asyncio.Event()}
         # Passages of a running step may be in the index or not: do not compare or clear meanwhile.
         self._indexing = asyncio.Lock()
+        self._embedding = asyncio.Lock()
+        self._rewriting = asyncio.Lock()
         self._complete = False
         self._steps = 0
         self._agreed = (-1, -1)
@@ -107,17 +105,20 @@ class Indexer:
 
     async def _embed_all(self) -> int:
         """``embed_some``, after queueing the passages that this model has not embedded."""
-        if not self._complete:
-            await self._store.queue_without_vector(self._model)
-            self._complete = True
-        return await self.embed_some()
+        async with self._embedding:
+            if not self._complete:
+                await self._store.queue_without_vector(self._model)
+                self._complete = True
+            return await self.embed_some()
 
     async def embed_some(self) -> int:
         """Embed one batch; returns how many passages."""
         waiting = await self._store.to_embed(EMBED_BATCH)
         if not waiting:
             return 0
-        entries, rows = await self._vectors(waiting)
+        entries, rows = await vectors_of(
+            self._store, self._model, self._embedder, self._executor, waiting
+        )
         await self._store.store_vectors(
             self._model, [item.passage for item in waiting], entries, rows
         )
@@ -267,16 +268,52 @@ class Indexer:
 
         An index keeps the vectors of deleted entries in its files. Raises IndexUnavailable.
         """
-        await self._index.rewrite(self._fill)
+        async with self._rewriting:
+            await self._index.rewrite(self._fill)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to embed with."""
+        return self._embedder.dimensions > 0
 
     async def _fill(self, fresh: VectorIndex) -> None:
-        passages = sorted({entry >> 1 for entry in await self._store.settled_entries(self._model)})
+        await self._fill_from(await self._store.settled_entries(self._model), fresh, self._space)
+
+    async def _fill_from(self, held: set[int], fresh: VectorIndex, space: tuple[int, int]) -> None:
+        passages = sorted({entry >> 1 for entry in held})
         for first in range(0, len(passages), BULK_BATCH):
-            entries, rows = await self._store.vectors(
-                self._model, self._embedder.dimensions, passages[first : first + BULK_BATCH]
-            )
+            entries, rows = await self._store.vectors(*space, passages[first : first + BULK_BATCH])
             if entries:
                 await fresh.upsert(entries, rows)
+
+    @property
+    def _space(self) -> tuple[int, int]:
+        return self._model, self._embedder.dimensions
+
+    async def move(
+        self,
+        embedder: Embedder,
+        model: int,
+        fresh: VectorIndex,
+        switch: Callable[[], Awaitable[VectorIndex]],
+    ) -> None:
+        """Fill ``fresh`` with the vectors of another space, and serve that space from then on.
+
+        Between two steps ``switch`` makes the change, which is not undone, and returns the index.
+        What has no vector in the space yet is queued. Raises IndexUnavailable, and what ``switch``
+        raises; then the space that was served stays.
+        """
+        async with self._rewriting:
+            fresh.start()
+            if fresh.state != "off":
+                await fresh.ready()
+                held = await self._store.entries(model)
+                await self._fill_from(held, fresh, (model, embedder.dimensions))
+            async with self._embedding, self._indexing:
+                self._index = await switch()
+                self._embedder, self._model = embedder, model
+                self._complete, self._suspicious = False, True
+        self.wake()
 
     async def _loop(self, name: str, step: Callable[[], Awaitable[int]]) -> None:
         event = self._work[name]
@@ -297,33 +334,6 @@ class Indexer:
                 await asyncio.wait_for(event.wait(), wait)
             except TimeoutError:
                 continue
-
-    async def _vectors(self, waiting: list[ToEmbed]) -> tuple[list[int], Vectors]:
-        """Entries and vectors: copied where equal content has them, else embedded."""
-        known = await self._store.vectors_of_equal_content(
-            self._model, [item.digest for item in waiting]
-        )
-        entries: list[int] = []
-        copied: list[Vectors] = []
-        for item in waiting:
-            for half, vector in known.get(item.digest, {}).items():
-                entries.append(2 * item.passage + half)
-                copied.append(vector)
-        fresh: list[int] = []
-        texts: dict[str, int] = {}
-        places: list[int] = []
-        for item in waiting:
-            if item.digest not in known:
-                for half, text in enumerate(embedded_texts(item.title, item.text)):
-                    fresh.append(2 * item.passage + half)
-                    places.append(texts.setdefault(text, len(texts)))
-        rows = np.array(copied, np.float32).reshape(len(copied), self._embedder.dimensions)
-        if texts:
-            embedded = await asyncio.get_running_loop().run_in_executor(
-                self._executor, self._embedder.embed, list(texts)
-            )
-            rows = np.concatenate([rows, embedded[places]])
-        return entries + fresh, rows
 
 
 def _same_direction(stored: Vectors, held: Sequence[float]) -> bool:

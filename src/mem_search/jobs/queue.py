@@ -2,6 +2,7 @@
 
 A job is a name, parameters as JSON, and a coroutine. It must be safe to run it again: a worker that
 died runs its unfinished jobs again at its next start, and each continues from its stored cursor.
+Jobs that take hours run ``beside`` the others, one at a time, too.
 """
 
 from __future__ import annotations
@@ -45,17 +46,21 @@ class Job(Protocol):
 class JobQueue:
     """Runs jobs from ``start`` to ``close``. Unfinished jobs resume at the next start."""
 
-    def __init__(self, store: JobStore, kinds: tuple[Job, ...]) -> None:
+    def __init__(
+        self, store: JobStore, kinds: tuple[Job, ...], beside: tuple[Job, ...] = ()
+    ) -> None:
         self._store = store
-        self._kinds = {job.name: job for job in kinds}
+        self._kinds = {job.name: job for job in (*kinds, *beside)}
+        self._beside = {job.name for job in beside}
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._running: tuple[str, asyncio.Task[Mapping[str, Any]]] | None = None
+        self._queue_beside: asyncio.Queue[str] = asyncio.Queue()
+        self._running: dict[str, asyncio.Task[Mapping[str, Any]]] = {}
         self._cancelled: set[str] = set()
         self._given: dict[str, Mapping[str, Any]] = {}
         """Parameters of unfinished jobs, which are stored without secrets."""
         self._left: dict[str, str] = {}
         """Jobs whose end could not be stored (a full disk), and why."""
-        self._loop: asyncio.Task[None] | None = None
+        self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Run the jobs that an earlier worker did not finish, then new ones."""
@@ -67,17 +72,21 @@ class JobQueue:
                     "what it was to read contained a secret, which is not stored; start it again",
                 )  # fmt: skip
             elif state.name in self._kinds:
-                self._queue.put_nowait(state.id)
+                self._put(state.id, state.name)
             else:
                 await self._end(state.id, "failed", f"no job is called {state.name} any more")
-        self._loop = asyncio.create_task(self._work(), name="jobs")
+        self._loops = [
+            asyncio.create_task(self._work(queue), name="jobs")
+            for queue in (self._queue, self._queue_beside)
+        ]
 
     async def close(self) -> None:
-        """Stop. The running job stays 'running' in the database and resumes at the next start."""
-        if self._loop is not None:
-            self._loop.cancel()
+        """Stop. A running job stays 'running' in the database and resumes at the next start."""
+        for loop in self._loops:
+            loop.cancel()
+        for loop in self._loops:
             with suppress(asyncio.CancelledError):
-                await self._loop
+                await loop
 
     async def submit(self, name: str, params: Mapping[str, Any]) -> str:
         """Queue a job; returns its id. Raises InputError for an unknown name."""
@@ -88,8 +97,11 @@ class JobQueue:
         job = uuid.uuid4().hex[:12]
         await self._store.create(job, name, params)
         self._given[job] = params
-        self._queue.put_nowait(job)
+        self._put(job, name)
         return job
+
+    def _put(self, job: str, name: str) -> None:
+        (self._queue_beside if name in self._beside else self._queue).put_nowait(job)
 
     async def get(self, job: str) -> JobState:
         """Raises NotFound."""
@@ -118,8 +130,8 @@ class JobQueue:
         if state.state in ENDED:
             raise Conflict(f"job {job} is already {state.state}", field="id")
         self._cancelled.add(job)
-        if self._running is not None and self._running[0] == job:
-            self._running[1].cancel()
+        if job in self._running:
+            self._running[job].cancel()
         else:
             await self._end(job, "cancelled", "cancelled before it ran")
         return await self.get(job)
@@ -143,13 +155,13 @@ class JobQueue:
             params["left_out"] = [*params.get("left_out", ()), left_out]
         self._left.pop(job, None)
         await self._store.queue_again(job, params)
-        self._queue.put_nowait(job)
+        self._put(job, state.name)
         return await self.get(job)
 
     async def set_aside(self, item: Mapping[str, str], label: str) -> str | None:
         """Set the job aside that the last worker was running; returns its id. Before ``start``."""
         for state in await self._store.unfinished():
-            if state.state == "running":
+            if state.state == "running" and state.name not in self._beside:
                 message = (
                     f"the worker ended twice while it read {label};"
                     f" to try again: mem-search jobs {state.id} --retry"
@@ -167,9 +179,9 @@ class JobQueue:
         ]
         return {str(state.params["spooled"]) for state in waiting if "spooled" in state.params}
 
-    async def _work(self) -> None:
+    async def _work(self, queue: asyncio.Queue[str]) -> None:
         while True:
-            job = await self._queue.get()
+            job = await queue.get()
             try:
                 state = await self._store.get(job)
                 if state is not None and state.state not in ENDED:
@@ -191,7 +203,7 @@ class JobQueue:
             await self._end(state.id, "cancelled", "cancelled before it ran")
             return
         task = asyncio.create_task(self._consume(state, report), name=f"job {state.name}")
-        self._running = (state.id, task)
+        self._running[state.id] = task
         try:
             result = await task
             await self._store.finish(state.id, "done", "", result)
@@ -207,7 +219,7 @@ class JobQueue:
             log.exception("job %s (%s) failed", state.id, state.name)
             await self._end(state.id, "failed", f"internal error: {type(error).__name__}: {error}")
         finally:
-            self._running = None
+            self._running.pop(state.id, None)
 
     async def _consume(self, state: JobState, report: Report) -> Mapping[str, Any]:
         params = self._given.get(state.id, state.params)

@@ -30,6 +30,16 @@ class AskedQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """An embedding space that the store has vectors of."""
+
+    number: int
+    name: str
+    fingerprint: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreTotals:
     """``embedded`` and ``indexed`` are passages; coverage is indexed over passages."""
 

@@ -74,7 +74,7 @@ class Research:
         records: RecordStore,
         service: SearchService,
         corpus: Callable[[], Awaitable[Corpus]],
-        embedder: str,
+        embedder: Callable[[], str],
     ) -> None:
         self._store = store
         self._records = records
@@ -152,7 +152,7 @@ class Research:
             revision=await self._records.revision(),
             passages=corpus.size,
             waiting=corpus.waiting,
-            embedder=self._embedder,
+            embedder=self._embedder(),
             version=__version__,
         )
 

@@ -145,7 +145,7 @@ class SearchService:
         suggestions: Suggestions,
         log: SearchLog,
     ) -> None:
-        self._pipeline = pipeline
+        self.pipeline = pipeline
         self.suggestions = suggestions
         self.log = log
 
@@ -155,7 +155,7 @@ class SearchService:
         Raises MissingField when there is neither a query nor a filter, InputError for an
         unknown scope, Unavailable when no leg of the search answers.
         """
-        page = await self._pipeline.search(request)
+        page = await self.pipeline.search(request)
         if surface != UNLOGGED:
             self.log.note(page, surface)
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]
@@ -172,7 +172,7 @@ class SearchService:
         """A page of an expression that finds nothing, with what its words alone find."""
         report = page.report
         text = report.analyzed.alone
-        others = await self._pipeline.search(replace(page.request, text=text, limit=1))
+        others = await self.pipeline.search(replace(page.request, text=text, limit=1))
         if not others.total:
             return page
         notice = f"no record matches {report.analyzed.demanded}; {text} finds {others.total}"
@@ -192,4 +192,4 @@ class SearchService:
 
     async def check(self, request: SearchRequest) -> None:
         """Check the filters of ``request``; raises what ``search`` raises for them."""
-        await self._pipeline.filters_of(request)
+        await self.pipeline.filters_of(request)

@@ -45,12 +45,17 @@ class IndexStatus:
 
 @schema
 class EmbedderStatus:
-    """The embedding model; `error` is empty when it works."""
+    """The embedding model that searches use; `error` is empty when it works.
+
+    `beside` names other models whose vectors are stored and not searched: one that is being changed
+    to, or that was left behind.
+    """
 
     name: str
     fingerprint: str
     dimensions: Count
     error: str
+    beside: list[str]
 
 
 @schema

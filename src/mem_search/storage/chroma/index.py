@@ -177,9 +177,40 @@ class ChromaIndex:
             self._server.start(self._opened)
         await self.ready()
 
+    def beside(self, fingerprint: str, dimensions: int) -> ChromaIndex:
+        """See ``VectorIndex.beside``: in files of its own, or in the same server."""
+        server = self._server.replacement() or self._server.again()
+        return ChromaIndex(server, fingerprint, dimensions, on_reset=self._on_reset)
+
+    async def replaced_by(self, other: ChromaIndex) -> ChromaIndex:
+        """See ``VectorIndex.replaced_by``. A server of somebody else keeps an empty collection."""
+        if self._server.replacement() is None:
+            await self.clear()
+            await self.close()
+            return other
+        await other.close()
+        server = self._server
+        await server.stop()
+        try:
+            await asyncio.to_thread(server.take_over, other._server)
+        except BaseException:
+            server.start(self._opened)
+            raise
+        self._server = other._server  # which is stopped: every later call of this index raises
+        await self._leave()
+        about = other._about
+        successor = ChromaIndex(
+            server, about["fingerprint"], other._dimensions, on_reset=self._on_reset
+        )
+        successor.start()
+        return successor
+
     async def close(self) -> None:
         """Stop the child, or disconnect from the remote server; every later call raises."""
         await self._server.stop()
+        await self._leave()
+
+    async def _leave(self) -> None:
         # Running calls fail with the server; calls to a hanging remote server are abandoned.
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience):

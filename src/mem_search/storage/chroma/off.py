@@ -63,5 +63,13 @@ class OffIndex:
     async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
         """Do nothing: the index has no files."""
 
+    def beside(self, fingerprint: str, dimensions: int) -> OffIndex:
+        """None for any space."""
+        return OffIndex()
+
+    async def replaced_by(self, other: OffIndex) -> OffIndex:
+        """Do nothing: nothing is in it."""
+        return other
+
     async def close(self) -> None:
         """Do nothing."""

@@ -37,12 +37,16 @@ class RemoteChroma(Server):
                 field="chroma_url",
             )
         self._url = url.rstrip("/")
+        self._token = token
         self._headers = token_headers(token)
         self._reported = asyncio.Event()
 
     def check_after(self, fault: IndexUnavailable) -> None:
         if isinstance(fault, Unreachable | ServerFault):
             self._reported.set()
+
+    def again(self) -> RemoteChroma:
+        return RemoteChroma(self._url, self._token)
 
     def take_over(self, other: Server) -> None:
         raise IndexUnavailable(f"the files of the Chroma at {self._url} cannot be replaced")

@@ -115,6 +115,10 @@ class Server(ABC):
         """A second server with empty files, to ``take_over``; None where the files are not ours."""
         return None
 
+    def again(self) -> Server:
+        """Another way to the same server, for a second collection."""
+        raise IndexUnavailable("a server that is ours has one collection")
+
     @abstractmethod
     def take_over(self, other: Server) -> None:
         """Take the files of ``other``, which ``replacement`` made; both are stopped. Blocking.

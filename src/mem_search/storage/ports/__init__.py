@@ -100,7 +100,8 @@ class Store(Protocol):
         """What searches read; it is closed with the store.
 
         ``model`` is the number of the embedding space of the queries, ``chats`` are the kinds of
-        chat turns. Large caches are files in ``folder``.
+        chat turns. Large caches are files in ``folder``. All that one store opens share the caches
+        of its records, so that a second space costs only the cache of its vectors.
         """
         ...
 

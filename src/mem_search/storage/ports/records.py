@@ -22,7 +22,13 @@ from mem_search.model.ingest import (
 )
 from mem_search.model.rankings import Vectors
 from mem_search.model.records import RecordWithLinks
-from mem_search.model.statistics import Corpus, ProjectTotals, Searchable, StoreTotals
+from mem_search.model.statistics import (
+    Corpus,
+    ProjectTotals,
+    Searchable,
+    StoreTotals,
+    VectorSpace,
+)
 
 
 class RecordStore(Protocol):
@@ -165,6 +171,38 @@ class IndexingStore(Protocol):
 
     async def model_number(self, fingerprint: str, name: str, dimensions: int) -> int:
         """The number of an embedding space, new for a new ``fingerprint``."""
+        ...
+
+    async def choose_embedder(self, setting: str, configured: str) -> None:
+        """From now on ``setting`` opens the embedder, as long as ``configured`` is configured."""
+        ...
+
+    async def chosen_embedder(self, configured: str) -> str:
+        """The setting that opens the embedder: the chosen one, else ``configured``."""
+        ...
+
+    async def other_spaces(self, model: int) -> list[VectorSpace]:
+        """The embedding spaces beside ``model`` whose vectors are stored."""
+        ...
+
+    async def without_vector(self, model: int, after: int, limit: int) -> list[ToEmbed]:
+        """The next passages after the passage ``after`` that have no vector of ``model``."""
+        ...
+
+    async def count_without_vector(self, model: int) -> int:
+        """How many passages have no vector of ``model``."""
+        ...
+
+    async def add_vectors(self, model: int, entries: Sequence[int], rows: Vectors) -> None:
+        """Store vectors of a space that searches do not use yet: nothing waits for an index."""
+        ...
+
+    async def drop_vectors(self, model: int, after: int, limit: int) -> tuple[int | None, int]:
+        """Delete those of ``model`` among the next ``limit`` vectors after the entry ``after``.
+
+        Returns the last of these entries and how many were deleted; None at the end, when the
+        space itself is deleted.
+        """
         ...
 
     async def queue_without_vector(self, model: int) -> int:

@@ -304,6 +304,10 @@ class SearchStore(Protocol):
         """Read ahead in small steps what later searches need."""
         ...
 
+    def close(self) -> None:
+        """Free the cache of vectors. A search that still runs reads them from the store."""
+        ...
+
     async def matching(self, filters: Filters) -> tuple[int, ...]:
         """As ``SearchSnapshot.matching``; from memory while nothing is written."""
         ...

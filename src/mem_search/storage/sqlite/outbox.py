@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.model.statistics import VectorSpace
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
@@ -20,6 +22,30 @@ def waiting(connection: Connection, step: OutboxStep, limit: int) -> list[int]:
         "select passage_id from outbox where step = ? order by passage_id limit ?", (step, limit)
     )
     return [passage for (passage,) in rows]
+
+
+_LACKING: Final = (
+    "not exists (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = ?)"
+)
+"""Of the passage ``p``: it has no vector of a model."""
+
+
+def _texts(
+    connection: Connection, rows: Sequence[tuple[int, int, int, int, bytes]]
+) -> list[ToEmbed]:
+    """Passage, record, start, end and hash of each row, with its text."""
+    # Each text is read once: SQLite reads all of a long one for each passage cut from it.
+    texts = {
+        number: (title, body)
+        for number, title, body in connection.execute(
+            "select id, title, body from records where id in (select value from json_each(?))",
+            (json.dumps([record for _, record, *_ in rows]),),
+        )
+    }
+    return [
+        ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest)
+        for passage, record, start, end, digest in rows
+    ]
 
 
 class SqliteIndexing(Repository):
@@ -32,11 +58,74 @@ class SqliteIndexing(Repository):
         return vectors.model_id(connection, fingerprint, name, dimensions)
 
     @writes
+    def choose_embedder(self, connection: Connection, setting: str, configured: str) -> None:
+        connection.execute(
+            "insert or replace into meta(key, value) values('embedder', ?)",
+            (json.dumps([setting, configured]),),
+        )
+
+    @reads
+    def chosen_embedder(self, connection: Connection, configured: str) -> str:
+        row = connection.execute("select value from meta where key = 'embedder'").fetchone()
+        setting, then = json.loads(row[0]) if row else ("", "")
+        return str(setting) if setting and then == configured else configured
+
+    @reads
+    def other_spaces(self, connection: Connection, model: int) -> list[VectorSpace]:
+        rows = connection.execute(
+            "select id, name, fingerprint, dimensions from embedding_models"
+            " where id != ? and dimensions > 0 order by id",
+            (model,),
+        )
+        return [VectorSpace(*row) for row in rows]
+
+    @reads
+    def without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> list[ToEmbed]:
+        rows = connection.execute(
+            f"select p.id, p.record_id, p.start, p.end, p.content_hash from passages p"
+            f" where p.id > ? and {_LACKING} order by p.id limit ?",
+            (after, model, limit),
+        )
+        return _texts(connection, rows.fetchall())
+
+    @reads
+    def count_without_vector(self, connection: Connection, model: int) -> int:
+        (count,) = connection.execute(
+            f"select count(*) from passages p where {_LACKING}", (model,)
+        ).fetchone()
+        return int(count)
+
+    @writes
+    def add_vectors(
+        self, connection: Connection, model: int, entries: Sequence[int], rows: Vectors
+    ) -> None:
+        vectors.save(connection, model, entries, rows)
+
+    @writes
+    def drop_vectors(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.execute(
+            "select max(entry_id) from"
+            " (select entry_id from vectors where entry_id > ? order by entry_id limit ?)",
+            (after, limit),
+        ).fetchone()
+        if last is None:
+            connection.execute("delete from embedding_models where id = ?", (model,))
+            return None, 0
+        deleted = connection.execute(
+            "delete from vectors where entry_id > ? and entry_id <= ? and model_id = ?",
+            (after, last, model),
+        ).rowcount
+        return last, deleted
+
+    @writes
     def queue_without_vector(self, connection: Connection, model: int) -> int:
         return connection.execute(
             "insert into outbox(passage_id, step)"
-            " select p.id, 'embed' from passages p where not exists"
-            " (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = ?)"
+            f" select p.id, 'embed' from passages p where {_LACKING}"
             " on conflict(passage_id) do update set step = 'embed' where step = 'index'",
             (model,),
         ).rowcount
@@ -49,19 +138,8 @@ class SqliteIndexing(Repository):
             " where step = 'embed' order by passage_id desc limit ?) o"
             " join passages p on p.id = o.passage_id",
             (limit,),
-        ).fetchall()
-        # Each text is read once: SQLite reads all of a long one for each passage cut from it.
-        texts = {
-            number: (title, body)
-            for number, title, body in connection.execute(
-                "select id, title, body from records where id in (select value from json_each(?))",
-                (json.dumps([record for _, record, *_ in rows]),),
-            )
-        }
-        return [
-            ToEmbed(passage, texts[record][0], texts[record][1][start:end], digest)
-            for passage, record, start, end, digest in rows
-        ]
+        )
+        return _texts(connection, rows.fetchall())
 
     @reads
     def vectors_of_equal_content(

@@ -128,6 +128,9 @@ class SqliteSearchStore:
     async def fill_caches(self) -> None:
         await self.vectors.fill(self._database)
 
+    def close(self) -> None:
+        self.vectors.close()
+
     async def passage_map(self, last: int) -> PassageMap:
         """The passage map up to ``last``; mostly from memory."""
         known = self.passages.known

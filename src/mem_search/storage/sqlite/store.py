@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
 from pathlib import Path
 
 from mem_search.model import Kind
@@ -32,7 +33,7 @@ class SqliteStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._vectors: list[VectorRows] = []
+        self._searches: list[SqliteSearchStore] = []
         self.records = SqliteRecords(database)
         self.ingest = SqliteIngest(database)
         self.forgetting = SqliteForgetting(database)
@@ -62,13 +63,18 @@ class SqliteStore:
         self, folder: Path, model: int, dimensions: int, chats: Collection[Kind]
     ) -> SqliteSearchStore:
         vectors = VectorRows(folder, model, dimensions)
-        self._vectors.append(vectors)
-        return SqliteSearchStore(self.database, CorpusCache(self.database), vectors, chats)
+        if self._searches:
+            opened = copy(self._searches[-1])
+            opened.vectors = vectors
+        else:
+            opened = SqliteSearchStore(self.database, CorpusCache(self.database), vectors, chats)
+        self._searches.append(opened)
+        return opened
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.copy(target, vectors=vectors)
 
     async def close(self) -> None:
         await self.database.close()
-        for vectors in self._vectors:  # reading threads use them until the database is closed
-            vectors.close()
+        for search in self._searches:  # reading threads use them until the database is closed
+            search.close()

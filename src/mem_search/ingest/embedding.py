@@ -1,0 +1,49 @@
+"""Embedding passages: what equal content has is copied, the rest is embedded in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+import numpy as np
+
+from mem_search.contracts import Embedder, Vectors
+from mem_search.model.ingest import ToEmbed
+from mem_search.storage.ports import IndexingStore
+from mem_search.text.passages import embedded_texts
+
+EMBED_BATCH = 64
+"""Passages for each step: about half a second of work, so that the worker stops soon."""
+
+
+async def vectors_of(
+    store: IndexingStore,
+    model: int,
+    embedder: Embedder,
+    executor: Executor,
+    waiting: Sequence[ToEmbed],
+) -> tuple[list[int], Vectors]:
+    """Entries and their vectors in the space ``model``. Raises ModelUnavailable."""
+    known = await store.vectors_of_equal_content(model, [item.digest for item in waiting])
+    entries: list[int] = []
+    copied: list[Vectors] = []
+    for item in waiting:
+        for half, vector in known.get(item.digest, {}).items():
+            entries.append(2 * item.passage + half)
+            copied.append(vector)
+    fresh: list[int] = []
+    texts: dict[str, int] = {}
+    places: list[int] = []
+    for item in waiting:
+        if item.digest not in known:
+            for half, text in enumerate(embedded_texts(item.title, item.text)):
+                fresh.append(2 * item.passage + half)
+                places.append(texts.setdefault(text, len(texts)))
+    rows = np.array(copied, np.float32).reshape(len(copied), embedder.dimensions)
+    if texts:
+        embedded = await asyncio.get_running_loop().run_in_executor(
+            executor, embedder.embed, list(texts)
+        )
+        rows = np.concatenate([rows, embedded[places]])
+    return entries + fresh, rows
