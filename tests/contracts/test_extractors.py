@@ -116,6 +116,14 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "epub": ("lamp.epub", epub),
     "rtf": ("lamp.rtf", lambda: rb"{\rtf1\ansi The lamp burns.}"),
     "html": ("lamp.html", lambda: b"<html><body><p>The lamp burns.</p></body></html>"),
+    "mhtml": (
+        "lamp.mhtml",
+        lambda: (
+            b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\n"
+            b"Content-Type: text/html\r\n\r\n<html><body><p>The lamp burns.</p></body></html>\r\n"
+            b"--b--\r\n"
+        ),
+    ),
     "markdown": ("lamp.md", lambda: b"---\ntags: [sea]\n---\n# Lamp\n\nThe lamp burns. #night\n"),
     "image": ("lamp.png", png),
     "text": ("lamp.txt", lambda: b"The lamp burns."),

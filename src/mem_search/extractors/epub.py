@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mem_search.extractors import zip_package
-from mem_search.extractors.html import plain_text
+from mem_search.extractors.html import decoded_page
+from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import Package, local
 from mem_search.model.documents import Extracted
@@ -37,7 +38,9 @@ class Epub:
             root = package.xml(main)
             if "META-INF/rights.xml" in package.names:
                 raise Unreadable("it is protected (DRM): only the shop's reader can open it")
-            chapters = [plain_text(package.data(part)) for part in _spine(package, root, main)]
+            chapters = [
+                plain_text(decoded_page(package.data(part))) for part in _spine(package, root, main)
+            ]
             properties: dict[str, Any] = {}
             for element in root.iter():
                 if local(element) == "metadata":

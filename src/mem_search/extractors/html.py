@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from mem_search.extractors.main_text import main_text, parsed
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
 
-_LEAST: Final = 200
-"""An article shorter than this, which is less than half of the page, is not the article."""
-
 _START: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
                            re.IGNORECASE | re.DOTALL)  # fmt: skip
-_SAVED: Final = re.compile(rb"<!--\s*saved from url=\(\d+\)(\S+)")
-_BLOCKS: Final = frozenset(
-    "address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5"
-    " h6 header hr li main nav ol p pre section table td th tr ul title".split()
+_CHARSET: Final = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE
 )
-_SILENT: Final = frozenset(("script", "style", "noscript", "template", "svg"))
+_SAVED: Final = re.compile(
+    r"<!--\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s*url:\s*)(https?://\S+)"
+)
+"""How browsers (with the length of the URL before it) and SingleFile say where a page is from."""
+
+_HEAD: Final = 4096
+_AUTHORS: Final = ("author", "citation_author", "dc.creator", "article:author", "parsely-author")
+_ANCHOR: Final = "¶#🔗"
+"""What generators of documentation put after a heading as a link to it."""
 
 
 class Html:
-    """Reads the main text with trafilatura; of a page without an article, all text."""
+    """Reads the text with ``main_text`` and the metadata with trafilatura."""
 
     name = "html"
     suffixes = (".html", ".htm", ".xhtml")
@@ -33,48 +38,56 @@ class Html:
         return bool(_START.match(text)) or (suffix in self.suffixes and b"<" in head)
 
     def extract(self, path: Path, name: str) -> Extracted:
-        import trafilatura
-
-        data = path.read_bytes()
-        found: Any = trafilatura.bare_extraction(
-            data, with_metadata=True, include_comments=False, include_tables=True
-        )
-        everything = plain_text(data)
-        text = (found.text or "") if found is not None else ""
-        if len(text) < _LEAST and len(text) * 2 < len(everything):
-            text = everything
-        metadata: dict[str, Any] = {}
-        created, url, title = None, "", ""
-        if found is not None:
-            url, title = found.url or "", found.title or ""
-            created = moment(found.date or "")
-            named = (("author", found.author), ("site", found.sitename), ("published", found.date))
-            metadata = {key: value for key, value in named if value}
-        if not url and (saved := _SAVED.search(data[:4096])):
-            url = saved[1].decode("latin-1")
-        return Extracted(text, "website", title, created, url, metadata=metadata)
+        return read_page(decoded_page(path.read_bytes()))
 
 
-def plain_text(data: bytes) -> str:
-    """All text of a page, a line for each block; empty for a page without any."""
-    from lxml import etree, html
+def read_page(page: str, url: str = "") -> Extracted:
+    """A page of HTML; ``url`` is where it was saved from, where the page itself does not say so."""
+    from trafilatura.metadata import extract_metadata
+
+    metadata: dict[str, Any] = {}
+    created, title = None, ""
+    root = parsed(page)
+    found: Any = None
+    with suppress(
+        ValueError, TypeError, AttributeError
+    ):  # values of a form that it does not expect
+        found = extract_metadata(root, date_config=None) if root is not None else None
+    if found is not None:
+        title = (found.title or "").rstrip(_ANCHOR).rstrip()
+        # A day that is not on the page was made of a year alone, such as that of the copyright.
+        date = found.date if found.date and not _is_guessed(found.date, page) else None
+        created = moment(date or "")
+        author = _author(root) or found.author
+        named = (("author", author), ("site", found.sitename), ("published", date))
+        metadata = {key: value for key, value in named if value}
+    saved = _SAVED.search(page[:_HEAD])
+    stated = (found.url or "") if found is not None else ""
+    url = stated or (saved[1] if saved else "") or url
+    return Extracted(main_text(page), "website", title, created, url, metadata=metadata)
+
+
+def decoded_page(data: bytes, charset: str = "") -> str:
+    """The text of a page: UTF-8, else what it or ``charset`` declares, else the likeliest."""
     from trafilatura.utils import decode_file
 
-    try:
-        root = html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*>", "", decode_file(data)))
-    except (etree.ParserError, ValueError):
-        return ""
-    pieces: list[str] = []
-    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if event == "start" and element.tag in _SILENT:
-            element.text = None
-            for child in list(element):
-                element.remove(child)
-        if event in ("start", "end") and element.tag in _BLOCKS:
-            pieces.append("\n")
-        if event == "start":
-            pieces.append(" ".join(element.text.split()) + " " if element.text else "")
-        elif element.tail:
-            pieces.append(" ".join(element.tail.split()) + " ")
-    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
-    return "\n".join(line for line in lines if line)
+    declared = _CHARSET.search(data[:_HEAD])
+    named = declared[1].decode("ascii") if declared else charset
+    for encoding in ("utf-8-sig", named):
+        with suppress(LookupError, UnicodeDecodeError):
+            return data.decode(encoding) if encoding else str(decode_file(data))
+    return str(decode_file(data))
+
+
+def _author(root: Any) -> str:
+    """The authors as the page's head writes them; trafilatura changes the form of names."""
+    for name in _AUTHORS:
+        found = root.xpath(".//meta[@name=$name or @property=$name]/@content", name=name)
+        names = [" ".join(each.split()) for each in found]
+        if names := [each for each in names if each and "://" not in each]:
+            return ", ".join(dict.fromkeys(names))
+    return ""
+
+
+def _is_guessed(date: str, page: str) -> bool:
+    return date.endswith("-01-01") and date not in page

@@ -1,0 +1,242 @@
+"""The text that a web page was opened for: an article, the posts of a thread, a description.
+
+Trafilatura finds articles. It leaves out the replies of a thread, and most of a page that is no
+article. So threads are read by the marks of the software that wrote them, and where trafilatura
+takes only a small part of the page, the main region is read without its furniture. How the limits
+were chosen is in docs/retrieval.md, "Saved pages".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+BLOCKS: Final = frozenset(
+    "address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5"
+    " h6 header hr li main nav ol p pre section table td th tr ul title".split()
+)
+SILENT: Final = frozenset(("script", "style", "noscript", "template", "svg"))
+
+_LEAST_RECALL: Final = 0.8
+_MOST_RECALL: Final = 3.0
+"""Trafilatura's text for recall is taken unless it is shorter than this share of its balanced one,
+or, on a page that does not say that it is an article, longer than this multiple."""
+
+_SMALL_PART: Final = 0.4
+"""A text that is a smaller share of the main region is not what the page was opened for."""
+
+_LEAST_POSTS: Final = 0.5
+"""The share of trafilatura's text that the posts of a thread have at least."""
+
+_LINKS: Final = 0.6
+_LONGEST_LINKS: Final = 2000
+"""A block is a menu when so much of it is links and it has fewer characters than this."""
+
+_SHORT: Final = 600
+"""Trafilatura takes furniture with a text that has fewer characters."""
+
+_LEAST_ARTICLE: Final = 200
+"""Characters of an ``article`` element that is the main region; a shorter one is a teaser."""
+
+_ARTICLES: Final = frozenset(
+    "article newsarticle blogposting reportagenewsarticle opinionnewsarticle techarticle"
+    " scholarlyarticle howto recipe".split()
+)
+_TYPES: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w{1,40})"')
+
+_FURNITURE: Final = re.compile(
+    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|side-?bar|footer|cookies?|consent"
+    r"|gdpr|banner|ads?|advert\w*|promo\w*|sponsor\w*|newsletter|subscri\w+|sign-?up|shar(?:e|ing)"
+    r"|social|related|relatives|recommend\w*|popular|trending|widget|pagination|pager|toolbar|popup"
+    r"|modal|login|toc|skip|hidden|sr-only|visually-hidden|noprint|copyright|masthead|search\w*"
+    r"|dropdown|off-?canvas|drawer|cart|wishlist|editsection|jump-link|navbox|catlinks|printfooter"
+    r"|headerlink|comments?|respond|votes|meta|byline|metadata|signature)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+_TAGS: Final = SILENT | frozenset(
+    "nav aside footer form button select iframe object input textarea dialog canvas".split()
+)
+_ROLES: Final = frozenset(
+    "navigation complementary contentinfo search dialog alertdialog menu menubar banner".split()
+)
+
+
+def _classed(*names: str) -> str:
+    tests = (f'contains(concat(" ", normalize-space(@class), " "), " {name} ")' for name in names)
+    return f"[{' or '.join(tests)}]"
+
+
+_POSTS: Final = (
+    f".//*{_classed('js-post-body')}",  # Stack Exchange
+    f".//*{_classed('postbody')}//*{_classed('content')}",  # phpBB
+    f".//*{_classed('bbWrapper')}",  # XenForo
+    ".//*[starts-with(@id, 'post_message_')]",  # vBulletin
+    ".//div[@class='inner' and starts-with(@id, 'msg_')]",  # Simple Machines
+    f".//*{_classed('post_body')}",  # MyBB
+    ".//*[@data-role='commentContent']",  # Invision
+    f".//*{_classed('cooked')}",  # Discourse
+    f".//*{_classed('crawler-post')}//*{_classed('post')}",  # Discourse without scripts
+    f".//*{_classed('Post-body')}",  # Flarum
+    f".//*{_classed('bbp-reply-content', 'bbp-topic-content')}",  # bbPress
+    f".//*{_classed('lia-message-body-content')}",  # Khoros
+    f".//*{_classed('js-comment-body')}",  # GitHub
+    f".//*{_classed('entry')}//*{_classed('usertext-body')}",  # Reddit
+    f".//*{_classed('commtext')}",  # Hacker News
+    ".//*[@itemprop='text' and not(self::meta)]",  # schema.org
+)
+"""Where a post stands in the pages of each forum software."""
+
+_QUOTED: Final = (
+    ".//blockquote[@class or .//cite] | .//aside[contains(@class, 'quote')]"
+    f" | .//*{_classed('signature', 'quotetitle', 'quotecontent')}"
+)
+"""Inside a post: what another post says already, and signatures."""
+
+
+def main_text(page: str) -> str:
+    """The main text of a page of HTML; empty for a page without any text. Takes linear time."""
+    import trafilatura
+
+    options: Any = {"include_comments": False, "include_tables": True}
+    balanced = _text(trafilatura.bare_extraction(page, **options))
+    wide = _text(trafilatura.bare_extraction(page, favor_recall=True, **options))
+    is_article = _says_article(page)
+    within = is_article or len(wide) < _MOST_RECALL * len(balanced)
+    found = wide if within and len(wide) >= _LEAST_RECALL * len(balanced) else balanced
+    root = parsed(page)
+    if root is None:
+        return found
+    posts = "" if is_article else _posts(root)
+    if posts and len(posts) >= _LEAST_POSTS * len(found):
+        return posts
+    everything = _lines(root)
+    is_short = len(found) < _SHORT
+    if is_short or not is_article:
+        region = _region(root)
+        if region and (is_short or len(found) < _SMALL_PART * len(region)):
+            found = region
+    return found or everything
+
+
+def plain_text(page: str) -> str:
+    """All text of a page, a line for each block; empty for a page without any."""
+    root = parsed(page)
+    return "" if root is None else _lines(root)
+
+
+def parsed(page: str) -> Any:
+    """The root element of a page; None for a page without elements."""
+    from lxml import etree, html
+
+    try:
+        # Without libxml2's limit of depth, a hostile page takes minutes; with it, its end is lost.
+        root = html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*>", "", page))
+    except (etree.ParserError, ValueError):
+        return None
+    return root
+
+
+def _text(found: Any) -> str:
+    return (found.text or "") if found is not None else ""
+
+
+def _says_article(page: str) -> bool:
+    head = page[:200_000]
+    if re.search(r"""og:type["'][^>]{0,80}["']article["']""", head):
+        return True
+    return any(match[1].lower() in _ARTICLES for match in _TYPES.finditer(head))
+
+
+def _posts(root: Any) -> str:
+    """The posts of a thread in their order, without what they quote of each other."""
+    best = ""
+    for where in _POSTS:
+        posts = root.xpath(where)
+        if not posts:
+            continue
+        inner = set(posts)
+        outer = [post for post in posts if inner.isdisjoint(post.iterancestors())]
+        for post in outer:
+            for quoted in post.xpath(_QUOTED):
+                if quoted.getparent() is not None and quoted is not post:
+                    quoted.drop_tree()
+        best = max(best, "\n\n".join(filter(None, map(_lines, outer))), key=len)
+    if not best:
+        return ""
+    title = " ".join("".join(heading.itertext()) for heading in root.iter("h1")).split()
+    return f"{' '.join(title)}\n{best}" if title else best
+
+
+def _region(root: Any) -> str:
+    """The text of the main region, else of the body, without what is furniture by its name."""
+    body = root.find("body")
+    if body is None:
+        return ""
+    regions = body.xpath(".//main | .//*[@role='main']")
+    chosen = regions[0] if len(regions) == 1 else body
+    articles = chosen.xpath(".//article[not(ancestor::article)]")
+    if len(articles) == 1 and len(_lines(articles[0])) > _LEAST_ARTICLE:
+        chosen = articles[0]
+    for element in [each for each in chosen.iterdescendants() if _is_furniture(each)]:
+        if element.getparent() is not None:
+            element.drop_tree()
+    size: dict[Any, tuple[int, int]] = {}
+    for _, element in _walked(chosen, ("end",)):
+        own = len((element.text or "").strip()) if isinstance(element.tag, str) else 0
+        links = 0
+        for child in element:
+            inside, linked = size.pop(child, (0, 0))
+            own += inside + len((child.tail or "").strip())
+            links += linked
+        size[element] = (own, own if element.tag == "a" else links)
+        many = own and links > _LINKS * own and own < _LONGEST_LINKS
+        if many and element is not chosen and element.tag in ("ul", "ol", "div", "section"):
+            size[element] = (0, 0)
+            for child in list(element):
+                element.remove(child)
+            element.text = None
+    return _lines(chosen)
+
+
+def _is_furniture(element: Any) -> bool:
+    if not isinstance(element.tag, str):
+        return False
+    if element.tag in _TAGS or element.get("role") in _ROLES or element.get("hidden") is not None:
+        return True
+    style = (element.get("style") or "").replace(" ", "").lower()
+    if "display:none" in style or "visibility:hidden" in style:
+        return True
+    named = f"{element.get('class') or ''} {element.get('id') or ''}"
+    return element.tag not in ("main", "article") and bool(_FURNITURE.search(named))
+
+
+def _walked(root: Any, events: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    from lxml import etree
+
+    return iter(etree.iterwalk(root, events=events))
+
+
+def _lines(root: Any) -> str:
+    """The text below an element, a line for each block. The element's tail is not part of it."""
+    pieces: list[str] = []
+    silent = 0
+    for event, element in _walked(root, ("start", "end", "comment", "pi")):
+        named = isinstance(element.tag, str)
+        if event == "start":
+            silent += element.tag in SILENT
+        elif event == "end":
+            silent -= element.tag in SILENT
+        if event in ("start", "end") and element.tag in BLOCKS:
+            pieces.append("\n")
+        said = element.text if event == "start" else element.tail if element is not root else None
+        if said and not silent and (named or event != "start"):
+            pieces.append(_spaced(said))
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _spaced(text: str) -> str:
+    """``text`` with single spaces, also where it begins or ends with some."""
+    words = " ".join(text.split())
+    return f"{' ' * text[0].isspace()}{words}{' ' * text[-1].isspace()}" if words else " "
