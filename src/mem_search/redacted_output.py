@@ -87,8 +87,11 @@ def redact_own_output(file: Path, most: int) -> RedactedOutput:
     return output
 
 
-def end_own_output(output: RedactedOutput, seconds: float = 1.0) -> None:
-    """Write what is still on its way; children that go on may hold the pipe open."""
+def end_own_output(output: RedactedOutput, seconds: float = 10.0) -> None:
+    """Write what is still on its way; children that go on may hold the pipe open for so long.
+
+    The first redaction of a process compiles its rules, which takes seconds on a busy machine.
+    """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)

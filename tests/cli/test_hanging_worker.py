@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from homes import Home
+from mem_search.daemon import connection
 from mem_search.daemon.address import is_locked
 from mem_search.daemon.connection import LOOK_SECONDS, NO_ANSWER_SECONDS
 from mem_search.daemon.control import TELL_SECONDS, Starting
 from mem_search.errors import Unavailable
 from mem_search.settings import Settings
 from patience import PATIENCE
-from standin_worker import Standin, standing_in
+from standin_worker import KEY, Standin, standing_in
 
 COMMANDS = (
     ("unified", "auth"), ("notes", "auth", "--json"), ("unified", "auth", "--no-start"), ("stats",),
@@ -46,6 +47,27 @@ def test_the_waits_for_a_silent_worker_fit_into_5_seconds() -> None:
     """In the middle of a reply, a look comes before the wait. The other tests count the waits."""
     assert LOOK_SECONDS + NO_ANSWER_SECONDS < 5
     assert TELL_SECONDS < 5
+
+
+def test_on_a_busy_machine_an_answer_is_waited_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_answer = threading.Event()
+
+    class Late(Standin):
+        def do_HEAD(self) -> None:
+            may_answer.wait(PATIENCE)
+            super().do_HEAD()
+
+    monkeypatch.setattr(connection, "NO_ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    with standing_in(tmp_path / "home", Late) as server:
+        place = ("127.0.0.1", server.server_port, KEY)
+        assert not connection.alive(place)
+        monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
+        assert connection.patience() == 60.0
+        threading.Timer(0.3, may_answer.set).start()
+        assert connection.alive(place)
 
 
 def test_every_command_waits_once_for_a_worker_that_accepts_and_is_silent(mem: Home) -> None:

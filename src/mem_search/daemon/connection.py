@@ -11,7 +11,11 @@ import time
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 
 NO_ANSWER_SECONDS = 3.5
-"""A worker answers ``/health`` at once, also while it works; one that takes this long hangs."""
+"""A worker answers ``/health`` at once, also while it works; one that takes this long hangs, unless
+others keep the processors busy (``patience``).
+"""
+
+_LONGEST_PATIENCE = 60.0
 
 LOOK_SECONDS = 1.0
 """An answer that takes longer lets the caller look whether the worker is alive."""
@@ -28,6 +32,15 @@ class NoAnswer(Exception):
 
 class Unproved(Exception):
     """What listens there is not, or not provably, the worker of this home."""
+
+
+def patience() -> float:
+    """Seconds after which a worker that does not answer hangs.
+
+    Where many processes wait for each processor, each answer takes as many times longer.
+    """
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(NO_ANSWER_SECONDS * max(1.0, waiting), _LONGEST_PATIENCE)
 
 
 def connect(place: Place) -> _socket.socket:
@@ -51,8 +64,9 @@ def connect(place: Place) -> _socket.socket:
 
 
 def _check(connection: _socket.socket, host: str, port: int, key: str) -> None:
-    deadline = time.monotonic() + NO_ANSWER_SECONDS
-    connection.settimeout(NO_ANSWER_SECONDS)
+    seconds = patience()
+    deadline = time.monotonic() + seconds
+    connection.settimeout(seconds)
     connection.connect((host, port))
     challenge = os.urandom(16).hex()
     connection.sendall(

@@ -18,6 +18,7 @@ from mem_search.daemon.connection import (
     Unproved,
     connect,
     named,
+    patience,
 )
 from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
@@ -57,7 +58,7 @@ def find(settings: Settings) -> tuple[WorkerState, str] | None:
         raise unproved(place) from None
     except OSError:
         return None  # it is just ending
-    answer = probe(place[0], place[1], timeout=NO_ANSWER_SECONDS)
+    answer = probe(place[0], place[1], timeout=patience())
     return (state, answer.state) if answer else None
 
 
@@ -240,13 +241,13 @@ def stop(settings: Settings) -> tuple[WorkerState, bool] | None:
             f"a worker of {home} runs, but pid {state.pid} in {settings.worker_file} is another "
             f"process; nothing was stopped; fuser {home} names the worker"
         )
-    for number, patience in ((signal.SIGTERM, STOP_PATIENCE), (signal.SIGKILL, KILL_PATIENCE)):
+    for number, seconds in ((signal.SIGTERM, STOP_PATIENCE), (signal.SIGKILL, KILL_PATIENCE)):
         try:
             os.kill(state.pid, number)
             os.kill(state.pid, signal.SIGCONT)
         except ProcessLookupError:
             return state, False
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if not is_locked(home):
                 return state, number == signal.SIGKILL
