@@ -131,6 +131,11 @@ class Source(Protocol):
     """Whether a location grows while the worker runs and is worth reading again."""
 
     @property
+    def schemes(self) -> tuple[str, ...]:
+        """The schemes of the URLs that may be its locations: ``imaps``; mostly none."""
+        ...
+
+    @property
     def file_format(self) -> FileFormat | None:
         """The format of files that it reads; None for a source that reads no single files."""
         ...
@@ -142,7 +147,14 @@ class Source(Protocol):
         ...
 
     def locate(self, path: str) -> Location:
-        """The location of an absolute ``path``; equal for every way of writing it."""
+        """The location of an absolute ``path`` or a URL; equal for every way of writing it.
+
+        Raises InputError for a URL that names none.
+        """
+        ...
+
+    def pause(self, location: Location) -> float:
+        """Seconds between two regular readings, if it is more than ``MEM_SEARCH_FOLLOW``."""
         ...
 
     def to_watch(self, location: Location) -> Iterable[Path]:

@@ -2,8 +2,9 @@
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
 ``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
-``token``, ``webhook.secret``, ``redaction.key``, ``reading.json`` and ``worker.json``. Imports are
-light, because the command line reads settings before it connects to the worker.
+``token``, ``webhook.secret``, ``redaction.key``, ``mail-passwords.json``, ``reading.json`` and
+``worker.json``. Imports are light, because the command line reads settings before it connects to
+the worker.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class Settings:
         that belongs to another user.
         """
         environ = os.environ if environ is None else environ
-        home = Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
+        home = home_of(environ)
         settings = cls(home=home)
         values: dict[str, Any] = {}
         file = home / "config.toml"
@@ -152,6 +153,11 @@ class Settings:
                 field=unknown[0],
             )
         return replace(settings, **{name: _coerce(name, value) for name, value in values.items()})
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The home that ``environ`` names."""
+    return Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
 
 
 def is_shared(home: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from homes import Home, make
+from imap_server import PASSWORD, USER, imap_server
 
 PAGE = b"""<html><head><title>Lamps of the harbour</title></head><body><article>
 <p>The lamp at the end of the quay burns oil, and the keeper fills it at dusk.</p>
@@ -154,3 +155,32 @@ def test_a_user_sends_files_and_sees_their_own_only(home: Home, tmp_path: Path) 
     reader = home.ok("token", "create", "r", "--user", "ada", "--read-only").strip()
     refused = Home(home.path, home.environ | {"MEM_SEARCH_TOKEN": reader}).run("add", str(first))
     assert refused.returncode == 6
+
+
+def test_a_mailbox_on_a_server_is_read_followed_and_left_again(home: Home) -> None:
+    letter = b"From: bob@x\r\nSubject: Oil\r\nMessage-ID: <1@x>\r\n\r\nThe barrel is empty.\r\n"
+    with imap_server() as server:
+        server.deliver(letter)
+        place = f"imap://{USER}@127.0.0.1:{server.port}/INBOX"
+        asked = home.run("add", place)
+        assert asked.returncode != 0
+        assert "set MEM_SEARCH_IMAP_PASSWORD" in asked.stderr
+        wrong = home.run("add", place, MEM_SEARCH_IMAP_PASSWORD="hunter2")
+        assert wrong.returncode != 0
+        assert "refuses the password of ada" in wrong.stderr
+        assert not (home.path / "mail-passwords.json").exists()
+        done = home.run("add", place, MEM_SEARCH_IMAP_PASSWORD=PASSWORD)
+        assert (done.returncode, done.stdout) == (0, f"mail {place}: 1 new\n"), done.stderr
+        assert found(home, "barrel")
+        assert f"mail  {place}  (followed," in home.ok("stats")
+        assert home.ok("add", place) == f"mail {place}: nothing new\n"
+        for file in home.path.rglob("*"):
+            if file.is_file() and file.name != "mail-passwords.json":
+                data = file.read_bytes()
+                assert PASSWORD.encode() not in data
+                assert b"hunter2" not in data
+        home.ok("unfollow", "mail", place)
+        assert not (home.path / "mail-passwords.json").exists()
+    refused = home.run("add", f"imap://{USER}:hunter2@127.0.0.1/")
+    assert "change the password" in refused.stderr
+    assert "hunter2" not in refused.stderr

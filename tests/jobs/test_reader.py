@@ -19,7 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import InputError, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
-from mem_search.jobs.reader import LocationReader, find_locations, follow
+from mem_search.jobs.reader import LocationReader, Pauses, find_locations, follow
 from mem_search.jobs.tasks import ImportJob, SyncJob
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
@@ -263,6 +263,26 @@ async def test_a_look_that_finds_nothing_new_clears_the_old_error(
     assert await errors(store) == {"2 fail 1": "", "empty": ""}
     assert await cursor_of(store, "2 fail 1") == {"next": 1}
     assert all(known.followed for known in await store.ingest.locations())
+
+
+def test_a_location_with_a_pause_is_read_less_often_and_after_failures_even_less() -> None:
+    pauses = Pauses()
+    server, folder = Location("mail", "imaps://ada@mail.example.org/"), Location("mail", "/mail")
+    gone = Location("telepathy", "/x")
+    for place in (server, folder, gone):
+        assert pauses.is_due(place, 1000.0)
+        pauses.begin(place, 1000.0, failed=False)
+    assert [pauses.is_due(place, 1059.0) for place in (server, folder, gone)] == [False, True, True]
+    assert pauses.is_due(server, 1060.0)
+    due, waits = 2000.0, []
+    for _ in range(8):
+        pauses.begin(server, due, failed=True)
+        wait = next(n for n in range(0, 4000, 20) if pauses.is_due(server, due + n))
+        waits.append(wait)
+        due += wait
+    assert waits == [120, 240, 480, 960, 1920, 3600, 3600, 3600]
+    pauses.begin(server, due, failed=False)
+    assert pauses.is_due(server, due + 60)
 
 
 async def test_following_looks_again_and_outlives_a_location_that_fails(

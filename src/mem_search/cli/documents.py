@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import os
 import re
 import sys
 import uuid
@@ -17,9 +19,11 @@ from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Json, show
 from mem_search.cli.output import note, write
-from mem_search.errors import Forbidden, InputError, SourceError
+from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+_MAILBOX: Final = re.compile(r"imaps?://\S+\Z", re.IGNORECASE)
+_FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,7 +36,8 @@ def add(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE|DIR|URL|NOTE...", help="Files, folders, URLs, or one note in words."
+            metavar="FILE|DIR|URL|NOTE...",
+            help="Files, folders, web pages, mailboxes (imaps://USER@HOST/FOLDER), or a note.",
         ),
     ],
     title: Annotated[str, typer.Option("--title", help="The title of the note or page.")] = "",
@@ -43,21 +48,22 @@ def add(
         str, typer.Option("--project", help="The project of the note or page.")
     ] = "",
 ) -> None:
-    """Add documents, web pages or a note; - reads a note from standard input.
+    """Add documents, web pages, mailboxes or a note; - reads a note from standard input.
 
-    Folders and files are followed: what changes there is read again.
+    Folders, files and mailboxes are followed: what changes there is read again.
     """
     given = {name: value for name, value in (("title", title), ("tags", tag or []),
                                              ("project", project)) if value}  # fmt: skip
     urls = [word for word in words if _URL.match(word)]
-    places = [word for word in words if word not in urls]
+    mailboxes = [word for word in words if _MAILBOX.match(word)]
+    places = [word for word in words if word not in (*urls, *mailboxes)]
     text = sys.stdin.read() if words == ["-"] else _note_in(places) if places else None
     if text is not None:
-        if urls:
+        if urls or mailboxes:
             raise InputError("a note and a URL are added one after the other")
         _add_note(text, given)
         return
-    if given and places:
+    if given and (places or mailboxes):
         raise InputError("--title, --tag and --project belong to a note or a page, not to files")
     if title and len(urls) > 1:
         raise InputError("--title is of one page; add the others without it")
@@ -66,6 +72,8 @@ def add(
         try:
             if word in urls:
                 _add_url(client, word, given)
+            elif word in mailboxes:
+                _add_mailbox(client, word)
             else:
                 _add_path(client, absolute(word))
         except SourceError as error:  # one bad page or file does not stop the others
@@ -103,6 +111,32 @@ def _add_url(client: Client, url: str, given: Mapping[str, Any]) -> None:
     write("".join(f"{line}: {result['document']}\n" for line in import_lines(result, url)))
 
 
+def _add_mailbox(client: Client, url: str) -> None:
+    """Read a mailbox on a server. A password that the server refuses is not kept."""
+    from mem_search.sources.mail.accounts import Account, keep_password, password_of
+
+    account = Account.parse(url)
+    known, given = password_of(account), os.environ.get(_FROM_ENVIRONMENT, "")
+    password = given or known or _asked(account.name)
+    keep_password(account, password)
+    try:
+        _add_place(client, account.url)
+    except MemSearchError:
+        if password != known:
+            keep_password(account, known)
+        raise
+
+
+def _asked(name: str) -> str:
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"no password is kept for {name}; set {_FROM_ENVIRONMENT}, or run this in a terminal"
+        )
+    if not (password := getpass.getpass(f"Password of {name} (it is kept in the home): ")):
+        raise InputError("the password is empty")
+    return password
+
+
 def _note_in(words: list[str]) -> str | None:
     """The note that the arguments are; None when they name files. Raises InputError."""
     missing = [word for word in words if not _exists(word)]
@@ -127,10 +161,13 @@ def _exists(word: str) -> bool:
 
 def _add_path(client: Client, path: str) -> None:
     try:
-        job = client.json("POST", "/api/sync", body={"path": path})["job"]
+        _add_place(client, path)
     except Forbidden:  # the worker opens no files for a user, who sends them
         _send_file(client, Path(path))
-        return
+
+
+def _add_place(client: Client, path: str) -> None:
+    job = client.json("POST", "/api/sync", body={"path": path})["job"]
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in import_lines(result)))
     for entry in _entries(client, path, 500):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +16,8 @@ from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import note, write, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
 
 def sync(
     source: Annotated[str, typer.Argument(help="claude-mem, claude-code, git, ...")] = "",
-    path: Annotated[str, typer.Argument(help="One store, folder or repository.")] = "",
+    path: Annotated[str, typer.Argument(help="One store, folder, repository or mailbox.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Read everything again.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the job and return.")] = False,
 ) -> None:
@@ -53,12 +56,25 @@ def sync(
 
 def unfollow(
     source: Annotated[str, typer.Argument(help="The source, as mem-search stats names it.")],
-    path: Annotated[str, typer.Argument(help="The store, folder or repository.")],
+    path: Annotated[str, typer.Argument(help="The store, folder, repository or mailbox.")],
 ) -> None:
     """Stop reading a location that no longer exists; its records stay."""
     body = {"source": source, "path": absolute(path)}
-    _post(open_client(), "/api/unfollow", body)
-    write(f"{source} {body['path']}: no longer followed\n")
+    client = open_client()
+    done = _post(client, "/api/unfollow", body)["unfollowed"]
+    write(f"{source} {done['path']}: no longer followed\n")
+    if _URL.match(path):
+        _forget_password(client, path)
+
+
+def _forget_password(client: Client, url: str) -> None:
+    """Forget the password of a mailbox, unless another folder of it is followed."""
+    from mem_search.sources.mail.accounts import Account, keep_password
+
+    account = Account.parse(url)
+    others = (each["path"] for each in client.json("GET", "/api/stats")["sources"])
+    if all(Account.parse(other).name != account.name for other in others if _URL.match(other)):
+        keep_password(account, "")
 
 
 def import_file(
@@ -175,5 +191,7 @@ def export(
 
 
 def absolute(path: str) -> str:
-    """``path`` as an absolute one: the worker has another working directory."""
+    """``path`` as an absolute one: the worker has another working directory. A URL stays."""
+    if _URL.match(path):
+        return path
     return str(Path(path).expanduser().resolve())

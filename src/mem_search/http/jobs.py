@@ -33,7 +33,7 @@ class SyncBody(Body):
     source: str = Field(
         default="", description="With a path, by default every source that reads something there"
     )
-    path: str = ""
+    path: str = Field(default="", description="A path, or the URL of a mailbox: imaps://ada@host/")
     cwd: str = Field(default="", description="The directory whose git repository is read")
     again: bool = Field(default=False, description="Read everything, not only what is new")
 
@@ -106,19 +106,23 @@ async def sync(call: Call) -> web.StreamResponse:
     body = call.json_body(SyncBody)
     if body.source:
         _known(body.source)
-    if body.path:
+    if body.path and sources.by_url(body.path) is None:
         _existing(body.path, "path")
     if body.cwd:
         _existing(body.cwd, "cwd")
-    return await submitted(call, "sync", body.model_dump(exclude_defaults=True))
+    given = body.model_dump(exclude_defaults=True)
+    return await submitted(
+        call, "sync", {**given, "path": _place(body.path)} if body.path else given
+    )
 
 
 async def unfollow(call: Call) -> web.StreamResponse:
     """Stop reading a location that no longer exists; its records stay."""
     body = call.json_body(UnfollowBody)
     _known(body.source)
-    await call.runtime.ingest.reader.unfollow(Location(body.source, body.path))
-    return json_reply(Unfollowed(unfollowed=SourceLocation(source=body.source, path=body.path)))
+    path = _place(body.path)
+    await call.runtime.ingest.reader.unfollow(Location(body.source, path))
+    return json_reply(Unfollowed(unfollowed=SourceLocation(source=body.source, path=path)))
 
 
 async def import_file(call: Call) -> web.StreamResponse:
@@ -226,6 +230,12 @@ async def submitted(call: Call, name: str, params: Mapping[str, Any]) -> web.Str
     reply = json_reply(SubmittedJob(job=job), status=202)
     reply.headers["Location"] = f"/api/jobs/{job}"
     return reply
+
+
+def _place(path: str) -> str:
+    """``path``, or a URL as its source writes it. Raises InputError."""
+    source = sources.by_url(path)
+    return path if source is None else source.locate(path).path
 
 
 def _known(source: str) -> None:

@@ -25,8 +25,8 @@ _REWRITTEN: Final = (
 """What forgetting rewrites by itself."""
 
 _NO_TEXT: Final = (
-    "models", "redaction.key", "token", "users", "webhook.secret", "worker.json",
-    "worker.start.lock",
+    "mail-passwords.json", "models", "redaction.key", "token", "users", "webhook.secret",
+    "worker.json", "worker.start.lock",
 )  # fmt: skip
 """What holds no record of this store: models, keys, and the homes of other people."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from mem_search import sources
 from mem_search.contracts import Machine
-from mem_search.errors import MemSearchError, NotFound, SourceError
+from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.queue import Report
@@ -26,6 +27,8 @@ from mem_search.model.ingest import IngestCounts
 from mem_search.storage.ports import IngestStore
 
 log = logging.getLogger(__name__)
+
+_LONGEST_PAUSE = 3600.0
 
 
 class LocationReader:
@@ -182,6 +185,8 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
 
     Without a name, those of every source that reads something there or finds something.
     """
+    if path and (source := sources.by_url(path)) is not None:
+        return [source.locate(path)]
     if path:
         place = Path(path).expanduser().resolve()
         names = [name] if name else sources.at(place)
@@ -198,6 +203,7 @@ def machine_from(params: Mapping[str, str], environ: Mapping[str, str]) -> Machi
 
 async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> None:
     """Read every followed location again each ``seconds``, until cancelled; 0 turns this off."""
+    pauses = Pauses()
     while seconds:
         await asyncio.sleep(seconds)
         try:
@@ -206,11 +212,48 @@ async def follow(store: IngestStore, reader: LocationReader, seconds: float) -> 
             log.warning("cannot list the followed locations now: %s", error)
             continue
         for followed in known:
-            if not followed.followed or "[redacted:" in followed.location.path:
+            location = followed.location
+            if not followed.followed or "[redacted:" in location.path:
                 continue  # a path with a secret in it is not stored: only `sync` can read it
+            if not pauses.is_due(location, time.monotonic()):
+                continue
+            failed = True
             try:
-                await reader.read(followed.location)
+                await reader.read(location)
+                failed = False
             except MemSearchError as error:
                 # Logged once for each reason; `mem-search stats` shows the newest.
                 if error.message != followed.error:
-                    log.warning("%s: %s", followed.location.path, error)
+                    log.warning("%s: %s", location.path, error)
+            pauses.begin(location, time.monotonic(), failed=failed)
+
+
+class Pauses:
+    """When locations whose source wants a pause are due again. Times are in seconds.
+
+    Each failure doubles the pause, up to an hour: servers lock an account whose password is sent
+    wrong again and again.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def is_due(self, location: Location, now: float) -> bool:
+        """Whether the location may be read ``now``."""
+        return now >= self._due.get((location.source, location.path), (now, 0))[0]
+
+    def begin(self, location: Location, now: float, *, failed: bool) -> None:
+        """The location was read ``now``."""
+        if pause := _pause(location):
+            place = location.source, location.path
+            failures = self._due.get(place, (now, 0))[1] + 1 if failed else 0
+            self._due[place] = now + min(pause * 2**failures, _LONGEST_PAUSE), failures
+
+
+def _pause(location: Location) -> float:
+    """Seconds between two readings; 0 for each round."""
+    try:
+        source = sources.by_name(location.source)
+    except InputError:  # its package is gone
+        return 0.0
+    return source.pause(location) if hasattr(source, "pause") else 0.0  # it may be older than this

@@ -95,6 +95,14 @@ def _load(entry: EntryPoint) -> Source:
     return source
 
 
+def by_url(text: str) -> Source | None:
+    """The source whose locations have URLs of this scheme; None for a path."""
+    scheme, colon, _ = text.partition("://")
+    # A third party's source may be older than this attribute.
+    found = (each for each in installed() if scheme.lower() in getattr(each, "schemes", ()))
+    return next(found, None) if colon else None
+
+
 def for_path(path: Path) -> str:
     """The name of the source whose format the file has, or "" for none."""
     return next((each.name for each in installed() if _recognises(each, path)), "")

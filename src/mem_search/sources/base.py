@@ -42,6 +42,7 @@ class BaseSource:
     name: str
     follows: bool = False
     file_format: FileFormat | None = None
+    schemes: tuple[str, ...] = ()
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         return ()
@@ -51,6 +52,9 @@ class BaseSource:
 
     def locate(self, path: str) -> Location:
         return Location(self.name, path)
+
+    def pause(self, location: Location) -> float:
+        return 0.0
 
     def to_watch(self, location: Location) -> Iterable[Path]:
         return ()

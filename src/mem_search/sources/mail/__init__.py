@@ -2,6 +2,7 @@
 
 ``mailboxes`` tells formats apart and cuts mbox files, ``message`` and ``outlook`` read a message,
 ``headers`` and ``bodies`` its words, ``drafts`` makes the records, and ``intake`` takes them.
+A location may also be a mailbox on a server (``imap``, ``accounts``).
 Each message becomes an e-mail; its attachments become files, and the messages inside it e-mails,
 which it links to. A message that cannot be read is named in the ledger, and the others go on.
 """
@@ -24,6 +25,8 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.mail import imap
+from mem_search.sources.mail.accounts import SCHEMES, Account
 from mem_search.sources.mail.drafts import NAME
 from mem_search.sources.mail.intake import Intake
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
@@ -34,6 +37,9 @@ _HEAD: Final = 32_768
 _NO_MAIL: Final = "no mail: it is no .eml or .msg file, mbox file or message"
 _SUFFIXES: Final = (".eml", ".mbox", ".msg", ".emlx", ".mbx")
 _MAILDIR: Final = frozenset({"cur", "new"})
+_POLLED: Final = 60.0
+"""Seconds between two looks into a mailbox on a server."""
+
 _SETTLED: Final = 1.0
 """Seconds. A file that changed later than that ago may still be written: half a message would be
 another message with the same id."""
@@ -43,7 +49,9 @@ _MARK: Final = 12
 
 
 class MailFiles(BaseSource):
-    """Reads a file, or all mail files below a folder. What a file is, its content says.
+    """Reads a file, all mail files below a folder, or a mailbox on a server (``imap``).
+
+    What a file is, its content says.
 
     ``source_id`` is the message id, so a message that lies in several files is one record. A file
     that is gone deletes no record.
@@ -55,6 +63,7 @@ class MailFiles(BaseSource):
 
     name = NAME
     follows = True
+    schemes = SCHEMES
     file_format = FileFormat(
         _SUFFIXES,
         ("message/rfc822", "application/mbox", "application/vnd.ms-outlook"),
@@ -69,8 +78,17 @@ class MailFiles(BaseSource):
         with path.open("rb") as opened:
             return format_of(path.name, opened.read(_HEAD)) is not None
 
+    def locate(self, path: str) -> Location:
+        """Raises InputError for a URL that names no mailbox."""
+        return Location(NAME, Account.parse(path).url if "://" in path else path)
+
+    def pause(self, location: Location) -> float:
+        return _POLLED if "://" in location.path else 0.0
+
     def to_watch(self, location: Location) -> list[Path]:
         root = Path(location.path)
+        if "://" in location.path:
+            return []
         if not root.is_dir():
             return [root.parent] if root.parent.is_dir() else []
         return sorted(Path(folder) for folder, _ in _walk(root, lambda _: None))
@@ -78,8 +96,11 @@ class MailFiles(BaseSource):
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Messages that are new or changed; nothing when none are.
 
-        Raises SourceError when the location is missing or cannot be listed or opened.
+        Raises SourceError when the location is missing or cannot be listed, opened or reached.
         """
+        if "://" in location.path:
+            yield from imap.read(location, cursor)
+            return
         root = Path(location.path).expanduser()
         try:
             files, left = _files(root, location.upload)
