@@ -38,6 +38,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/records": [{"kind": "note", "text": "x"}],
     "/api/records/{ref}": [{"text": "x"}],
     "/documents/upload": [b"--x\r\n\r\n--x--\r\n"],
+    "/documents/mail": [b"From: bob@x\nSubject: Oil\n\nThe barrel is empty.\n"],
     "/documents/fetch": [{"url": "http://127.0.0.1/"}],  # which is refused before it is asked
     "/api/forget": [{"refs": ["observation:1"]}],
     "/api/sync": [{}],

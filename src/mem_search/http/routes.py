@@ -16,6 +16,7 @@ from mem_search.http import (
     exports,
     forgetting,
     graph,
+    incoming_mail,
     jobs,
     mcp,
     record_changes,
@@ -182,6 +183,7 @@ RECORDS = (
 )
 DOCUMENTS = (
     POST("/documents/upload", uploads.upload, "Add a document with what is known of it", "documents", form=uploads.UploadForm, body_type=uploads.FORM, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(409, 429)),
+    POST("/documents/mail", incoming_mail.receive, "Add an incoming mail", "documents", body_type=ANY_TYPE, write=True, basic=True, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/documents/fetch", uploads.fetch, "Add a page or a document by its URL", "documents", body=uploads.FetchBody, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/documents/{id}", documents.one, "Show what is known of a document", "documents", response=document_schemas.Document),
     GET("/documents/{id}/content", documents.content, "Show the text of a document", "documents", documents.ContentParameters, content_type=TEXT),

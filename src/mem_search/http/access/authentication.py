@@ -8,6 +8,7 @@ records of another user.
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import secrets
 from typing import Final
@@ -49,13 +50,18 @@ def matches(sent: str, token: str) -> bool:
     return secrets.compare_digest(sent.encode("utf-8", "replace"), token.encode("utf-8"))
 
 
-def caller_of(request: web.Request) -> Caller:
-    """Raises Unauthorized for an unknown or expired credential."""
+def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
+    """The caller. With ``basic`` the token may be the password of HTTP Basic (RFC 7617).
+
+    Raises Unauthorized for an unknown or expired credential.
+    """
     sent = request.headers.getall("Authorization", ())
     if not sent:
         return ANONYMOUS
     scheme, _, secret = sent[0].partition(" ")
     secret = secret.strip()
+    if basic and scheme.lower() == "basic":
+        scheme, secret = "bearer", _password_in(secret)
     if len(sent) > 1 or scheme.lower() != "bearer" or not secret:
         raise Unauthorized("send one header 'Authorization: Bearer TOKEN', or none at all to read")
     if matches(secret, request.app[TOKEN]):
@@ -67,6 +73,14 @@ def caller_of(request: web.Request) -> Caller:
             " see: mem-search token list"
         )
     return known
+
+
+def _password_in(credentials: str) -> str:
+    """The password of ``USER:PASSWORD`` in base64; "" for anything else."""
+    try:
+        return base64.b64decode(credentials, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def check_rights(route: Route, caller: Caller, *, private: bool) -> None:

@@ -100,7 +100,8 @@ def bound(route: Route) -> Handler:
         if not route.early:
             if route.waits:
                 await lifecycle.settled()  # before the token, too: the tokens are in the store
-            caller, remote = caller_of(request), is_remote(request, lifecycle.settings)
+            caller = caller_of(request, basic=route.basic)
+            remote = is_remote(request, lifecycle.settings)
             check_rights(route, caller, private=remote or lifecycle.settings.read_token)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         query = read_query(model, request.query, lifecycle.settings.timezone)

@@ -119,6 +119,7 @@ class Route:
     index; ``home`` refuses everything but the home's own token. Other routes answer users from
     their own store. ``research``: each request counts as a step of deep research.
 
+    ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
@@ -140,6 +141,7 @@ class Route:
     write: bool = False
     only: Literal["", "owner", "home"] = ""
     research: bool = False
+    basic: bool = False
     early: bool = False
     waits: bool = False
     tagged: bool = False

@@ -1,0 +1,124 @@
+"""Mail that services send to the worker: each form is a record, and sent twice it is one."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+from aiohttp import FormData, encode_basic_auth
+from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
+
+from mem_search.http import incoming_mail
+from patience import PATIENCE
+
+LETTER = (
+    b"From: Ada Quay <ada@example.org>\r\nTo: bob@example.org\r\nSubject: Oil\r\n"
+    b"Message-ID: <1@harbour>\r\nDate: Sun, 01 Mar 2026 10:00:00 +0100\r\n\r\n"
+    b"The barrel is empty.\r\n"
+)
+RAW = {"Content-Type": "message/rfc822"}
+
+
+async def taken(client: Client, reply: Any) -> dict[str, Any]:
+    """What the job of a reply has stored."""
+    assert reply.status == 200, await reply.text()
+    path = f"/api/jobs/{(await reply.json())['job']}"
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            job = await (await client.get(path, headers=AUTHORIZED)).json()
+            if job["state"] not in ("queued", "running"):
+                assert job["state"] == "done", job
+                (location,) = job["result"]["locations"]
+                return {n: location[n] for n in ("new", "unchanged", "failed") if location[n]}
+            await asyncio.sleep(0.02)
+
+
+async def emails(client: Client) -> list[dict[str, Any]]:
+    reply = await client.get("/api/search/emails?format=json&mode=keyword", headers=AUTHORIZED)
+    return list((await reply.json())["results"])
+
+
+async def test_a_message_is_stored_once_however_often_it_is_sent(empty: Client) -> None:
+    for stored in ({"new": 1}, {"unchanged": 1}):
+        reply = await empty.post("/documents/mail", data=LETTER, headers=AUTHORIZED | RAW)
+        assert await taken(empty, reply) == stored
+    (email,) = await emails(empty)
+    assert email["title"] == "Oil"
+    assert list(lifecycle_of(empty).settings.spool_dir.iterdir()) == []
+
+
+async def test_another_message_with_a_known_id_does_not_replace_the_first(empty: Client) -> None:
+    for letter in (LETTER, LETTER.replace(b"empty", b"full")):
+        reply = await empty.post("/documents/mail", data=letter, headers=AUTHORIZED | RAW)
+        assert await taken(empty, reply) == {"new": 1}
+    assert len(await emails(empty)) == 2
+
+
+async def test_a_service_may_send_a_form_or_json_and_the_token_as_a_password(empty: Client) -> None:
+    form = FormData({"headers": "From: ada@x\nMessage-ID: <2@x>\nSubject: Lamps", "text": "Dark."})
+    form.add_field("attachment1", b"oil;5", filename="oil.csv", content_type="text/csv")
+    password = {"Authorization": encode_basic_auth("any", TOKEN)}
+    reply = await empty.post("/documents/mail", data=form, headers=password)
+    assert await taken(empty, reply) == {"new": 2}
+    urlencoded = FormData({"message-headers": '[["Message-Id", "<3@x>"], ["Subject", "Pier"]]',
+                           "from": "ada@x", "body-plain": "It is lång."})  # fmt: skip
+    reply = await empty.post("/documents/mail", data=urlencoded, headers=password)
+    assert await taken(empty, reply) == {"new": 1}
+    postmark = {"From": "ada@x", "Subject": "Quay", "TextBody": "Long.", "Headers": [],
+                "Attachments": [{"Name": "a.txt", "Content": base64.b64encode(b"x").decode(),
+                                 "ContentType": "text/plain"}]}  # fmt: skip
+    reply = await empty.post("/documents/mail", json=postmark, headers=password)
+    assert await taken(empty, reply) == {"new": 2}
+    assert {each["title"] for each in await emails(empty)} == {"Lamps", "Pier", "Quay"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "why"),
+    [
+        (AUTHORIZED | {"Content-Type": "image/png"}, LETTER, 415, "image/png is no mail; what is"),
+        (AUTHORIZED | RAW, b"Buy oil", 422, "the body is no message: it has no headers"),
+        (AUTHORIZED | RAW, b"", 422, "the body is no message"),
+        (AUTHORIZED | {"Content-Type": "application/json"}, b"{", 400, "the body is not JSON"),
+        (AUTHORIZED | {"Content-Type": "application/json"}, b"{}", 422, "no service that is known"),
+        (AUTHORIZED | {"Content-Type": "multipart/form-data"}, b"x", 400, "no whole multipart"),
+        (RAW, LETTER, 401, "token"),
+        ({"Authorization": encode_basic_auth("x", "wrong")} | RAW, LETTER, 401, "token"),
+        ({"Authorization": "Basic !"} | RAW, LETTER, 401, "Authorization: Bearer TOKEN"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_mail_is_refused_with_the_reason(
+    empty: Client, headers: dict[str, str], body: bytes, status: int, why: str
+) -> None:
+    reply = await empty.post("/documents/mail", data=body, headers=headers)
+    assert reply.status == status, await reply.text()
+    assert why in (await reply.json())["detail"]
+    assert await emails(empty) == []
+
+
+async def test_a_password_is_no_token_on_other_routes(empty: Client) -> None:
+    password = {"Authorization": encode_basic_auth("any", TOKEN)}
+    assert (await empty.get("/api/jobs", headers=password)).status == 401
+
+
+async def test_a_message_that_is_too_large_is_refused(
+    empty: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incoming_mail, "LARGEST", 100)
+    reply = await empty.post("/documents/mail", data=LETTER, headers=AUTHORIZED | RAW)
+    assert (reply.status, (await reply.json())["detail"][:26]) == (
+        413,
+        "the message is larger than",
+    )
+    monkeypatch.setattr(incoming_mail, "MOST_BYTES", 100)
+    for sent in (
+        LETTER,
+        FormData({"headers": "From: ada@x", "text": "x" * 200}, default_to_multipart=True),
+    ):
+        kind = RAW if sent is LETTER else {}
+        reply = await empty.post("/documents/mail", data=sent, headers=AUTHORIZED | kind)
+        assert (reply.status, (await reply.json())["detail"][:23]) == (
+            413,
+            "the body is larger than",
+        )
