@@ -228,6 +228,37 @@ async def test_a_quoted_phrase_without_matches_becomes_its_words_with_a_notice(
 
 
 @pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("words kind:session", {}),
+        ("words (kind:session OR is:session) project:web", {}),
+        ("words", {"kind": ("session",)}),
+        ("words -alpha kind:session,email kind:session", {}),
+    ],
+)
+async def test_kinds_in_the_question_score_as_kinds_beside_it(
+    runtime: Runtime, text: str, where: dict[str, tuple[str, ...]]
+) -> None:
+    long = "words of a summary that says much about many things " * 20
+    await fill(
+        runtime,
+        *(
+            draft(f"s{n}", f"{long} words {n}", kind="session_summary", project="web")
+            for n in range(3)
+        ),
+        *(draft(f"n{n}", "a note with words" if n % 2 else "a note") for n in range(40)),
+    )
+    pipeline = runtime.search.pipeline
+    kinds = Filters(kinds=("session_summary",))
+    beside = await pipeline.search(SearchRequest("words", kinds, mode="keyword"))
+    inside = await pipeline.search(SearchRequest(text, where=where, mode="keyword"))
+    assert len(beside.results) == 3
+    for one, other in zip(beside.results, inside.results, strict=True):
+        assert one.record.number == other.record.number
+        assert one.scores["keyword"] == other.scores["keyword"]
+
+
+@pytest.mark.parametrize(
     "text", ['say "alpha', "(alpha", "alpha AND", "NOT", "type:", ")", '"', "-"]
 )
 async def test_bad_syntax_answers(runtime: Runtime, text: str) -> None:

@@ -75,12 +75,23 @@ async def test_an_ordinary_word_is_a_slip_where_nothing_else_is_found(runtime: R
     assert set(ids(await search(runtime, "trust"))) == {"thrust", "again"}
 
 
-async def test_words_as_they_are_typed_lead(runtime: Runtime) -> None:
-    # So that neither word is in so many records that it says nothing.
-    await fill(runtime, *(draft(f"other{place}", f"number {place}") for place in range(12)))
-    found = ids(await search(runtime, "wing fluter", limit=50))
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_what_only_has_a_guessed_word_is_below_all_that_has_a_typed_one(
+    runtime: Runtime, mode: str
+) -> None:
+    # The guessed word is rare and the typed one common, so that scores alone say otherwise.
+    await fill(runtime, *(draft(f"o{place}", f"a wing, number {place}") for place in range(12)))
+    page = await search(runtime, "wing fluter", limit=50, mode=mode, include_weaker=True)
+    found = ids(page)
     assert found[0] == "both"
-    assert found.index("wing") < found.index("flutter")
+    last_typed = max(place for place, each in enumerate(found) if each[0] in "owb")
+    assert found.index("flutter") > last_typed
+    scores = [result.score for result in page.results]
+    assert scores == sorted(scores, reverse=True)
+
+
+async def test_a_question_without_typed_words_keeps_its_order(runtime: Runtime) -> None:
+    assert ids(await search(runtime, "wnig fluter"))[0] == "both"
 
 
 async def test_pages_go_on_and_filters_hold(runtime: Runtime) -> None:

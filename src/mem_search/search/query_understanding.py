@@ -76,6 +76,8 @@ async def understand_query(
     filters = request.filters
     if reading.demand is not None:
         filters = replace(filters, demand=_both(filters.demand, reading.demand))
+    if filters.demand is not None and (kinds_asked := demands.kinds_of(filters)):
+        filters = replace(filters, kinds=kinds_asked)
     lifted: tuple[DateRange, ...] = ()
     if analyzed.dates:
         lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")

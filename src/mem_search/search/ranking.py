@@ -42,7 +42,7 @@ from mem_search.search.state import (
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import names, record_ids
 from mem_search.text.sketch import NO_SKETCHES
-from mem_search.text.words import all_of
+from mem_search.text.words import all_of, any_of
 
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
@@ -174,6 +174,9 @@ def prefetch(
     feedback: dict[str, FeedbackScorer] = {}
     if "feedback" in stages:
         feedback = _feedback(snapshot, question, leg_results.answers, candidates, legs)
+    guessed = None
+    if question.words.guessed and "guessed" in stages:
+        guessed = _guessed_alone(snapshot, question, rankings)
     whole = NO_NUMBERS
     if not {"relevant", "every-word"}.isdisjoint(stages):
         whole = np.union1d(_whole(snapshot, question, rankings), named.records)
@@ -192,6 +195,7 @@ def prefetch(
             columns=columns,
             holders=held,
             whole=whole,
+            guessed=guessed,
             beyond=beyond,
             successors=successors,
             sketched=sketched,
@@ -241,6 +245,18 @@ def _beyond(
         return Beyond(records, kinds, NO_NUMBERS)
     columns = snapshot.columns(records)
     return Beyond(records, kinds, columns.created).taken(columns.exist)
+
+
+def _guessed_alone(
+    snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]
+) -> tuple[Numbers, Numbers]:
+    """Records with a word that the question may mean and none that was typed; and those with a
+    typed one.
+    """
+    asked = any_of(replace(question.words, guessed=()))
+    typed = NO_NUMBERS if asked is None else snapshot.records_with_words(asked)
+    matched = [leg.matched.records for leg in rankings]
+    return np.setdiff1d(np.concatenate([NO_NUMBERS, *matched]), typed), typed
 
 
 def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Ranking]) -> Numbers:

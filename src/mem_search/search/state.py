@@ -88,6 +88,9 @@ class StoredData:
     """Record → how many names of the question it holds, and how well (``Name.held``)."""
     whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
     """Records that have all that a short question, or an explicit one, asks for; in order."""
+    guessed: tuple[Numbers, Numbers] | None = None
+    """Where a word was misspelt: records with only a word that may be meant, and those with a word
+    as it was typed; each in order."""
     beyond: Beyond | None = None
     """Word matches that are no candidates."""
     successors: Mapping[int, tuple[int, ...]] = field(default_factory=dict)

@@ -30,6 +30,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("folding", ordering.folding, option="fold"),
     Stage("kinds", ordering.kinds),
     Stage("diversity", ordering.diversity, option="per_session"),
+    Stage("guessed", ordering.guessed),
     Stage("further-matches", ordering.further_matches, required=True),
     Stage("filter-matches", ordering.filter_matches, required=True),
     Stage("falling", ordering.falling, required=True),

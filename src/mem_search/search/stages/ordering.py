@@ -35,6 +35,20 @@ def supersession(state: RankingState) -> RankingState:
     return state.ordered(lift(state.hits, state.stored.successors))
 
 
+def guessed(state: RankingState) -> RankingState:
+    """Puts records that only have a word which a misspelt one may mean below those with a word as
+    it was typed.
+    """
+    if state.stored.guessed is None:
+        return state
+    numbers = [hit.number for hit in state.hits]
+    alone, typed = (np.isin(numbers, each) for each in state.stored.guessed)
+    last = int(np.flatnonzero(typed).max(initial=-1))
+    early = alone & (np.arange(len(numbers)) < last)
+    rows = [*np.flatnonzero(~early[: last + 1]), *np.flatnonzero(early)]
+    return state.ordered([*(state.hits[row] for row in rows), *state.hits[last + 1 :]])
+
+
 def names(state: RankingState) -> RankingState:
     """Puts records that hold a name from the question, as it is written, before all others.
 

@@ -6,9 +6,10 @@ Reading the canonical form gives the same demand again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, Literal
 
-from mem_search.model import AllOf, AnyOf, Condition, Demand, Not, Term
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not, Term
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
 from mem_search.text.query.lexer import WILD, Token
 from mem_search.text.words import STOP_WORDS
@@ -93,6 +94,30 @@ def leaves(demand: Demand, positive: bool = True) -> Iterator[tuple[Term | Condi
                 yield from leaves(part, positive)
         case _:
             yield demand, positive
+
+
+def kinds_of(filters: Filters) -> tuple[Kind, ...]:
+    """The kinds of which every record within ``filters`` is, by its demand, too; empty for any."""
+    asked = None if filters.demand is None else _kinds(filters.demand)
+    if asked is None or not filters.kinds:
+        return filters.kinds if asked is None else tuple(sorted(asked))
+    return tuple(kind for kind in filters.kinds if kind in asked) or filters.kinds
+
+
+def _kinds(demand: Demand) -> set[Kind] | None:
+    """The kinds that ``demand`` leaves; None for any."""
+    match demand:
+        case Condition():
+            each = [kinds_of(filters) for filters in demand.any_of]
+            return set(chain(*each)) if all(each) else None
+        case AllOf():
+            some = [kinds for part in demand.of if (kinds := _kinds(part)) is not None]
+            return set.intersection(*some) if some else None
+        case AnyOf():
+            parts = [_kinds(part) for part in demand.of]
+            return None if None in parts else set(chain(*filter(None, parts)))
+        case _:
+            return None
 
 
 def is_too_large(demand: Demand) -> bool:
