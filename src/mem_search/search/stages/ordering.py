@@ -36,9 +36,7 @@ def supersession(state: RankingState) -> RankingState:
 
 
 def guessed(state: RankingState) -> RankingState:
-    """Puts records that only have a word which a misspelt one may mean below those with a word as
-    it was typed.
-    """
+    """Puts records with nothing but a guessed word below those with a word as it was typed."""
     if state.stored.guessed is None:
         return state
     numbers = [hit.number for hit in state.hits]
