@@ -96,7 +96,7 @@ async def test_a_question_without_typed_words_keeps_its_order(runtime: Runtime) 
 
 async def test_pages_go_on_and_filters_hold(runtime: Runtime) -> None:
     page = await search(runtime, "wing fluter", limit=2)
-    found = [hit for each in await pages(runtime.search.service._pipeline, page.request)
+    found = [hit for each in await pages(runtime.search.pipeline, page.request)
              for hit in ids(each)]  # fmt: skip
     assert sorted(found) == ["both", "flutter", "wing"]
     filters = Filters(project="web")
