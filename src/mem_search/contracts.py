@@ -54,6 +54,8 @@ class RecordKind(Protocol):
     """Whether its records are research: the pages that their texts name are cited, with the place
     and its words, and not only mentioned."""
 
+    threaded: bool
+    """Whether records of one session are one talk that is read as a whole: a thread of mail."""
     coding: bool
     """Whether claude-mem has the kind, too. Its clients rely on the route of such a kind; the
     others have the universal search as their successor."""
@@ -77,6 +79,10 @@ class RecordKind(Protocol):
 
     def own_text(self, record: Record) -> str:
         """The text of ``record`` without what ``compose`` has added from its metadata."""
+        ...
+
+    def whole_text(self, record: Record) -> str:
+        """The text of ``record`` with what is not searched, such as what a mail quotes."""
         ...
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:

@@ -122,3 +122,39 @@ async def test_a_message_that_is_too_large_is_refused(
             413,
             "the body is larger than",
         )
+
+
+async def test_a_message_is_opened_with_its_thread_and_with_what_it_quotes(empty: Client) -> None:
+    def answer(number: int, day: int, text: str, **headers: str) -> bytes:
+        head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        return (
+            f"From: bob@example.org\r\nSubject: Re: Oil {number}\r\nMessage-ID: <{number}@harbour>"
+            f"\r\nDate: {day:02} Mar 2026 10:00:00 +0000\r\n{head}\r\n{text}\r\n"
+        ).encode()
+
+    letters = (
+        LETTER,
+        answer(2, 2, "> The barrel is empty.\r\nFill it.", In_Reply_To="<1@harbour>"),
+        answer(3, 3, "Done.", In_Reply_To="<2@harbour>"),  # without References, as some programs
+        answer(4, 4, "Thanks.", References="<1@harbour> <gone@harbour>"),
+        answer(5, 5, "Something else."),
+    )
+    for letter in letters:
+        reply = await empty.post("/documents/mail", data=letter, headers=AUTHORIZED | RAW)
+        assert await taken(empty, reply) == {"new": 1}
+    refs = {each["title"]: each["ref"] for each in await emails(empty)}
+
+    async def text(path: str) -> str:
+        reply = await empty.get(path, headers=AUTHORIZED | {"Accept": "text/plain"})
+        assert reply.status == 200, await reply.text()
+        return await reply.text()
+
+    for title in ("Oil", "Re: Oil 2"):
+        *_, thread = (await text(f"/api/records/{refs[title]}")).partition("### Thread\n")
+        lines = thread.splitlines()
+        shown = [next(t for t in sorted(refs, reverse=True) if t in line) for line in lines]
+        assert shown == ["Oil", "Re: Oil 2", "Re: Oil 3", "Re: Oil 4"]
+        assert [line.endswith("  <- this") for line in lines] == [each == title for each in shown]
+    assert "### Thread" not in await text(f"/api/records/{refs['Re: Oil 5']}")
+    content = await text(f"/documents/{refs['Re: Oil 2']}/content")
+    assert content == "> The barrel is empty.\nFill it."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mem_search.errors import SourceError
-from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
+from mem_search.model import Batch, Draft, LedgerEntry, Link, Location, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
@@ -182,6 +182,9 @@ def test_quotes_and_the_signature_are_kept_but_are_no_text(tmp_path: Path) -> No
         ("Ja.\n\nVon: Bob\nGesendet: Montag\nAn: Ada\nBetreff: Lampe\n\nSollen wir?", "Ja."),
         ("Yes.\n\nOn Mon, 2 Mar 2026 at 9:00, Bob\n<b@x.org> wrote:\n\n> Shall we?", "Yes."),
         ("> One?\nYes.\n> Two?\nNo.", "Yes.\nNo."),
+        ("Sim.\n\nEm 1/3/2026, Bob escreveu:\n> Vamos?", "Sim."),
+        ("Ja.\n\nOp 1 mrt 2026 schreef Bob:\n> Zullen we?\n\nVerstuurd vanaf mijn lamp", "Ja."),
+        ("好。\n\nBob 于2026年3月1日写道：\n> 好吗？\n\n发自我的手机", "好。"),
         ("Yes.\n\nSent from my lamp", "Yes."),
         ("From: Bob\nSent: Monday\nTo: Ada\nSubject: Lamp", None),
         ("FYI\n---------- Forwarded message ---------\nFrom: Bob\nDate: 1\nTo: A\nWords", None),
@@ -191,6 +194,27 @@ def test_quotes_and_the_signature_are_kept_but_are_no_text(tmp_path: Path) -> No
 )
 def test_a_reply_is_told_from_what_it_quotes(text: str, own: str | None) -> None:
     assert take_apart(text).own == (text if own is None else own).replace(": \n", ":\n")
+
+
+def test_an_answer_between_quotes_keeps_the_whole_text_in_its_order(tmp_path: Path) -> None:
+    kind = installed_kinds().require("email")
+
+    def stored(text: str) -> Record:
+        (draft,) = one(tmp_path, letter(text=text))
+        draft = kind.compose(draft)
+        return Record(1, "email", "mail", draft.source_id, draft.title, draft.text, 0, 0,
+                      metadata=draft.metadata)  # fmt: skip
+
+    between = stored("> One?\nYes.\n> Two?\nNo.\n\n-- \nAda\n")
+    assert between.text == "Yes.\nNo."
+    assert kind.whole_text(between) == "> One?\nYes.\n> Two?\nNo.\n\n--\nAda"
+    assert "One" not in "".join(text for label, text in kind.detail(between) if label != "Quoted")
+    above = stored("Yes.\n\n-- \nAda\n\nOn Sun, 1 Mar 2026, Bob wrote:\n> One?\n")
+    assert "whole_text" not in above.metadata
+    assert above.text == "Yes."
+    assert kind.whole_text(above) == "Yes.\n\n--\nAda\n\nOn Sun, 1 Mar 2026, Bob wrote:\n> One?"
+    plain = stored("Yes.")
+    assert kind.whole_text(plain) == plain.text == "Yes."
 
 
 def test_html_is_read_as_a_reader_sees_it() -> None:

@@ -19,6 +19,7 @@ from mem_search.http.records import find
 from mem_search.http.schemas.documents import Document, DocumentPassage, DocumentPassages
 from mem_search.model import Record
 from mem_search.model.documents import PAGE_BREAK
+from mem_search.records.registry import installed_kinds
 from mem_search.sources.files import digests_of
 from mem_search.text.record_ids import RecordId
 
@@ -50,9 +51,9 @@ async def one(call: Call) -> web.StreamResponse:
 
 
 async def content(call: Call) -> web.StreamResponse:
-    """The whole text of a document, or of one page of it."""
+    """The whole text of a document, or of one page of it; of a mail also what it quotes."""
     record, page = await _record(call), call.parameters(ContentParameters).page
-    text = record.text
+    text = installed_kinds().get(record.kind).whole_text(record)
     if page is not None:
         pages = text.split(PAGE_BREAK) if isinstance(record.metadata.get("pages"), int) else [text]
         if page > len(pages):

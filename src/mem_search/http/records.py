@@ -15,17 +15,21 @@ from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.forgetting import Receipt
 from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
-from mem_search.model import Filters, Kind, Order
+from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.records import RecordWithLinks
+from mem_search.records.registry import installed_kinds
 from mem_search.renderers import render_record
 from mem_search.renderers.schema import WholeRecord
 from mem_search.renderers.token_budget import first_that_fit, fitted_text, record_within
+from mem_search.retrievers import graph
 from mem_search.search.opening import open_record, open_records
 from mem_search.text.record_ids import RecordId
 from mem_search.validation import invalid_value
 
 MOST = 200
 _BIGGEST = 10**18
+_LONGEST_THREAD = 30
+"""Messages of a thread that are listed under one of them."""
 
 
 def _numbers(value: Any) -> Any:
@@ -178,11 +182,28 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     wants_text = prefers(call.request, TEXT)
     if params.format == "json" and not wants_text:
         return json_reply(record_within(WholeRecord.of(record, links), params.max_tokens))
-    text = render_record(record, call.display(params.tz), links)
+    text = render_record(record, call.display(params.tz), links, await _thread(call, record))
     if params.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
         text = fitted_text(text, params.max_tokens, step)
     return text_reply(call.request, text, partial(RecordText, ref=str(record.ref)))
+
+
+async def _thread(call: Call, record: Record) -> list[Record]:
+    """The thread of a mail, in its order: what names the same first message, and all answers."""
+    if not installed_kinds().get(record.kind).threaded:
+        return []
+    store = call.runtime.search.store
+    answers = await store.read(
+        graph.related, record.number, depth=5, limit=_LONGEST_THREAD, relations=("replies_to",)
+    )
+    numbers = [node.ref.number for node in answers.nodes]
+    found = await store.read(lambda snapshot: snapshot.records(numbers))
+    if record.session:
+        named = Filters(kinds=(record.kind,), session=record.session)
+        page, _ = await call.runtime.store.records.page(named, "date_asc", _LONGEST_THREAD, 0)
+        found |= {each.number: each for each, _ in page}
+    return sorted(found.values(), key=lambda each: (each.created_at, each.number))
 
 
 async def _forgotten(call: Call, called: RecordId) -> web.StreamResponse:

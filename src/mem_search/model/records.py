@@ -13,6 +13,9 @@ Kind = str
 """The name of a kind of record; ``records.registry`` has all kinds."""
 
 KIND_PATTERN = "[a-z][a-z0-9_]{0,39}"
+WHOLE_TEXT = "whole_text"
+"""The metadata field with a text in its order, of whose parts only some are searched."""
+
 _REF = re.compile(rf"(?:local:)?({KIND_PATTERN}):([0-9]{{1,18}})")
 
 

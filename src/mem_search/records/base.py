@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import InputError
 from mem_search.model import Citation, Draft, Kind, Link, Record
+from mem_search.model.records import WHOLE_TEXT
 from mem_search.records import citation_fields
 from mem_search.records.canonical_text import (
     Canonical,
@@ -67,11 +68,12 @@ class Metadata(BaseModel):
     agent: str | None = None
     platform: str | None = None
     content_id: str | None = None
+    whole_text: str | None = None
 
 
 M = TypeVar("M", bound=Metadata)
 
-_UNSEEN = ("archived", "content_id")
+_UNSEEN = ("archived", "content_id", WHOLE_TEXT)
 """Fields that no listing shows."""
 
 _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
@@ -92,6 +94,7 @@ class BaseKind(Generic[M]):
     aliases: tuple[str, ...] = ()
     chat = False
     session = False
+    threaded = False
     cites = False
     coding = False
     source_type = "api_import"
@@ -146,6 +149,9 @@ class BaseKind(Generic[M]):
                 if found and tail[:1] in ("", "\n"):
                     text = head + tail
         return text.removeprefix("\n\n")
+
+    def whole_text(self, record: Record) -> str:
+        return str(record.metadata.get(WHOLE_TEXT) or record.text)
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
         known = self.known(draft.metadata)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from mem_search.model import Citation, Draft, Kind, Record
+from mem_search.model.records import WHOLE_TEXT
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.canonical_text import drop_unstorable, fold, listed
 from mem_search.records.citation_fields import first_time
@@ -18,7 +19,7 @@ class EmailMetadata(Metadata):
     """The metadata of an e-mail. Addresses are written as in the header they come from.
 
     ``thread_id`` is the message id of the first message of the thread. ``quoted`` and ``signature``
-    are cut from the text of the message and are not searched.
+    are cut from the text of the message and are not searched; ``whole_text`` has all.
     """
 
     subject: str | None = None
@@ -47,6 +48,7 @@ class Email(BaseKind[EmailMetadata]):
     plural = "emails"
     label = "Email"
     sign = "✉️"
+    threaded = True
     source_type = "document_upload"
     csl_type = "personal_communication"
     genre = "Email"
@@ -65,6 +67,13 @@ class Email(BaseKind[EmailMetadata]):
             *(("to", who) for who in [*_people(known.to), *_people(known.cc), *_people(known.bcc)]),
         ]
         return [*super().facets(draft), *dict.fromkeys(people)]
+
+    def whole_text(self, record: Record) -> str:
+        """As it was sent where quotes and answers alternate, else the answer and what it quotes."""
+        if WHOLE_TEXT in record.metadata:
+            return super().whole_text(record)
+        parts = (record.text, record.metadata.get("signature"), record.metadata.get("quoted"))
+        return "\n\n".join(part for part in parts if isinstance(part, str) and part)
 
     def citation(self, record: Record) -> Citation:
         """Sending counts as publishing; the sender is the author."""

@@ -312,9 +312,19 @@ def _advice(page: SearchPage, display: DisplayOptions) -> list[str]:
     return [*lines, "Try: mem-search stats, to see what is stored at all"]
 
 
-def render_record(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> str:
-    """One whole record, as opening a ref shows it."""
-    return "\n\n".join(_blocks(record, display, links))
+def render_record(
+    record: Record,
+    display: DisplayOptions,
+    links: Sequence[Link] = (),
+    thread: Sequence[Record] = (),
+) -> str:
+    """One whole record, as opening a ref shows it, and its ``thread`` if others are in it."""
+    lines = [
+        f"{index_line(each, display)}{'  <- this' if each.ref == record.ref else ''}"
+        for each in thread
+    ]
+    listed = ["\n".join(["### Thread", *lines])] if len(lines) > 1 else []
+    return "\n\n".join([*_blocks(record, display, links), *listed])
 
 
 def _blocks(record: Record, display: DisplayOptions, links: Sequence[Link] = ()) -> Iterator[str]:

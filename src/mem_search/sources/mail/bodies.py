@@ -27,7 +27,9 @@ _ORIGINAL: Final = re.compile(
 )
 _FORWARDED: Final = re.compile(
     r"[- >]{0,20}(?:begin )?(?:forwarded (?:message|by)|weitergeleitete nachricht|message transféré"
-    r"|mensaje reenviado|messaggio inoltrato)\b",
+    r"|mensaje reenviado|messaggio inoltrato|mensagem encaminhada|doorgestuurd bericht"
+    r"|vidarebefordrat meddelande|videresendt (?:meddelelse|melding)|пересылаемое сообщение"
+    r"|转发的邮件)",
     re.IGNORECASE,
 )
 _FROM: Final = re.compile(
@@ -39,11 +41,14 @@ _FIELD: Final = re.compile(
     r"|кому|тема|发送时间|收件人|主题|送信日時|宛先|件名)\*? ?[:：]",
     re.IGNORECASE,
 )
-_SAID: Final = re.compile(r"\d{4}|\d:\d\d|@|\b(?:wrote|schrieb|a écrit|escribió|ha scritto)\b")
+_SAID: Final = re.compile(
+    r"\d{4}|\d:\d\d|@|\b(?:wrote|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|skrev"
+    r"|napisał|написал|kirjoitti)|写道|書きました"
+)
 _SENT_FROM: Final = re.compile(
     r"(?:sent from|get outlook for|gesendet (?:von|mit)|von meinem|envoyé de|enviado desde"
-    r"|inviato da)"
-    r" .{1,60}\Z",
+    r"|inviato da|enviado do meu|verstuurd vanaf|skickat från|sendt fra|отправлено с|发自)"
+    r" ?.{1,60}\Z",
     re.IGNORECASE,
 )
 _LINE: Final = 400
@@ -54,11 +59,15 @@ _LONGEST_SIGNATURE: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A text taken apart: what its writer added, what it quotes, and the signature."""
+    """A text taken apart: what its writer added, what it quotes, and the signature.
+
+    ``whole`` is all of it in its order, where an answer follows what it quotes.
+    """
 
     own: str
     quoted: str = ""
     signature: str = ""
+    whole: str = ""
 
 
 def html_text(html: str) -> str:
@@ -194,7 +203,10 @@ def take_apart(text: str) -> Reply:
     rest = [line for line, is_quoted in zip(lines, quoted, strict=True) if is_quoted]
     if not any(line.strip() for line in own):
         return Reply(_joined(lines))
-    return Reply(_joined(own), _joined(rest), _joined(signature))
+    first = quoted.index(True) if any(quoted) else len(lines)
+    before = sum(not is_quoted for is_quoted in quoted[:first])
+    between = any(line.strip() for line in own[before:])
+    return Reply(_joined(own), _joined(rest), _joined(signature), _joined(lines) if between else "")
 
 
 def _begins_original(lines: list[str], number: int) -> bool:

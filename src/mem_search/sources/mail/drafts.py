@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mem_search.model import Draft, Link
-from mem_search.model.records import CONTENT_ID
+from mem_search.model.records import CONTENT_ID, WHOLE_TEXT
 from mem_search.sources.mail.bodies import take_apart
 from mem_search.sources.mail.message import MOST_TEXT, Attachment, Event, Mail
 from mem_search.text.date_words import to_ms
@@ -58,6 +58,7 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
         "attachments": [name for name in names if name],
         "quoted": reply.quoted,
         "signature": reply.signature,
+        WHOLE_TEXT: reply.whole,
         **_of_event(mail.events),
     }
     if len(mail.text) > MOST_TEXT:
