@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mem_search.cli import completion
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.options import Json, folded, show
 from mem_search.cli.output import note, progress
@@ -33,7 +34,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def jobs(
-    job: Annotated[str, typer.Argument(help="The id of one job.")] = "",
+    job: Annotated[
+        str, typer.Argument(help="The id of one job.", autocompletion=completion.jobs)
+    ] = "",
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop it at its next step.")] = False,
     retry: Annotated[
         bool, typer.Option("--retry", help="Run it again when it failed or was set aside.")

@@ -9,13 +9,19 @@ from typing import Annotated
 
 import typer
 
+from mem_search.cli import completion
 from mem_search.cli.output import write, write_json
 from mem_search.errors import InputError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 100.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; may be repeated.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind", help="Only this kind; may be repeated.", autocompletion=completion.kinds
+    ),
+]
 MaxTokens = Annotated[
     int | None, typer.Option("--max-tokens", metavar="N", help="Longest answer, 50 to 100000.")
 ]

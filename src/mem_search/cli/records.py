@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import typer
 
+from mem_search.cli import completion
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.options import Json, Kinds, MaxTokens
 from mem_search.cli.output import coloured, note, show_listing, write, write_json
@@ -18,7 +19,10 @@ from mem_search.errors import InputError, MemSearchError, NotFound
 RULE = "\n---\n\n"
 
 Refs = Annotated[
-    list[str], typer.Argument(help="kind:number, a number, or cm:NUMBER for claude-mem's.")
+    list[str],
+    typer.Argument(
+        help="kind:number, a number, or cm:NUMBER for claude-mem's.", autocompletion=completion.refs
+    ),
 ]
 
 
@@ -99,7 +103,11 @@ def timeline(
 
 def related(
     ref: Annotated[
-        str, typer.Argument(help="kind:number, a number, or cm:NUMBER for claude-mem's.")
+        str,
+        typer.Argument(
+            help="kind:number, a number, or cm:NUMBER for claude-mem's.",
+            autocompletion=completion.refs,
+        ),
     ],
     depth: Annotated[int, typer.Option("--depth", help="Steps in the graph, 1 to 5.")] = 2,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many records.")] = 20,

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import typer
 
+from mem_search.cli import completion
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.options import Json, Kinds, Limit, folded, show
@@ -22,6 +23,13 @@ webhook_app = typer.Typer(cls=Group, help="What receivers of webhooks need.", no
 SAVED, INBOX, SCOPES = "/api/v1/saved-searches", "/api/v1/notifications", "/api/v1/scopes"
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
+Saved = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Its name.", autocompletion=completion.saved_searches),
+]
+ScopeName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Its name.", autocompletion=completion.scopes)
+]
 
 
 @app.command()
@@ -78,7 +86,7 @@ def list_saved(as_json: Json = False) -> None:
 
 
 @app.command()
-def run(name: Name, as_json: Json = False) -> None:
+def run(name: Saved, as_json: Json = False) -> None:
     """Run a saved search and print every result, new ones with a +; exit 1 without results."""
     answer = open_client().json("POST", f"{SAVED}/{quote(name, safe='')}/run")
     show(answer, run_lines(answer), as_json=as_json)
@@ -87,7 +95,7 @@ def run(name: Name, as_json: Json = False) -> None:
 
 
 @app.command()
-def remove(name: Name) -> None:
+def remove(name: Saved) -> None:
     """Delete a saved search and its notifications."""
     open_client().json("DELETE", f"{SAVED}/{quote(name, safe='')}")
     write(f"removed {name}\n")
@@ -138,7 +146,7 @@ def list_scopes(as_json: Json = False) -> None:
 
 
 @scope_app.command("remove")
-def remove_scope(name: Name) -> None:
+def remove_scope(name: ScopeName) -> None:
     """Delete a scope."""
     open_client().json("DELETE", f"{SCOPES}/{quote(name, safe='')}")
     write(f"removed scope:{name}\n")

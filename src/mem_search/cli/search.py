@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mem_search.cli import completion
 from mem_search.cli.client import local, open_client
 from mem_search.cli.commands import SearchCommand
 from mem_search.cli.fast_path import is_empty
@@ -103,7 +104,13 @@ def _of_option(option: Option) -> inspect.Parameter:
     names = [name for name in (option.flag, option.short) if name]
     if option.fixed:
         return _parameter(option.name, bool, typer.Option(*names, help=option.help), False)
-    option_info = typer.Option(*names, help=option.help, metavar=option.metavar, show_default=False)
+    option_info = typer.Option(
+        *names,
+        help=option.help,
+        metavar=option.metavar,
+        show_default=False,
+        autocompletion=completion.values_of(option),
+    )
     kind: Any = list[str] | None if option.repeats else str | None
     return _parameter(option.name, kind, option_info, None)
 

@@ -1,0 +1,113 @@
+"""What the shell completes behind an option or a command: values that the store has.
+
+A worker that runs is asked; none is started, and an error completes nothing, because the person
+is in the middle of typing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from mem_search.cli.client import Pairs, open_client
+from mem_search.cli.search_options import UNIFIED, Option
+from mem_search.errors import MemSearchError
+from mem_search.records import BUILT_IN
+
+Values = Callable[[str], Sequence[tuple[str, str]]]
+"""From what is typed so far to (value, help) pairs."""
+
+MOST: Final = 50
+_NEWEST: Final = 20
+
+_PLAIN: Final = re.compile(r"[\w.,/@:+=%-]+")
+_NOT_PLAIN: Final = re.compile(r"[^\w.,/ -]+")
+
+_FACETS: Final = {"project": "project", "type": "type", "source": "source", "tags": "tag"}
+"""Parameter of a search → the facet that has its values."""
+
+
+def values_of(option: Option) -> Values | None:
+    """How the values of a search's option are completed; None where anything may follow."""
+    if option.param in _FACETS:
+        return facet(_FACETS[option.param])
+    if option.param == "types":
+        return kinds
+    if option.param == "scope":
+        return scopes
+    if "|" in option.metavar:
+        return one_of(option.metavar.split("|"))
+    return None
+
+
+def facet(name: str) -> Values:
+    """Complete the values of a facet, the most frequent first."""
+
+    def complete(incomplete: str) -> Sequence[tuple[str, str]]:
+        pairs = [("facets", name), ("facet_limit", str(MOST)), ("limit", "1"), ("dateEnd", "now")]
+        answer = _asked(UNIFIED, [*pairs, ("format", "json")])
+        found = answer.get("facets", {}).get(name, {}).get("values", [])
+        return _beginning(
+            incomplete, ((each["value"], f"{each['count']} record(s)") for each in found)
+        )
+
+    return complete
+
+
+def one_of(words: Sequence[str]) -> Values:
+    """Complete one of ``words``."""
+
+    def complete(incomplete: str) -> Sequence[tuple[str, str]]:
+        return _beginning(incomplete, ((word, "") for word in words))
+
+    return complete
+
+
+def kinds(incomplete: str) -> Sequence[tuple[str, str]]:
+    """Complete a kind of record."""
+    return _beginning(incomplete, ((plural, text) for plural, (_, text) in BUILT_IN.items()))
+
+
+def refs(incomplete: str) -> Sequence[tuple[str, str]]:
+    """Complete the ref of one of the newest records."""
+    pairs = [("dateEnd", "now"), ("limit", str(_NEWEST)), ("format", "json")]
+    found = _asked(UNIFIED, pairs).get("results", [])
+    return _beginning(incomplete, ((each["ref"], each["title"]) for each in found))
+
+
+def saved_searches(incomplete: str) -> Sequence[tuple[str, str]]:
+    """Complete the name of a saved search."""
+    found = _asked("/api/v1/saved-searches").get("saved_searches", [])
+    return _beginning(incomplete, ((each["name"], "") for each in found))
+
+
+def scopes(incomplete: str) -> Sequence[tuple[str, str]]:
+    """Complete the name of a scope."""
+    found = _asked("/api/v1/scopes").get("scopes", [])
+    return _beginning(incomplete, ((each["name"], "") for each in found))
+
+
+def jobs(incomplete: str) -> Sequence[tuple[str, str]]:
+    """Complete the id of a job."""
+    found = _asked("/api/jobs").get("jobs", [])
+    return _beginning(incomplete, ((each["id"], each["state"]) for each in found))
+
+
+def _asked(path: str, pairs: Pairs = ()) -> dict[str, Any]:
+    try:
+        return dict(open_client(may_start=False).json("GET", path, pairs))
+    except MemSearchError:
+        return {}
+
+
+def _beginning(incomplete: str, values: Iterable[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Those that begin so; a value that a shell would not take as it is, is left out.
+
+    Shells evaluate what a completion prints, and the values are stored text.
+    """
+    return [
+        (value, " ".join(_NOT_PLAIN.sub(" ", text).split())[:60])
+        for value, text in values
+        if _PLAIN.fullmatch(value) and value.casefold().startswith(incomplete.casefold())
+    ]
