@@ -191,7 +191,6 @@ async def test_a_field_beside_the_text_finds_the_same(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"failed": ("maybe",)}, "failed:'maybe' has no meaning; known are true and false"),
         ({"meta": ("status",)}, "cannot read 'status'; Metadata of any name: status:open"),
         ({"meta": ("amount>many",)}, "meta.amount>'many' compares with neither a number nor"),
         ({"in": ("blursday",)}, "in:'blursday' is no date, such as 2025-10-03 or \"last week\""),

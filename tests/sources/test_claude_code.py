@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.ingest.prepare import outcome
-from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.sources.claude_code import ClaudeCode
+from mem_search.model import Draft, LedgerEntry, Link, Location
+from mem_search.sources.claude_code import ClaudeCode, evidence
 
 SESSION = "5e551040-0000-4000-8000-000000000001"
 CWD = "/gone/projects/harbour"
@@ -276,33 +276,140 @@ def test_failures_keep_the_command_and_the_end_of_the_error(tmp_path: Path) -> N
     script.does("Write", file_path="a.py", answer="The user doesn't want to", failed=True)
     script.does("Bash", command="ls", answer="Sibling tool call errored", failed=True)
 
-    (work,) = drafts_of(script, tmp_path, "observation")
+    work, after = drafts_of(script, tmp_path, "observation")
 
-    failed, passed, unread, rejected = work.metadata["facts"]
-    assert failed.startswith("Failed with exit code 2: Ran: make test\n")
-    assert failed.endswith("\n1 test failed")
+    failed, passed = work.metadata["facts"]
+    unread, rejected = after.metadata["facts"]
+    assert failed.startswith("Failed with exit code 2: Ran: make test — 1 test failed\n")
     assert "noise 40" not in failed
     assert passed == "Ran: make test"
-    assert unread == "Failed: Read: /etc/hosts\nFile does not exist."
+    assert unread == "Failed: Read: /etc/hosts — File does not exist."
     assert rejected == "Rejected by the user: Write: a.py"
+    assert work.metadata["failed"] == [failed.partition("\n")[0]]
+    assert after.metadata["rejected"] == [rejected]
     assert work.metadata["type"] == "bugfix"
     assert work.metadata["concepts"] == ["problem-solution", "what-changed"]
     assert work.metadata["files_modified"] == ["gauge.py"]
     assert work.metadata["files_read"] == []
     assert work.title == "Changed gauge.py"
-    assert failed in work.text
+    assert work.text.startswith(failed)
 
 
-def test_a_plan_that_was_approved_is_a_decision(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("collected 2 items\nE   assert 1 == 2\n\n1 failed", "E assert 1 == 2"),
+        ('  File "x.py", line 3\nValueError: bad\n', "ValueError: bad"),
+        ("hm\n  ** (RuntimeError) no key\n  stacktrace\n5 failures", "** (RuntimeError) no key"),
+        ("src/a.rs\nerror[E0308]: mismatched types\n  help", "error[E0308]: mismatched types"),
+        ("bash: frob: command not found", "bash: frob: command not found"),
+        ("nothing tells\nthe last line", "the last line"),
+        ("", ""),
+    ],
+)
+def test_the_line_of_an_error_is_the_telling_one(output: str, line: str) -> None:
+    assert evidence.error_line(output) == line
+
+
+def test_a_rejected_call_keeps_the_reason(tmp_path: Path) -> None:
+    script = Script().asks("Clean the harbour")
+    reason = "The user doesn't want to proceed with this tool use. To tell you how to proceed, "
+    script.does("Bash", command="rm -r old", answer=f"{reason}the user said:\nkeep it", failed=True)
+    (work,) = drafts_of(script, tmp_path, "observation")
+    assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm -r old — keep it"]
+    assert "failed" not in work.metadata
+
+
+def test_a_plan_that_was_approved_and_an_answer_are_decisions(tmp_path: Path) -> None:
     script = Script().asks("How shall we store the tides?")
     script.does("ExitPlanMode", plan="# Store tides in one table\nOne row an hour.")
     script.does("AskUserQuestion", answer='User answered: "Which unit?"="metres"')
+    script.does("ExitPlanMode", plan="# Sell the harbour", answer="The user doesn't", failed=True)
 
+    plan, answer, _ = drafts_of(script, tmp_path, "observation")
+
+    assert plan.metadata["type"] == answer.metadata["type"] == "decision"
+    assert plan.title == "Store tides in one table"
+    assert plan.text == "Plan:\n# Store tides in one table\nOne row an hour."
+    assert answer.title == answer.text == "Which unit? metres"
+
+
+@pytest.mark.parametrize(
+    ("said", "chosen"),
+    [
+        (
+            "We chose SQLite instead of a server. It is one file.",
+            "We chose SQLite instead of a server.",
+        ),
+        ("The gauge doesn't know feet. I need to use metres.", "Use metres."),
+        ("Let me write to a spool to avoid a lost wave.", "Write to a spool to avoid a lost wave."),
+        ("The module doesn't exist yet. Let me create it now.", ""),
+        ("Let me try a different approach to get the documentation:", ""),
+        ("All tests pass. Now let me commit.", ""),
+    ],
+)
+def test_a_decision_is_what_chooses_one_way(tmp_path: Path, said: str, chosen: str) -> None:
+    script = Script().asks("Go on").says(said).does("Write", file_path=f"{CWD}/x.py")
+    found = [d for d in drafts_of(script, tmp_path, "observation") if "/work" not in d.source_id]
+    assert [draft.title for draft in found] == ([chosen] if chosen else [])
+
+
+def test_a_decision_that_takes_back_an_earlier_one_supersedes_it(tmp_path: Path) -> None:
+    script = Script().asks("Go on")
+    script.says("The pump can't start. I'll add it to pump_list.txt directly.").does("Read")
+    script.says("Let me remove the pump_list.txt file since we no longer need it.").does("Read")
+    script.says("The quay isn't high. Let me use quay_wall.txt here.")
+    early, late, other, *_ = (
+        draft for draft in drafts_of(script, tmp_path) if draft.metadata.get("type") == "decision"
+    )
+    assert late.links == (Link(early.source_id, "supersedes"),)
+    assert early.links == other.links == ()
+
+
+def test_a_turn_becomes_its_steps(tmp_path: Path) -> None:
+    script = Script().asks("Implement the tide table")
+    script.says("Let me look at what there is.")
+    script.does("Read", file_path=f"{CWD}/a.py").does("Read", file_path=f"{CWD}/b.py")
+    script.says("Now let me add the table:").does("Write", file_path=f"{CWD}/table.py")
+    script.does("Bash", command="make test", answer="Exit code 2\nError: no tide", failed=True)
+    script.says("The table has no tide for noon.").does("Edit", file_path=f"{CWD}/table.py")
+    script.does("Bash", command="make test | tail", answer="ok")
+    script.says("Too many branches. Let me extract the loop into its own function.")
+    script.does("Edit", file_path=f"{CWD}/table.py")
+    script.says("Now the tests.").does("Write", file_path=f"{CWD}/tests/test_table.py")
+    script.does("Bash", command="git add . && git commit -m tides")
+    script.says("Let me see what is next.").does("Bash", command="cat TODO")
+
+    steps = drafts_of(script, tmp_path, "observation")
+
+    assert [(step.metadata["type"], step.title) for step in steps] == [
+        ("discovery", "Look at what there is."),
+        ("feature", "Add the table"),
+        ("bugfix", "The table has no tide for noon."),
+        ("refactor", "Extract the loop into its own function."),
+        ("change", "Now the tests."),
+        ("discovery", "See what is next."),
+    ]
+    assert steps[1].metadata["failed"] == [
+        "Failed with exit code 2: Ran: make test — Error: no tide"
+    ]
+    assert "problem-solution" in steps[2].metadata["concepts"]
+    assert [step.source_id.rpartition("/")[2] for step in steps] == ["work", *"23456"]
+
+
+def test_calls_made_together_stay_together(tmp_path: Path) -> None:
+    script = Script().asks("Implement the pier")
+    uses = [
+        {"type": "tool_use", "id": f"t{n}", "name": name, "input": {"file_path": f"{CWD}/{n}.py"}}
+        for n, name in enumerate(("Read", "Read", "Edit"))
+    ]
+    script.line("assistant", message={"id": "m", "content": uses})
+    script.asks(
+        [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "ok"} for n in range(3)]
+    )
     (work,) = drafts_of(script, tmp_path, "observation")
-
-    assert work.metadata["type"] == "decision"
-    assert work.title == "Store tides in one table"
-    assert work.metadata["facts"] == ['User answered: "Which unit?"="metres"']
+    assert work.metadata["files_read"] == ["0.py", "1.py"]
+    assert work.metadata["files_modified"] == ["2.py"]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +494,9 @@ def test_the_agents_own_compaction_is_the_summary(tmp_path: Path) -> None:
 
     script.says("The harbour is four metres deep now.")
     _, before, after, summary = drafts_of(script, tmp_path)
-    assert summary.metadata["completed"] == "The harbour is four metres deep now."
+    assert summary.metadata["completed"] == (
+        "The harbour is four metres deep now.\n\n- Changed dredge.py"
+    )
     assert before.source_id == f"{SESSION}/u0/work"
     assert after.source_id == f"{SESSION}/u3/work"
     assert "Deepen the harbour." not in after.text
@@ -398,6 +507,45 @@ def test_a_session_without_a_request_is_summarised_by_its_last_words(tmp_path: P
     (summary,) = drafts_of(script, tmp_path, "session_summary")
     assert summary.metadata["completed"] == "The nightly check of the buoys begins."
     assert summary.title == "The nightly check of the buoys begins."
+
+
+COMPACTION = (
+    "This session is being continued from a previous conversation.\n\nSummary:\n"
+    "1. Primary Request and Intent:\n   Deepen the harbour.\n\n"
+    "7. Pending Tasks:\n   - **harbour-1** (open): dredge the north\n"
+    "   - **harbour-2** (open): dredge the south\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Nothing is deep yet.", ["harbour-1", "harbour-2"]),
+        ("harbour-1 is done and pushed.", ["harbour-2"]),
+        ("All done. The entire harbour is complete.", []),
+        ("All done, all is pushed. Known issue: the crane-3 squeaks loudly.", ["crane-3"]),
+    ],
+)
+def test_work_that_was_done_after_a_compaction_is_not_served_as_open(
+    tmp_path: Path, said: str, left: list[str]
+) -> None:
+    script = Script().asks("Deepen the harbour").asks(COMPACTION, isCompactSummary=True)
+    script.does("Write", file_path=f"{CWD}/dredge.py").says(said)
+    (summary,) = drafts_of(script, tmp_path, "session_summary")
+    steps = summary.metadata.get("next_steps", "")
+    named = [name for name in ("harbour-1", "harbour-2", "crane-3") if name in steps]
+    assert named == left
+
+
+def test_a_session_without_a_compaction_is_summarised_by_its_steps(tmp_path: Path) -> None:
+    script = Script().asks("Implement the pier")
+    script.says("Let me look at the piles.")
+    script.does("Read", file_path=f"{CWD}/a.py").does("Read", file_path=f"{CWD}/b.py")
+    script.says("Now let me add the deck:").does("Write", file_path=f"{CWD}/deck.py")
+    script.says("The deck lies.")
+    (summary,) = drafts_of(script, tmp_path, "session_summary")
+    assert summary.metadata["investigated"] == "- Look at the piles."
+    assert summary.metadata["completed"] == "The deck lies.\n\n- Add the deck"
 
 
 def test_a_compaction_without_headings_is_kept_whole(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from mem_search.ingest import edges, prepare
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
+from mem_search.sources.claude_code import evidence, session
 from mem_search.sources.claude_code import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
@@ -120,6 +121,19 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "text.cut": lambda text: claude_code_text.cut(text, 500),
     "text.one_line": lambda text: claude_code_text.one_line(text, 500),
     "text.headline": claude_code_text.headline,
+    "evidence.command_class": evidence.command_class,
+    "evidence.check_name": evidence.check_name,
+    "evidence.removed_files": evidence.removed_files,
+    "evidence.sort_of_file": evidence.sort_of_file,
+    "evidence.requested_change": evidence.requested_change,
+    "evidence.purpose": evidence.purpose,
+    "evidence.decision_in": evidence.decision_in,
+    "evidence.answers_in": evidence.answers_in,
+    "evidence.statement": evidence.statement,
+    "evidence.intent_in": evidence.intent_in,
+    "evidence.finding_in": evidence.finding_in,
+    "evidence.error_line": evidence.error_line,
+    "session.still_open": lambda text: session.still_open(f"- {text}", ["a-1"], [text]),
     "parse.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "parse.is_pasted": parse.is_pasted,
     "safe_text.harmless": safe_text.harmless,
@@ -290,7 +304,7 @@ def _modules() -> Iterator[ModuleType]:
     for package in (mem_search.text, mem_search.text.query):
         for module in pkgutil.iter_modules(package.__path__):
             yield importlib.import_module(f"{package.__name__}.{module.name}")
-    yield from (prepare, edges, safe_text, claude_code_text, claude_mem_drafts)
+    yield from (prepare, edges, safe_text, claude_code_text, evidence, claude_mem_drafts)
     yield from (bodies, headers, mail_message)
 
 

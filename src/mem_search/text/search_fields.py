@@ -30,7 +30,7 @@ FIELDS = {
     "from": "A part of the sender's name or address.",
     "to": "A part of a recipient's name or address.",
     "cc": "A part of the name or address of who gets a copy.",
-    "failed": "true: what failed; false: all else.",
+    "failed": "true: what failed; false: all else; or words of the command or error.",
     "has": "Has something of this name: attachment, url, tag, any metadata.",
     "is": "archived, active, superseded, current, a kind, or a type.",
     "scope": "In the scope with this name.",

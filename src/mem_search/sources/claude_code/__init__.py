@@ -6,8 +6,9 @@ transcripts, and they are what people want to find again.
 
 A line of a file passes through these modules: ``files`` finds transcripts and reads new lines,
 ``transcript_reader`` reads one file and counts for the ledger, ``events`` parses a line,
-``drafts`` turns events into drafts with the help of ``turn``, ``session`` and ``tools``. Only what
-a person or the agent said and did is taken, not what was injected into the conversation.
+``drafts`` turns events into drafts with the help of ``step``, ``session``, ``tools`` and
+``evidence``. Only what a person or the agent said and did is taken, not what was injected into the
+conversation.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mem_search.sources.claude_code.drafts import NAME, Identify
 from mem_search.sources.claude_code.files import SUFFIX, Place, transcripts
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raise this when the state changes its shape: transcripts are then read from their start."""
 
 STATES_KEPT: Final = 16

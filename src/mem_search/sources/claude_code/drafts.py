@@ -1,29 +1,32 @@
 """Turning the events of one transcript file into drafts, in the order of the session.
 
-A prompt becomes a draft at once, a turn when it is over, the summary at the end of the file. What
-is still open at the end is given as it is, and again under the same source id after it grew. The
-state between two readings is a JSON value and stays small, however long the file is.
+A prompt and a decision become drafts at once, a step of work when it is over, the summary at the
+end of the file. What is still open at the end is given as it is, and again under the same source id
+after it grew. The state between two readings is a JSON value and stays small, however long the file
+is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
-from mem_search.model import Draft, Kind
+from mem_search.model import Draft, Kind, Link
 from mem_search.projects import Project
-from mem_search.sources.claude_code import events, session, tools
+from mem_search.sources.claude_code import events, tools
 from mem_search.sources.claude_code.events import MAIN, Line
-from mem_search.sources.claude_code.session import Session, summary_text
+from mem_search.sources.claude_code.evidence import answers_in, decision_in, requested_change
+from mem_search.sources.claude_code.session import Session, compaction_fields, summary_text
+from mem_search.sources.claude_code.step import Step, relative_to_project
 from mem_search.sources.claude_code.text import HEADLINE, cut, headline, one_line
-from mem_search.sources.claude_code.turn import Turn, relative_to_project, requested_change
 
 NAME: Final = "claude-code"
 _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
+_ANSWER = 1000
 
 Identify = Callable[[str], Project]
 
@@ -41,7 +44,7 @@ class DraftBuilder:
         # A copy: the builder must not change what the caller stored.
         state = deepcopy(dict(state or {}))
         self._session = Session(**state.get("session", {"cwd": cwd}))
-        self._turns = {agent: Turn(**turn) for agent, turn in state.get("turns", {}).items()}
+        self._steps = {agent: Step(**step) for agent, step in state.get("steps", {}).items()}
         self._awaited = {
             call: tools.Call(*parts) for call, parts in state.get("awaited", {}).items()
         }
@@ -52,7 +55,7 @@ class DraftBuilder:
         """What the builder of the next reading needs to continue."""
         return {
             "session": asdict(self._session),
-            "turns": {agent: asdict(turn) for agent, turn in self._turns.items()},
+            "steps": {agent: asdict(step) for agent, step in self._steps.items()},
             "awaited": {
                 call: [of.effect, of.target, of.verb] for call, of in self._awaited.items()
             },
@@ -65,7 +68,7 @@ class DraftBuilder:
         if line.session and session.id and line.session != session.id:
             yield from self.open_drafts()
             self._session = session = Session(cwd=line.cwd)
-            self._turns.clear()
+            self._steps.clear()
             self._awaited.clear()
         session.id = session.id or line.session
         session.cwd = session.cwd or line.cwd
@@ -79,14 +82,14 @@ class DraftBuilder:
             yield from self._take(event, line)
 
     def open_drafts(self) -> Iterator[Draft]:
-        """Unfinished turns and the summary as they are now; none if nothing changed since."""
+        """Unfinished steps and the summary as they are now; none if nothing changed since."""
         if not self._touched or not self._session.id:
             return
         self._touched = False
-        for turn in self._turns.values():
-            yield from self._observation(turn)
+        for step in self._steps.values():
+            yield from self._observation(step)
         session = self._session
-        metadata = session.metadata(self._turns.get(MAIN))
+        metadata = session.metadata(self._steps.get(MAIN))
         if metadata and session.started is not None:
             yield self._draft(
                 "session_summary",
@@ -107,17 +110,24 @@ class DraftBuilder:
                     yield from self._prompt(text, line, line.uuid)
             case events.Instruction(text=text):
                 yield from self._open(line, line.uuid, requested_change(text))
-            case events.AgentText(text=text, message=message):
-                turn = yield from self._room(line, len(text))
-                turn.add_text(text, message)
+            case events.AgentText(text=text):
+                step = yield from self._room(line, len(text))
+                step.add_text(text, line.at)
+                chosen, because = decision_in(text)
+                if chosen:
+                    yield self._decision(line, chosen, because)
             case events.ToolCall():
-                turn = yield from self._room(line, 0)
-                turn.calls()
-                self._await(event, line)
-            case events.ToolResult(call=call, text=text, failed=failed):
-                if (awaited := self._awaited.pop(call, None)) is not None:
-                    turn = yield from self._room(line, 0)
-                    turn.add_result(awaited, text, failed=failed)
+                call = self._await(event, line)
+                step = yield from self._room(line, 0)
+                if step.ends_before(call):
+                    step = yield from self._closed(line, step, step.next_step())
+                step.calls(call)
+            case events.ToolResult(call=key, text=text, failed=failed):
+                if (awaited := self._awaited.pop(key, None)) is not None:
+                    step = yield from self._room(line, 0)
+                    step.add_result(awaited, text, failed=failed)
+                    if awaited.effect in (tools.PLANS, tools.ASKS) and not failed:
+                        yield from self._chosen_by_person(line, awaited, text)
             case events.Compaction(text=text):
                 yield from self._compacted(text, line)
             case events.SessionTitle(text=text, leaf=leaf, by_person=by_person):
@@ -165,21 +175,21 @@ class DraftBuilder:
             yield from self._prompt(text, line, f"{line.uuid}-{place}")
 
     def _compacted(self, text: str, line: Line) -> Iterator[Draft]:
-        turn = self._turns.get(line.agent)
-        fields = session.compaction_fields(text)
+        step = self._steps.get(line.agent)
+        fields = compaction_fields(text)
         if not fields:
             return
         if line.agent == MAIN:
             self._session.summarised(fields)
-        yield from self._open(line, line.uuid, turn.request if turn else "")
+        yield from self._open(line, line.uuid, step.request if step else "")
 
     def _open(self, line: Line, key: str, request: str) -> Iterator[Draft]:
         """End the agent's turn and begin a new one with the id ``key``."""
-        if (turn := self._turns.pop(line.agent, None)) is not None:
-            yield from self._observation(turn)
+        if (step := self._steps.pop(line.agent, None)) is not None:
+            yield from self._observation(step)
             if line.agent == MAIN:
-                self._session.did(turn, over=True)
-        self._turns[line.agent] = Turn(
+                self._session.did(step, over=True)
+        self._steps[line.agent] = Step(
             id=key,
             agent=line.agent,
             prompt=self._session.prompts,
@@ -187,20 +197,26 @@ class DraftBuilder:
             branch=line.branch or self._session.branch,
         )
 
-    def _room(self, line: Line, more: int) -> Generator[Draft, None, Turn]:
-        """The agent's turn, or its next part, with room for ``more`` characters of text."""
-        if line.agent not in self._turns:
+    def _room(self, line: Line, more: int) -> Generator[Draft, None, Step]:
+        """The agent's step, or its next part, with room for ``more`` characters of text."""
+        if line.agent not in self._steps:
             yield from self._open(line, line.uuid, "")
-        turn = self._turns[line.agent]
-        if turn.is_full(more):
-            yield from self._observation(turn)
-            if line.agent == MAIN:
-                self._session.did(turn, over=False)
-            turn = self._turns[line.agent] = turn.next_part()
-        turn.seen_at(line.at)
-        return turn
+        step = self._steps[line.agent]
+        if step.is_full(more):
+            step = yield from self._closed(line, step, step.next_part())
+        step.seen_at(line.at)
+        return step
 
-    def _await(self, event: events.ToolCall, line: Line) -> None:
+    def _closed(self, line: Line, step: Step, following: Step) -> Generator[Draft, None, Step]:
+        """End ``step`` and go on with ``following``."""
+        yield from self._observation(step)
+        if line.agent == MAIN:
+            self._session.did(step, over=False)
+        self._steps[line.agent] = following
+        following.seen_at(line.at)
+        return following
+
+    def _await(self, event: events.ToolCall, line: Line) -> tools.Call:
         call = relative_to_project(
             tools.interpret(event.tool, event.arguments), (self._session.cwd, line.cwd)
         )
@@ -208,17 +224,47 @@ class DraftBuilder:
         if len(self._awaited) > _AWAITED:
             # The oldest call was most likely interrupted and gets no answer.
             del self._awaited[next(iter(self._awaited))]
+        return call
 
-    def _observation(self, turn: Turn) -> Iterator[Draft]:
-        if turn.worthwhile:
-            part = f"/{turn.part}" if turn.part > 1 else ""
+    def _chosen_by_person(self, line: Line, call: tools.Call, answer: str) -> Iterator[Draft]:
+        """The decision of a person: a plan that was approved, or questions that were answered."""
+        if call.effect == tools.PLANS:
+            title, said = headline(call.target), f"{call.verb}:\n{call.target}"
+        else:
+            said = answers_in(answer) or one_line(answer, _ANSWER)
+            title = said.rpartition("\n")[2]
+        if title:
+            yield self._decision(line, one_line(title, HEADLINE), cut(said, _PROMPT))
+
+    def _decision(self, line: Line, chosen: str, because: str) -> Draft:
+        key = f"{line.uuid}/decision"
+        before = self._session.decided(f"{self._session.id}/{key}", chosen)
+        draft = self._draft(
+            "observation",
+            key,
+            because,
+            title=chosen,
+            times=(line.at, line.at),
+            metadata={
+                "type": "decision",
+                "concepts": ["trade-off"],
+                "branch": line.branch or self._session.branch,
+                "agent": line.agent,
+                "prompt_number": self._session.prompts,
+            },
+        )
+        return replace(draft, links=(Link(before, "supersedes"),)) if before else draft
+
+    def _observation(self, step: Step) -> Iterator[Draft]:
+        if step.worthwhile:
+            part = f"/{step.part}" if step.part > 1 else ""
             yield self._draft(
                 "observation",
-                f"{turn.id}/work{part}",
-                turn.text,
-                title=turn.title,
-                times=(turn.started, turn.ended),
-                metadata=turn.metadata,
+                f"{step.id}/work{part}",
+                step.text,
+                title=step.title,
+                times=(step.started, step.ended),
+                metadata=step.metadata,
             )
 
     def _draft(

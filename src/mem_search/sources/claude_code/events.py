@@ -33,10 +33,9 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class AgentText:
-    """The agent's text; the pieces of one message share ``message``."""
+    """The agent's text."""
 
     text: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +242,7 @@ def _assistant(raw: Mapping[str, Any]) -> Iterator[Event]:
     for block in _blocks(raw):
         if block.get("type") == "text":
             if text := without_injected(clean_text(block.get("text"))):
-                yield AgentText(text, message=clean_text(message.get("id")))
+                yield AgentText(text)
         elif block.get("type") == "tool_use":
             arguments = block.get("input")
             yield ToolCall(

@@ -1,4 +1,8 @@
-"""A session and the summary that it becomes: the agent's own summary, or extracts."""
+"""A session and its summary: the agent's own summary and what came after it, or extracts.
+
+The summary is of the whole session: work that a compaction called open, and that was done later, is
+not served as open.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
+from mem_search.sources.claude_code.step import Step, add_new
 from mem_search.sources.claude_code.text import cut, headline, without_injected
-from mem_search.sources.claude_code.turn import Turn, add_new
 
 _SECTION = 3000
 _WHOLE = 8000
@@ -66,6 +70,8 @@ def compaction_fields(text: str) -> dict[str, str]:
 _REQUEST = 2000
 _CONCLUSION = 1500
 _CONCLUSIONS = 3
+_TITLES = 30
+_SETTLED = 300
 _FILES = 200
 _LABELS = {
     "request": "Request",
@@ -82,7 +88,9 @@ class Session:
     """What is known of a session so far. Fields are JSON values: the cursor stores them.
 
     ``own`` are the sections of the agent's own summary, ``conclusions`` the texts that ended the
-    last turns since. ``queued`` prompts wait; ``delivered`` ones may get a line
+    last turns since. ``investigated``, ``learned`` and ``completed`` are titles of steps;
+    ``settled`` are names of what was done since the agent's summary; ``decisions`` have a source id
+    and the names in the title. ``queued`` prompts wait; ``delivered`` ones may get a line
     of their own later. ``named``: the person chose the title.
     """
 
@@ -93,6 +101,11 @@ class Session:
     named: bool = False
     request: str = ""
     own: dict[str, str] = field(default_factory=dict)
+    investigated: list[str] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
+    completed: list[str] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+    decisions: list[list[str]] = field(default_factory=list)
     conclusions: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
@@ -121,30 +134,67 @@ class Session:
     def summarised(self, own: dict[str, str]) -> None:
         """The agent wrote a summary of everything before."""
         self.own = own
-        self.conclusions = []
+        self.conclusions, self.settled = [], []
 
-    def did(self, turn: Turn, *, over: bool) -> None:
-        """Add the files of ``turn``, and its conclusion if it is ``over``."""
-        for mine, its in ((self.read, turn.read), (self.edited, turn.modified)):
+    def did(self, step: Step, *, over: bool) -> None:
+        """Add the files and the title of ``step``, and its conclusion if the turn is ``over``."""
+        for mine, its in ((self.read, step.read), (self.edited, step.modified)):
             for path in its:
                 if len(mine) < _FILES:
                     add_new(mine, path)
+        for section, title in _learned_from(step):
+            titles: list[str] = getattr(self, section)
+            add_new(titles, title)
+            del titles[:-_TITLES]
+        self.settled = self._settled_by(step)
         if over:
-            self.conclusions = self.concluded(turn)
+            self.conclusions = self.concluded(step)
 
-    def concluded(self, turn: Turn | None) -> list[str]:
-        """The conclusions as if ``turn`` ended now."""
-        last_text = cut(turn.conclusion, _CONCLUSION) if turn else ""
+    def decided(self, source_id: str, chosen: str) -> str:
+        """One way was chosen; the source id of an earlier decision that this one takes back."""
+        add_new(self.learned, chosen)
+        del self.learned[:-_TITLES]
+        names = [name.lower() for name in _NAME.findall(chosen)]
+        before = next(
+            (key for key, *its in reversed(self.decisions) if not set(its).isdisjoint(names)), ""
+        )
+        self.decisions = [*self.decisions, [source_id, *names]][-_TITLES:]
+        return before if _TAKES_BACK.search(chosen) else ""
+
+    def concluded(self, step: Step | None) -> list[str]:
+        """The conclusions as if ``step`` ended now."""
+        last_text = cut(step.conclusion, _CONCLUSION) if step else ""
         return [*self.conclusions, *([last_text] if last_text else [])][-_CONCLUSIONS:]
 
-    def metadata(self, current: Turn | None) -> dict[str, Any]:
-        """The fields of the summary while the turn ``current`` is open; empty if there are none."""
+    def _settled_by(self, step: Step) -> list[str]:
+        """The names of what was done, with those that ``step`` says are done."""
+        found = list(self.settled)
+        said = [*step.facts, *filter(_DONE.search, _LINE.split(step.conclusion))]
+        for name in (name for text in said for name in _NAME.findall(text[:2000])):
+            add_new(found, name.lower())
+        return found[-_SETTLED:]
+
+    def metadata(self, current: Step | None) -> dict[str, Any]:
+        """The fields of the summary while the step ``current`` is open; empty if there are none."""
         fields = {"request": self.request} | self.own
-        if conclusions := self.concluded(current):
-            fields["completed"] = "\n\n".join(conclusions)
-        elif current and not any(fields.values()):
+        conclusions = self.concluded(current)
+        now = {"investigated": self.investigated, "learned": self.learned}
+        now["completed"] = self.completed
+        if current and current.worthwhile:
+            for section, title in _learned_from(current):
+                now[section] = [*(each for each in now[section] if each != title), title]
+        for section in ("investigated", "learned"):
+            if not self.own and now[section]:
+                fields[section] = _bullets(now[section])
+        if conclusions:
+            fields["completed"] = "\n\n".join([*conclusions, _bullets(now["completed"])]).strip()
+        elif current and not (self.request or self.own):
             # There was no request: the agent's last words say best what happened.
             fields["completed"] = cut(current.last_text, _CONCLUSION)
+        elif now["completed"] and not fields.get("completed"):
+            fields["completed"] = _bullets(now["completed"])
+        settled = self._settled_by(current) if current else self.settled
+        fields["next_steps"] = still_open(fields.get("next_steps", ""), settled, conclusions)
         fields_shown: dict[str, Any] = {name: fields[name] for name in _LABELS if fields.get(name)}
         if not fields_shown:
             return {}
@@ -171,3 +221,69 @@ def summary_text(metadata: dict[str, Any]) -> str:
     return "\n\n".join(
         f"{label}: {metadata[name]}" for name, label in _LABELS.items() if name in metadata
     )
+
+
+def _learned_from(step: Step) -> list[tuple[str, str]]:
+    """The section of the summary that the title of ``step`` belongs to, if any."""
+    if not (step.facts or step.read or step.modified) or not step.title:
+        return []
+    if step.type == "discovery":
+        return [("investigated", step.title)]
+    return [("completed", step.title)] + [("learned", step.title)] * (step.type == "bugfix")
+
+
+def _bullets(titles: list[str]) -> str:
+    return cut("\n".join(f"- {title}" for title in titles), _SECTION)
+
+
+_LINE = re.compile(r"\n+|(?<=[.!?])\s+")
+_ITEM = re.compile(r"\n(?=[ \t]{0,1}(?:[-*•]|\d{1,2}[.)])\s)")
+_NAME = re.compile(r"(?<![\w./-])(?=[\w./-]{0,80}(?:[\d_/]|[.-]\w))[.\w][\w./-]{2,80}(?<![./-])")
+"""A name of a thing: an issue, a file, a function. Words without a digit or a mark are none."""
+
+_TAKES_BACK = re.compile(
+    r"\b(?:no longer|instead|rather|remov(?:e|es|ing)|revert|back to|switch(?:es|ing)?|drop"
+    r"|replac(?:e|es|ing)|undo|not .{1,80}any ?more)\b",
+    re.IGNORECASE,
+)
+
+_DONE = re.compile(
+    r"\b(?:done|complete[sd]?|closed|pushed|committed|merged|finished|implemented|fixed|resolved"
+    r"|pass(?:es|ed)?|all green)\b",
+    re.IGNORECASE,
+)
+_FINISHED = re.compile(
+    r"\b(?:all (?:done|\d+ tasks|tasks|of it|work|items)|everything|epic|fully|entire(?:ly)?)\b"
+    r".{0,160}\b(?:done|complete[d]?|pushed|implemented|finished|closed)\b|^all done\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STILL = re.compile(
+    r"\b(?:next steps?|remaining|still (?:open|to do|needs?|missing|fails?)|follow[- ]?ups?|to-?do"
+    r"|not (?:yet )?(?:done|implemented|committed|fixed|started)|left to do"
+    r"|(?:discovered|found) (?:&|and) filed|known (?:issues?|bugs?|limitations?))\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"\b(?:no|nothing|none|without|any)\b", re.IGNORECASE)
+
+
+def still_open(items: str, settled: list[str], conclusions: list[str]) -> str:
+    """The ``items`` that nothing said since has settled, and what the last conclusion leaves open.
+
+    An item is settled when what it names was done, or when the last conclusion says that all is.
+    """
+    last = conclusions[-1] if conclusions else ""
+    left = [
+        line.strip()
+        for line in _LINE.split(last)
+        if _STILL.search(line) and not _NOTHING.search(line) and len(line.split()) > 3
+    ]
+    is_finished = any(_FINISHED.search(said) for said in conclusions)
+    known = set(settled)
+    kept = [
+        item
+        for item in _ITEM.split(items)
+        if item.strip()
+        and not is_finished
+        and not any(name.lower() in known for name in _NAME.findall(item)[:1])
+    ]
+    return cut("\n".join([*kept, *left]), _SECTION)

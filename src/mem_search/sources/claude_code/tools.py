@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mem_search.sources.claude_code.evidence import error_line
 from mem_search.sources.claude_code.text import clean_text, cut, one_line
 
 READS: Final = "reads"
@@ -15,6 +16,7 @@ RUNS: Final = "runs"
 PLANS: Final = "plans"
 ASKS: Final = "asks"
 TELLS: Final = "tells"
+LOOKS: Final = "looks"
 OTHER: Final = "other"
 
 _COMMAND = 300
@@ -35,11 +37,16 @@ _EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "AskUserQuestion": (ASKS, "", "Asked"),
     "WebSearch": (TELLS, "query", "Searched the web"),
     "WebFetch": (TELLS, "url", "Fetched"),
+    "Grep": (LOOKS, "pattern", "Grep"),
+    "Glob": (LOOKS, "pattern", "Glob"),
+    "LS": (LOOKS, "path", "LS"),
     "Task": (TELLS, "description", "Asked a subagent"),
     "Agent": (TELLS, "description", "Asked a subagent"),
 }
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\s*")
 _REJECTED = "The user doesn't want to"
+_REASON = re.compile(r"the user said:\s*(\S.*)", re.DOTALL)
+_LONGEST_REASON = 4000
 _NOT_RUN = re.compile(r"Sibling tool call errored|Cancelled: parallel tool call")
 _ERROR_TAGS = re.compile(r"</?tool_use_error>")
 
@@ -64,22 +71,37 @@ def interpret(tool: str, arguments: Mapping[str, Any]) -> Call:
     return Call(effect, one_line(text, _COMMAND), verb)
 
 
-def failure(call: Call, answer: str, *, failed: bool) -> str | None:
-    """How the call failed, with the last lines of its error; None if it did not fail.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """``line`` has the command, its exit code and the error's line; ``fact`` also what came last.
 
-    Empty if it failed for a reason of no interest.
+    Both are empty if the call failed for a reason of no interest.
     """
+
+    fact: str = ""
+    line: str = ""
+    rejected: bool = False
+
+
+def failure(call: Call, answer: str, *, failed: bool) -> Failure | None:
+    """How the call failed; None if it did not fail."""
     answer = _ERROR_TAGS.sub("", answer).strip()
     code = _EXIT_CODE.match(answer) if call.effect == RUNS else None
     if not failed and (code is None or int(code[1][:9]) == 0):
         return None
     if _NOT_RUN.search(answer):
-        return ""
+        return Failure()
     # A plan can be long; its first words are enough to say which one it is.
     what = f"{call.verb}: {one_line(call.target, _COMMAND)}" if call.target else call.verb
     if answer.startswith(_REJECTED):
-        return f"Rejected by the user: {what}"
-    reason = answer[code.end() :] if code else answer
-    lines = [one_line(line, _FAILURE_LINE) for line in reason.splitlines() if line.strip()]
-    failed_how = f"Failed with exit code {code[1]}" if code else "Failed"
-    return "\n".join([f"{failed_how}: {what}", *lines[-_FAILURE_LINES:]])
+        reason = _REASON.search(answer[:_LONGEST_REASON])
+        because = f" — {one_line(reason[1], _FAILURE_LINE)}" if reason else ""
+        line = f"Rejected by the user: {what}{because}"
+        return Failure(line, line, rejected=True)
+    reason_given = answer[code.end() :] if code else answer
+    lines = [one_line(line, _FAILURE_LINE) for line in reason_given.splitlines() if line.strip()]
+    how = f"Failed with exit code {code[1]}: {what}" if code else f"Failed: {what}"
+    telling = error_line(reason_given, _FAILURE_LINE)
+    last = [line for line in lines[-_FAILURE_LINES:] if line != telling]
+    line = f"{how} — {telling}" if telling else how
+    return Failure("\n".join([line, *last]), line)

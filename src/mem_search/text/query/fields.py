@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Final, Literal, Protocol, cast
 
@@ -183,7 +183,7 @@ class Fields:
                 return Filters(files=(value,))
 
     @staticmethod
-    def _failed(value: str) -> Filters | str:
+    def _failed(value: str) -> Filters:
         test = MetadataTest(("failed", "error"), "has")
         match value.lower():
             case "true" | "yes":
@@ -191,7 +191,7 @@ class Fields:
             case "false" | "no":
                 return Filters(demand=Not(Condition("failed:true", (Filters(metadata=(test,)),))))
             case _:
-                return f"failed:{clipped(value)} has no meaning; known are true and false"
+                return Filters(metadata=(replace(test, test="contains", value=value),))
 
     def _metadata(
         self, match: re.Match[str], text: str, inside: bool
