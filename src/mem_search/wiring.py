@@ -28,6 +28,7 @@ from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.redacting import RedactJob, redact_if_older
@@ -99,6 +100,7 @@ class IngestRuntime:
     indexer: Indexer
     jobs: JobQueue
     forgetting: Forgetting
+    hooks: HookEvents
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +214,7 @@ async def open_runtime(
             tasks.start("follow", follow(store.ingest, ingest.reader, settings.follow))
             if not shared:  # only the owner follows places of the machine
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
+                tasks.start("hooks", ingest.hooks.run())
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
@@ -280,7 +283,8 @@ def _ingest_runtime(
         store, partial(open_embedder, models_dir=settings.models_dir), serving, settings.embedder
     )
     jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
-    return IngestRuntime(writer, reader, indexer, jobs, forgetting)
+    hooks = HookEvents(settings.home, store.ingest, reader, redaction)
+    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks)
 
 
 def _research_runtime(

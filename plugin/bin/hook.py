@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""A hook of an agent: leave the event in mem-search's home and wake its worker.
+
+Reads the hook's JSON from the standard input. The event becomes one file, so it is not lost while
+the worker is away, and a worker that was woken twice takes it once. Where the session's transcript
+lies on this machine, the file has no content: the worker reads the transcript. Whatever goes wrong,
+the hook ends with status 0 within its time and says nothing. It uses the standard library only.
+
+MEM_SEARCH_HOOKS=off turns it off; MEM_SEARCH_HOME, MEM_SEARCH_TOKEN and MEM_SEARCH_COMMAND are as
+for mem-search.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+
+LONGEST = 10 * 1024 * 1024  # bytes of an event
+LONGEST_LOG = 256 * 1024
+SECONDS = {"SessionStart": 1.5}
+OTHERS_SECONDS = 0.25
+CONTENT = {
+    "SessionStart": (),
+    "UserPromptSubmit": ("prompt",),
+    "PostToolUse": ("tool_name", "tool_input", "tool_response"),
+    "PostToolUseFailure": ("tool_name", "tool_input", "error"),
+    "Stop": ("last_assistant_message",),
+    "SubagentStop": ("last_assistant_message",),
+    "PostCompact": ("compact_summary",),
+    "SessionEnd": (),
+}
+ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd")
+
+
+def main():
+    if os.environ.get("MEM_SEARCH_HOOKS", "").lower() in ("off", "0", "false"):
+        return
+    home = os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search")
+    raw = sys.stdin.buffer.read(LONGEST + 1)
+    event, reason = understood(raw)
+    if event is None:
+        drop(home, reason)
+        return
+    name = event["hook_event_name"]
+    try:
+        leave(home, event)
+    except OSError as error:
+        drop(home, f"cannot be left: {error.strerror}")
+    deadline = time.monotonic() + SECONDS.get(name, OTHERS_SECONDS)
+    context = wake(home, event, deadline)
+    if name == "SessionStart":
+        if context is None:
+            start_worker()
+        elif context:
+            said = {"hookEventName": name, "additionalContext": context}
+            sys.stdout.write(json.dumps({"hookSpecificOutput": said}))
+
+
+def understood(raw):
+    """The event, or None and why it is dropped."""
+    if len(raw) > LONGEST:
+        return None, f"longer than {LONGEST} bytes"
+    try:
+        event = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None, "no JSON"
+    if not isinstance(event, dict):
+        return None, "no JSON object"
+    if event.get("hook_event_name") not in CONTENT:
+        return None, f"unknown event {event.get('hook_event_name')!r:.60}"
+    if not isinstance(event.get("session_id"), str) or not event["session_id"]:
+        return None, "no session_id"
+    return event, ""
+
+
+def leave(home, event):
+    """Write the event as a file; without content where there is a transcript."""
+    transcript = event.get("transcript_path")
+    known = isinstance(transcript, str) and os.path.isfile(transcript)
+    if not known and not CONTENT[event["hook_event_name"]]:
+        return  # there is nothing to read
+    names = ALWAYS if known else ALWAYS + CONTENT[event["hook_event_name"]]
+    kept = json.dumps({key: event[key] for key in names if key in event}).encode()
+    folder = os.path.join(home, "hooks", "events")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    session = "".join(c for c in event["session_id"][:64] if c.isalnum() or c == "-") or "none"
+    unique = f"{time.time_ns():020}-{os.urandom(4).hex()}"
+    # One file a session is enough to say that its transcript grew.
+    file = os.path.join(folder, ("session-" + session if known else unique) + ".json")
+    part = os.path.join(folder, unique + ".part")
+    try:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            while kept:
+                kept = kept[os.write(handle, kept) :]
+        finally:
+            os.close(handle)
+        os.replace(part, file)
+    except OSError:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
+def wake(home, event, deadline):
+    """The worker's context for the session; empty without; None if no worker answered in time."""
+    try:
+        with open(os.path.join(home, "worker.json"), encoding="utf-8") as file:
+            state = json.load(file)
+        host, _, port = state["url"].partition("://")[2].rstrip("/").rpartition(":")
+        body = json.dumps(
+            {"hook_event_name": event["hook_event_name"], "cwd": str(event.get("cwd") or "")[:4096]}
+        ).encode()
+        with socket.create_connection((host.strip("[]"), int(port)), left(deadline)) as connection:
+            return ask(connection, state["key"], int(port), host, body, token(home), deadline)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def ask(connection, key, port, host, body, secret, deadline):
+    """Let the worker prove itself, then tell it; nothing is sent to any other program."""
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    challenge = os.urandom(16).hex()
+    where = f"HTTP/1.1\r\nHost: {host}:{port}\r\n"
+    head = f"HEAD /health {where}X-Mem-Search-Challenge: {challenge}\r\n\r\n"
+    connection.sendall(head.encode())
+    answer = received(connection, b"", deadline, head_only=True)[0]
+    said = f"{challenge} {port}".encode()
+    proof = blake2b(said, key=key.encode(), digest_size=32, person=b"mem-search").hexdigest()
+    if not key or f"x-mem-search-proof: {proof}" not in answer.decode("latin-1").lower():
+        raise ValueError("not the worker of this home")
+    head = (
+        f"POST /api/hooks {where}Content-Type: application/json\r\nConnection: close\r\n"
+        f"Authorization: Bearer {secret}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+    status, content = received(connection, b"", deadline)
+    if b" 200 " not in status.partition(b"\r\n")[0] + b" ":
+        return ""  # it runs, and says why it does not want this in its log
+    return str(json.loads(content).get("context") or "")
+
+
+def received(connection, data, deadline, head_only=False):
+    """Head and body of a reply."""
+    while b"\r\n\r\n" not in data:
+        data += more(connection, deadline)
+    head, _, content = data.partition(b"\r\n\r\n")
+    length = 0
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            length = int(line.partition(b":")[2])
+    while not head_only and len(content) < min(length, LONGEST):
+        content += more(connection, deadline)
+    return head, content
+
+
+def more(connection, deadline):
+    connection.settimeout(left(deadline))
+    data = connection.recv(65536)
+    if not data:
+        raise OSError("the worker closed the connection")
+    return data
+
+
+def left(deadline):
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise OSError("the worker takes too long")
+    return seconds
+
+
+def token(home):
+    if os.environ.get("MEM_SEARCH_TOKEN"):
+        return os.environ["MEM_SEARCH_TOKEN"]
+    with open(os.path.join(home, "token"), encoding="ascii") as file:
+        return file.read().strip()
+
+
+def start_worker():
+    """Start a worker in the background, if mem-search is installed; one that runs stays alone."""
+    import shutil
+    import subprocess
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    for command in (
+        os.environ.get("MEM_SEARCH_COMMAND"),
+        shutil.which("mem-search"),
+        os.path.join(here, "..", "..", ".venv", "bin", "mem-search"),
+        os.path.expanduser("~/.local/bin/mem-search"),
+    ):
+        if command and os.access(command, os.X_OK):
+            subprocess.Popen(
+                [command, "worker", "start"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            return
+
+
+def drop(home, reason):
+    """One line a dropped event in HOME/hooks/dropped.log: their number is the number of lines."""
+    try:
+        folder = os.path.join(home, "hooks")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        file = os.path.join(folder, "dropped.log")
+        if os.path.exists(file) and os.path.getsize(file) > LONGEST_LOG:
+            os.replace(file, file + ".1")
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            os.write(handle, f"{at} {reason}\n".encode("utf-8", "replace"))
+        finally:
+            os.close(handle)
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception as error:  # noqa: BLE001 - the agent's work never waits for its memory
+        drop(os.path.expanduser(os.environ.get("MEM_SEARCH_HOME") or "~/.mem-search"), repr(error))
+    sys.exit(0)

@@ -1,0 +1,12 @@
+"""Replies to hooks of agents."""
+
+from __future__ import annotations
+
+from mem_search.renderers.schema import schema
+
+
+@schema
+class HookReply:
+    """`context` is for the agent of a session that starts; empty for every other event."""
+
+    context: str

@@ -1,0 +1,207 @@
+"""Events of agents' hooks: from the files that hooks leave in the home to records.
+
+A hook writes one file an event into ``HOME/hooks/events`` and wakes the worker, or leaves the file
+until a worker runs. An event of a session whose transcript lies on this machine only says that
+there is something to read. Other events have their content, and become lines of a transcript of our
+own in ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other. Records have
+the ids of their lines, so an event that is taken twice, because the worker was killed in between,
+is one record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.errors import MemSearchError
+from mem_search.jobs.reader import LocationReader
+from mem_search.model import Location
+from mem_search.storage.ports import IngestStore
+from mem_search.text.redaction import Redaction
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS: Final = 5.0
+"""Between two looks for events of hooks that could not wake the worker."""
+
+GRACE_SECONDS: Final = 4.0
+"""The first prompt of a session comes before its transcript; so long it is waited for."""
+
+LONGEST_EVENT: Final = 10 * 2**20
+_SOURCE: Final = "claude-code"
+_SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}")
+_TAIL: Final = 65_536
+
+
+Taken = tuple[Path, int, str]
+"""The file of an event, when it was written (ns), and the path to read for it, or empty."""
+
+
+class HookEvents:
+    """Takes the events below ``home``; one drain at a time."""
+
+    def __init__(
+        self, home: Path, store: IngestStore, reader: LocationReader, redaction: Redaction
+    ) -> None:
+        self.folder = home / "hooks" / "events"
+        self.sessions = home / "hooks" / "sessions"
+        self.dropped = 0
+        self._store = store
+        self._reader = reader
+        self._redaction = redaction
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for events now."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Take events until cancelled: when woken, and every few seconds."""
+        while True:
+            self._woken.clear()
+            try:
+                waiting = await self.drain()
+            except (OSError, MemSearchError) as error:
+                log.warning("events of hooks are taken later: %s", error)
+                waiting = True
+            pause = GRACE_SECONDS / 4 if waiting else PAUSE_SECONDS
+            try:
+                async with asyncio.timeout(pause):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def drain(self, now: float | None = None) -> bool:
+        """Take the events there are; True if some wait for a transcript. Raises OSError."""
+        taken, waiting = await asyncio.to_thread(
+            self._sorted_events, time.time() if now is None else now
+        )
+        for location in await self._locations({path for _, _, path in taken if path}):
+            try:
+                await self._reader.read(location)
+            except MemSearchError as error:
+                log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
+        # Only now: an event whose records were not stored is taken again.
+        await asyncio.to_thread(_remove, taken)
+        return waiting
+
+    def _sorted_events(self, now: float) -> tuple[list[Taken], bool]:
+        """Each event that is ready; and whether others wait."""
+        taken: list[Taken] = []
+        waiting = False
+        for file in sorted(self.folder.glob("*.json")):
+            written = file.stat().st_mtime_ns
+            event = self._event(file)
+            if event is None:
+                self.dropped += 1
+                taken.append((file, written, ""))
+                continue
+            transcript = Path(str(event.get("transcript_path") or ""))
+            if transcript.suffix == ".jsonl" and transcript.is_file():
+                taken.append((file, written, str(transcript)))
+            elif now - written / 1e9 < GRACE_SECONDS:
+                waiting = True
+            else:
+                self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
+                taken.append((file, written, str(self.sessions)))
+        return taken, waiting
+
+    def _event(self, file: Path) -> Mapping[str, Any] | None:
+        try:
+            if file.stat().st_size > LONGEST_EVENT:
+                raise ValueError(f"longer than {LONGEST_EVENT} bytes")
+            event = json.loads(file.read_bytes())
+            if not isinstance(event, dict) or not isinstance(event.get("session_id"), str):
+                raise ValueError("no object with a session_id")
+        except (OSError, ValueError, RecursionError) as error:
+            log.warning("the event of a hook %s is dropped: %s", file.name, error)
+            return None
+        return event
+
+    def _journal(self, event: Mapping[str, Any], uuid: str, at: datetime) -> None:
+        """Append the lines of an event to the transcript of its session, once."""
+        session = event["session_id"]
+        if not _SAFE_SESSION.fullmatch(session):
+            log.warning("the event %s is dropped: %r is no session id", uuid, session[:100])
+            self.dropped += 1
+            return
+        self.sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = self.sessions / f"{session}.jsonl"
+        common = {
+            "sessionId": session,
+            "timestamp": at.isoformat(),
+            "cwd": event.get("cwd") if isinstance(event.get("cwd"), str) else "",
+        }
+        lines = [
+            json.dumps(self._redaction.values({"uuid": f"{uuid}{end}", **common, **line}))
+            for end, line in zip(("", "-answer"), lines_of(event, uuid), strict=False)
+        ]
+        with file.open("a+b") as opened:
+            opened.seek(max(0, opened.tell() - _TAIL))
+            if f'"uuid": "{uuid}"'.encode() not in opened.read():
+                opened.write("".join(f"{line}\n" for line in lines).encode())
+
+    async def _locations(self, paths: set[str]) -> list[Location]:
+        """What to read: the followed location that has the path, else the path itself."""
+        if not paths:
+            return []
+        followed = [
+            each.location.path
+            for each in await self._store.locations()
+            if each.followed and each.location.source == _SOURCE
+        ]
+        found = set()
+        for path in paths:
+            parents = {path, *map(str, Path(path).parents)}
+            found.add(next((known for known in followed if known in parents), path))
+        return [Location(_SOURCE, path) for path in sorted(found)]
+
+
+def _remove(taken: list[Taken]) -> None:
+    for file, written, _ in taken:
+        # A hook may have written the file of its session again meanwhile.
+        if file.exists() and file.stat().st_mtime_ns == written:
+            file.unlink()
+
+
+def lines_of(event: Mapping[str, Any], uuid: str) -> Iterator[dict[str, Any]]:
+    """The lines of a transcript that an event stands for; none for an event without content."""
+    match event.get("hook_event_name"):
+        case "UserPromptSubmit":
+            if isinstance(prompt := event.get("prompt"), str):
+                yield {"type": "user", "message": {"role": "user", "content": prompt}}
+        case "PostToolUse" | "PostToolUseFailure" as name:
+            use = {"type": "tool_use", "id": uuid, "name": event.get("tool_name")}
+            arguments = event.get("tool_input")
+            use["input"] = arguments if isinstance(arguments, dict) else {}
+            yield {"type": "assistant", "message": {"id": uuid, "content": [use]}}
+            failed = name == "PostToolUseFailure"
+            answer = event.get("error") if failed else event.get("tool_response")
+            result = {"type": "tool_result", "tool_use_id": uuid, "content": _words(answer)}
+            content = [{**result, "is_error": failed}]
+            yield {"type": "user", "message": {"role": "user", "content": content}}
+        case "Stop" | "SubagentStop":
+            if isinstance(said := event.get("last_assistant_message"), str):
+                text = {"type": "text", "text": said}
+                yield {"type": "assistant", "message": {"id": uuid, "content": [text]}}
+        case "PostCompact":
+            if isinstance(summary := event.get("compact_summary"), str):
+                message = {"role": "user", "content": summary}
+                yield {"type": "user", "isCompactSummary": True, "message": message}
+
+
+def _words(answer: object) -> str:
+    """The words of a tool's answer."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, Mapping):
+        said = [answer.get(name) for name in ("stdout", "stderr", "error", "content")]
+        return "\n".join(each for each in said if isinstance(each, str) and each)
+    return ""

@@ -1,0 +1,146 @@
+"""What agents' hooks leave in the home becomes records, once, with or without a transcript."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mem_search.jobs.hook_events import GRACE_SECONDS, HookEvents
+from mem_search.model import Filters
+from mem_search.wiring import Runtime, open_runtime
+from runtimes import small
+
+SESSION = "5e551040-0000-4000-8000-000000000001"
+LATER = GRACE_SECONDS + 1
+
+
+def leave(events: HookEvents, name: str, hook: str, **more: Any) -> Path:
+    events.folder.mkdir(parents=True, exist_ok=True)
+    file = events.folder / f"{name}.json"
+    given = {"hook_event_name": hook, "session_id": SESSION, "cwd": "/gone/harbour", **more}
+    file.write_text(json.dumps(given))
+    return file
+
+
+async def stored(runtime: Runtime) -> list[tuple[str, str]]:
+    """(kind, title) of what is stored, the oldest first."""
+    page, _ = await runtime.store.records.page(Filters(), "date_asc", 100, 0)
+    return sorted((record.kind, record.title) for record, _ in page)
+
+
+def session(events: HookEvents) -> None:
+    """The events of a session, as hooks leave them without a transcript."""
+    leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+    leave(
+        events,
+        "2",
+        "PostToolUseFailure",
+        tool_name="Bash",
+        tool_input={"command": "make test"},
+        error="Exit code 2\nValueError: no tide",
+    )
+    leave(
+        events,
+        "3",
+        "PostToolUse",
+        tool_name="Edit",
+        tool_input={"file_path": "/gone/harbour/gauge.py"},
+        tool_response={"filePath": "/gone/harbour/gauge.py"},
+    )
+    leave(events, "4", "Stop", last_assistant_message="The gauge counts every wave now.")
+    leave(events, "5", "SessionEnd")
+
+
+async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        session(events)
+        await events.drain(time.time() + LATER)
+        assert await stored(runtime) == [
+            ("observation", "The gauge counts every wave now."),
+            ("session_summary", "Mend the tide gauge of the pier"),
+            ("user_prompt", "Mend the tide gauge of the pier"),
+        ]
+        page, _ = await runtime.store.records.page(
+            Filters(kinds=("observation",)), "date_asc", 9, 0
+        )
+        ((work, _),) = page
+        assert work.metadata["failed"] == [
+            "Failed with exit code 2: Ran: make test — ValueError: no tide"
+        ]
+        assert work.metadata["type"] == "bugfix"
+        assert work.metadata["files_modified"] == ["gauge.py"]
+        assert work.session == SESSION
+        assert list(events.folder.iterdir()) == []
+
+
+async def test_an_event_that_is_taken_twice_is_one_record(tmp_path: Path) -> None:
+    """The worker is killed after it read an event and before it removed the file."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        session(events)
+        await events.drain(time.time() + LATER)
+        before = await stored(runtime)
+        session(events)
+        await events.drain(time.time() + LATER)
+        assert await stored(runtime) == before
+
+
+async def test_an_event_with_a_transcript_has_the_transcript_read(tmp_path: Path) -> None:
+    transcript = tmp_path / "projects" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir()
+    common = {"sessionId": SESSION, "timestamp": "2026-01-01T00:00:00Z", "cwd": "/gone/harbour"}
+    message = {"role": "user", "content": "Deepen the harbour basin"}
+    line = {"type": "user", "uuid": "u1", **common, "message": message}
+    transcript.write_text(json.dumps(line) + "\n")
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt="unused", transcript_path=str(transcript))
+        await events.drain()
+        assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
+        assert not events.sessions.exists()
+        (known,) = await runtime.store.ingest.locations()
+        assert (known.location.path, known.followed) == (str(transcript), True)
+
+
+async def test_the_first_prompt_waits_for_its_transcript(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        file = leave(events, "1", "UserPromptSubmit", prompt="Deepen the harbour basin")
+        assert await events.drain()
+        assert file.exists()
+        assert not await events.drain(time.time() + LATER)
+        assert not file.exists()
+
+
+async def test_secrets_in_events_are_not_kept(tmp_path: Path) -> None:
+    secret = "ghp_" + "Zk3" * 12
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt=f"Use the token {secret} for the pier")
+        await events.drain(time.time() + LATER)
+    files = [*tmp_path.rglob("*")]  # noqa: ASYNC240
+    kept = [file.read_bytes() for file in files if file.is_file()]
+    assert any(b"for the pier" in content for content in kept)
+    assert not any(secret.encode() in content for content in kept)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"session_id": 3}', b'{"session_id": "../up", "prompt": "x"}']
+)
+async def test_an_event_that_cannot_be_read_is_dropped_and_counted(
+    tmp_path: Path, content: bytes
+) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        events.folder.mkdir(parents=True)
+        (events.folder / "1.json").write_bytes(content)
+        leave(events, "2", "UserPromptSubmit", prompt="Deepen the harbour basin")
+        await events.drain(time.time() + LATER)
+        assert events.dropped == 1
+        assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
+        assert list(events.folder.iterdir()) == []

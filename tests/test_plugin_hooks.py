@@ -1,0 +1,199 @@
+"""The hook of the plugin: leaves events, wakes the worker, and never harms the agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patience import PATIENCE
+from standin_worker import Standin, standing_in
+
+PLUGIN = Path(__file__).parent.parent / "plugin"
+HOOK = PLUGIN / "bin" / "hook.py"
+SESSION = "5e551040-0000-4000-8000-000000000001"
+START = {"hook_event_name": "SessionStart", "session_id": SESSION, "cwd": "/gone/harbour"}
+PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": "Mend it"}
+
+
+def run(home: Path, event: Any, **environ: str) -> tuple[str, list[dict[str, Any]]]:
+    """What the hook printed, and the events that it left; it must end well and say nothing else."""
+    given = event if isinstance(event, bytes) else json.dumps(event).encode()
+    done = subprocess.run(
+        [sys.executable, "-I", str(HOOK)],
+        input=given,
+        env={"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home), **environ},
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    left = sorted((home / "hooks" / "events").glob("*")) if home.is_dir() else []
+    return done.stdout.decode(), [json.loads(file.read_text()) for file in left]
+
+
+def dropped(home: Path) -> list[str]:
+    file = home / "hooks" / "dropped.log"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+class Worker(Standin):
+    """Answers hooks, and remembers what it was told."""
+
+    told: list[tuple[str, dict[str, Any]]]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.told.append((self.headers["Authorization"], json.loads(body)))
+        reply = json.dumps({"context": "earlier: the gauge"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+
+def worker(key: str = Standin.key) -> type[Worker]:
+    return type("AWorker", (Worker,), {"told": [], "key": key})
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "token").write_text("the-token\n")
+    return home
+
+
+def test_a_session_that_starts_gets_its_context(home: Path) -> None:
+    kind = worker()
+    with standing_in(home, kind):
+        said, left = run(home, START)
+    assert json.loads(said) == {
+        "hookSpecificOutput": {
+            "hookEventName": "SessionStart",
+            "additionalContext": "earlier: the gauge",
+        }
+    }
+    told = {"hook_event_name": "SessionStart", "cwd": "/gone/harbour"}
+    assert kind.told == [("Bearer the-token", told)]
+    assert left == []
+
+
+def test_other_events_are_left_in_the_home_and_say_nothing(home: Path) -> None:
+    kind = worker()
+    with standing_in(home, kind):
+        said, left = run(home, {**PROMPT, "permission_mode": "plan"})
+    assert said == ""
+    assert left == [PROMPT]
+    assert [body["hook_event_name"] for _, body in kind.told] == ["UserPromptSubmit"]
+
+
+def test_an_event_has_no_content_where_there_is_a_transcript(home: Path) -> None:
+    transcript = home.parent / "session.jsonl"
+    transcript.touch()
+    for _ in range(3):
+        _, left = run(home, {**PROMPT, "transcript_path": str(transcript)})
+    assert left == [
+        {key: PROMPT[key] for key in ("hook_event_name", "session_id")}
+        | {"transcript_path": str(transcript)}
+    ]
+
+
+def test_without_a_worker_events_wait_and_a_session_starts_one(home: Path) -> None:
+    command = home.parent / "mem-search"
+    started = home.parent / "started"
+    command.write_text(f'#!/bin/sh\necho "$@" >> "{started}"\n')
+    command.chmod(0o755)
+    environ = {"MEM_SEARCH_COMMAND": str(command)}
+    assert run(home, PROMPT, **environ) == ("", [PROMPT])
+    assert not started.exists()
+    assert run(home, START, **environ)[0] == ""
+    until = time.monotonic() + PATIENCE
+    while not (started.exists() and started.read_text()) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert started.read_text() == "worker start\n"
+
+
+def test_a_worker_that_hangs_delays_nobody(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        (home / "worker.json").write_text(json.dumps({"url": url, "key": Standin.key}))
+        before = os.times()
+        started = time.monotonic()
+        assert run(home, PROMPT) == ("", [PROMPT])
+        took = time.monotonic() - started
+        spent = os.times().children_user - before.children_user
+    assert took - spent < PATIENCE / 20
+    assert spent < 5
+
+
+def test_another_program_on_the_port_gets_neither_token_nor_event(home: Path) -> None:
+    kind = worker(key="other")
+    with standing_in(home, kind):
+        assert run(home, PROMPT) == ("", [PROMPT])
+    assert kind.told == []
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (b"{", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"[]", "no JSON object"),
+        ({"hook_event_name": "Teleport", "session_id": SESSION}, "unknown event 'Teleport'"),
+        ({"hook_event_name": "Stop"}, "no session_id"),
+        (b'"' + b"x" * (10 * 1024 * 1024 + 1), "longer than 10485760 bytes"),
+    ],
+)
+def test_what_is_no_event_is_dropped_with_a_line(home: Path, event: Any, reason: str) -> None:
+    assert run(home, event) == ("", [])
+    (line,) = dropped(home)
+    assert line.endswith(f"Z {reason}")
+
+
+def test_a_home_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file")
+    assert run(home, PROMPT) == ("", [])
+
+
+def test_hooks_can_be_turned_off(home: Path) -> None:
+    assert run(home, PROMPT, MEM_SEARCH_HOOKS="off") == ("", [])
+
+
+def test_a_hook_imports_little(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-X", "importtime", str(HOOK)],
+        input=json.dumps(PROMPT).encode(),
+        env={"PATH": os.defpath, "HOME": str(home), "MEM_SEARCH_HOME": str(home)},
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    imported = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
+    assert "json" in imported
+    assert not imported & {
+        "pathlib",
+        "subprocess",
+        "http.client",
+        "hashlib",
+        "ssl",
+        "urllib.request",
+    }
+
+
+def test_hooks_are_in_exec_form_and_only_the_start_is_waited_for() -> None:
+    hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
+    assert {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostCompact"} <= set(hooks)
+    for name, ((each,),) in (
+        (name, [entry["hooks"] for entry in of]) for name, of in hooks.items()
+    ):
+        assert (each["type"], each["command"]) == ("command", "python3")
+        assert each["args"] == ["${CLAUDE_PLUGIN_ROOT}/bin/hook.py"]
+        assert each.get("async", False) == (name not in ("SessionStart", "SessionEnd"))
+        assert each["timeout"] <= 10
