@@ -78,8 +78,8 @@ def leave(home, event):
     """Write the event as a file; without content where there is a transcript."""
     transcript = event.get("transcript_path")
     known = isinstance(transcript, str) and os.path.isfile(transcript)
-    if not known and not CONTENT[event["hook_event_name"]]:
-        return  # there is nothing to read
+    if not known and event["hook_event_name"] == "SessionStart":
+        return  # there is nothing to read yet
     names = ALWAYS if known else ALWAYS + CONTENT[event["hook_event_name"]]
     kept = json.dumps({key: event[key] for key in names if key in event}).encode()
     folder = os.path.join(home, "hooks", "events")

@@ -42,6 +42,7 @@ BODIES: dict[str, list[Any]] = {
     "/documents/fetch": [{"url": "http://127.0.0.1/"}],  # which is refused before it is asked
     "/api/forget": [{"refs": ["observation:1"]}],
     "/api/sync": [{}],
+    "/api/hooks": [{"hook_event_name": "Stop"}, {"hook_event_name": "SessionStart", "cwd": "/x"}],
     "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
     "/api/import": [{"path": "/etc/hostname"}],
     "/api/import/upload": [b'{"kind": "note", "text": "x"}'],

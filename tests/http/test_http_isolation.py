@@ -276,6 +276,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
     ada = await join(empty, "ada")
     only = [route for route in ROUTES if route.only]
     assert {route.path for route in only} == {
+        "/api/hooks",
         "/api/sync",
         "/api/unfollow",
         "/api/import",

@@ -75,7 +75,7 @@ async def test_events_without_a_transcript_become_the_records_of_a_session(tmp_p
         assert work.metadata["type"] == "bugfix"
         assert work.metadata["files_modified"] == ["gauge.py"]
         assert work.session == SESSION
-        assert list(events.folder.iterdir()) == []
+        assert [*events.folder.iterdir(), *events.sessions.iterdir()] == []
 
 
 async def test_an_event_that_is_taken_twice_is_one_record(tmp_path: Path) -> None:
@@ -121,6 +121,7 @@ async def test_secrets_in_events_are_not_kept(tmp_path: Path) -> None:
     secret = "ghp_" + "Zk3" * 12
     async with open_runtime(small(tmp_path), background=False) as runtime:
         events = runtime.ingest.hooks
+        leave(events, "0", "UserPromptSubmit", prompt=f"Keep {secret} safe")
         leave(events, "1", "UserPromptSubmit", prompt=f"Use the token {secret} for the pier")
         await events.drain(time.time() + LATER)
     files = [*tmp_path.rglob("*")]  # noqa: ASYNC240

@@ -3,9 +3,9 @@
 A hook writes one file an event into ``HOME/hooks/events`` and wakes the worker, or leaves the file
 until a worker runs. An event of a session whose transcript lies on this machine only says that
 there is something to read. Other events have their content, and become lines of a transcript of our
-own in ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other. Records have
-the ids of their lines, so an event that is taken twice, because the worker was killed in between,
-is one record.
+own in ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other, and which is
+removed when the session ends. Records have the ids of their lines, so an event that is taken twice,
+because the worker was killed in between, is one record.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ PAUSE_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 4.0
 """The first prompt of a session comes before its transcript; so long it is waited for."""
 
+KEPT_SECONDS: Final = 24 * 3600.0
 LONGEST_EVENT: Final = 10 * 2**20
 _SOURCE: Final = "claude-code"
 _SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}")
@@ -80,7 +81,7 @@ class HookEvents:
 
     async def drain(self, now: float | None = None) -> bool:
         """Take the events there are; True if some wait for a transcript. Raises OSError."""
-        taken, waiting = await asyncio.to_thread(
+        taken, ended, waiting = await asyncio.to_thread(
             self._sorted_events, time.time() if now is None else now
         )
         for location in await self._locations({path for _, _, path in taken if path}):
@@ -90,11 +91,13 @@ class HookEvents:
                 log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
         # Only now: an event whose records were not stored is taken again.
         await asyncio.to_thread(_remove, taken)
+        await asyncio.to_thread(self._sweep, ended, time.time())
         return waiting
 
-    def _sorted_events(self, now: float) -> tuple[list[Taken], bool]:
-        """Each event that is ready; and whether others wait."""
+    def _sorted_events(self, now: float) -> tuple[list[Taken], set[str], bool]:
+        """Each event that is ready, the sessions that ended, and whether other events wait."""
         taken: list[Taken] = []
+        ended: set[str] = set()
         waiting = False
         for file in sorted(self.folder.glob("*.json")):
             written = file.stat().st_mtime_ns
@@ -103,6 +106,8 @@ class HookEvents:
                 self.dropped += 1
                 taken.append((file, written, ""))
                 continue
+            if event.get("hook_event_name") == "SessionEnd":
+                ended.add(event["session_id"])
             transcript = Path(str(event.get("transcript_path") or ""))
             if transcript.suffix == ".jsonl" and transcript.is_file():
                 taken.append((file, written, str(transcript)))
@@ -111,7 +116,13 @@ class HookEvents:
             else:
                 self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
                 taken.append((file, written, str(self.sessions)))
-        return taken, waiting
+        return taken, ended, waiting
+
+    def _sweep(self, ended: set[str], now: float) -> None:
+        """Remove our transcripts of sessions that ended, or that nothing came to for a day."""
+        for file in self.sessions.glob("*.jsonl"):
+            if file.stem in ended or now - file.stat().st_mtime > KEPT_SECONDS:
+                file.unlink(missing_ok=True)
 
     def _event(self, file: Path) -> Mapping[str, Any] | None:
         try:

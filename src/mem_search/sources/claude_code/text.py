@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _BLOCK = re.compile(
-    r"<(/?)(system[-_]reminder|private|claude-mem-context|mem-search-context"
+    r"<(/?)(system[-_]reminder|private|claude-mem-context|recalled-memory"
     r"|system[-_]instructions?|persisted-output|task-notification|teammate-message"
     r"|hook_additional_context|user-prompt-submit-hook|new-diagnostics|available-deferred-tools"
     r"|ide_opened_file|ide_selection|ide_diagnostics"

@@ -1,0 +1,54 @@
+"""Hooks over HTTP: a session that starts gets its context, and only the owner may tell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from http_worker import TOKEN, Client, lifecycle_of
+
+from mem_search.http.hooks import BUDGET_TOKENS
+from mem_search.text import token_count
+
+OWNER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+async def told(client: Client, hook: str, cwd: str = "") -> str:
+    body = {"hook_event_name": hook, "cwd": cwd}
+    reply = await client.post("/api/hooks", json=body, headers=OWNER)
+    assert reply.status == 200, await reply.text()
+    context = (await reply.json())["context"]
+    assert isinstance(context, str)
+    return context
+
+
+async def test_the_start_of_a_session_gets_the_newest_sessions_of_its_project(
+    client: Client,
+) -> None:
+    context = await told(client, "SessionStart", "/gone/web")
+    assert context.startswith("mem-search remembers earlier work on web. Search it before")
+    assert "<recalled-memory>" in context
+    assert context.rstrip().endswith("</recalled-memory>")
+    assert token_count.count(context) <= BUDGET_TOKENS
+
+
+async def test_an_unknown_project_and_other_events_get_nothing(client: Client) -> None:
+    assert await told(client, "SessionStart", "/gone/never-seen") == ""
+    assert await told(client, "Stop", "/gone/web") == ""
+
+
+async def test_a_hook_wakes_the_worker(empty: Client) -> None:
+    hooks = lifecycle_of(empty).runtime.ingest.hooks
+    hooks.folder.mkdir(parents=True)
+    file = hooks.folder / "1.json"
+    file.write_text(json.dumps({"hook_event_name": "SessionEnd"}))  # which is dropped
+    hooks.wake()
+    await told(empty, "Stop")
+    await hooks.drain()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}])
+async def test_hooks_need_the_token(empty: Client, headers: dict[str, str]) -> None:
+    reply = await empty.post("/api/hooks", json={"hook_event_name": "Stop"}, headers=headers)
+    assert reply.status == 401
