@@ -92,6 +92,7 @@ def test_a_record_is_called_by_its_id_page_commit_title_and_path() -> None:
         "path:web:notes/Deep Work.md",
         "title:a title",
         "title:deep work",
+        "title:notes/deep work",
     )
     assert names_of(draft("s1", kind="observation", title="A title"), ()) == ("id:s1",)
 
@@ -131,3 +132,44 @@ def test_a_page_has_the_names_of_its_other_addresses() -> None:
         "url:short.org/1",
         "url:doi.org/10.1000/abc",
     }
+
+
+VAULT = (("path", "/vault/2024/Lisbon.md"),)
+
+
+def note(text: str) -> dict[str, str]:
+    return keys(text, VAULT, kind="note", metadata={"path": "/vault/2024/Lisbon.md"})
+
+
+def test_wikilinks_name_notes_by_title_path_or_alias_and_embeds_are_told_apart() -> None:
+    text = "[[Porto|there]] ![[Map of Faro#North]] [[people/Ana.md]] [[Table\\|cell]] [[#Here]]"
+    assert note(text) == {
+        "title:porto": "mentions",
+        "title:map of faro": "embeds",
+        "title:people/ana": "mentions",
+        "title:table": "mentions",
+    }
+
+
+def test_links_of_markdown_lead_to_files_from_the_folder_of_the_note() -> None:
+    text = (
+        "See [a](../people/Ana%20Reis.md#work), [b](Porto) and ![c](<img/a map.png>)."
+        " Not [web](https://x.org/a.md), [mail](mailto:a@b.c), [top](#top) or [d](data:x)."
+    )
+    found = {key: relation for key, relation in note(text).items() if key.startswith("path::")}
+    assert found == {
+        "path::/vault/people/Ana Reis.md": "mentions",
+        "path::/vault/2024/Porto.md": "mentions",
+        "path::/vault/2024/img/a map.png": "embeds",
+    }
+
+
+def test_a_note_is_known_by_its_aliases_and_by_the_end_of_its_path() -> None:
+    one = draft("x", "t", kind="note", title="Lisboa", metadata={"aliases": ["White City", "LX"]})
+    assert {"title:lisboa", "title:white city", "title:lx", "title:lisbon", "title:2024/lisbon",
+            "path::/vault/2024/Lisbon.md"} <= set(names_of(one, VAULT))  # fmt: skip
+
+
+def test_many_brackets_take_linear_time() -> None:
+    for piece in ("[", "![", "[a](", "[a](<", "[[", "]("):
+        note(piece * 30_000)

@@ -12,9 +12,21 @@ from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
 
 _FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_TAG: Final = re.compile(r"(?:^|(?<=[\s(]))#([^\W\d][\w/-]{0,49})")
+_TAG: Final = re.compile(r"(?:^|(?<=\s)|(?<=[^\]]\())#([^\W\d][\w/-]{0,49})")
 _CODE: Final = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_ELSEWHERE: Final = frozenset(
+    "title tag tags path pages source_type content_id archived sha256 fetched_from".split()
+)
+"""Front matter that is a field of the record, or whose name means something else in one."""
+
+_TEXTS: Final = ("author", "folder", "branch", "worktree", "commit", "agent", "platform")
+"""Metadata that is one text in every record."""
+
+_MOST_FIELDS: Final = 50
+_MOST_ITEMS: Final = 100
+_LONGEST: Final = 2000
+_LARGEST: Final = 2**63
 _DATES: Final = ("date", "created", "created_at", "published")
 
 
@@ -36,11 +48,7 @@ class Markdown:
         given = _words(front.get("tags")) + _words(front.get("tag"))
         tags = dict.fromkeys([*given, *(match[1] for match in _TAG.finditer(prose))])
         created = next((at for key in _DATES if (at := _time(front.get(key))) is not None), None)
-        metadata = {key: value for key in ("author", "aliases") if (value := front.get(key))}
-        if not isinstance(metadata.get("author", ""), str):
-            metadata["author"] = ", ".join(_words(metadata["author"]))
-        if "aliases" in metadata:
-            metadata["aliases"] = _words(metadata["aliases"])
+        metadata = _kept(front)
         url = front.get("url") or front.get("source")
         found = url if isinstance(url, str) and "://" in url else ""
         return Extracted(body.strip("\n"), "note", title, created, found, tuple(tags), metadata)
@@ -58,6 +66,33 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError):
         return {}, text
     return (front, text[match.end() :]) if isinstance(front, dict) else ({}, text)
+
+
+def _kept(front: dict[str, Any]) -> dict[str, Any]:
+    """The front matter as metadata: texts, numbers, yes and no, days, and lists of these."""
+    found: dict[str, Any] = {}
+    for key, value in list(front.items())[:_MOST_FIELDS]:
+        name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
+        given = value[:_MOST_ITEMS] if isinstance(value, list) else [value]
+        items = [item for item in map(_plain, given) if item not in (None, "")]
+        if not items or name in _ELSEWHERE:
+            continue
+        if name in ("alias", "aliases"):
+            texts = [str(i) for i in items] if isinstance(value, list) else str(value).split(",")
+            found["aliases"] = [text.strip() for text in texts if text.strip()]
+        elif name in _TEXTS:
+            found[name] = ", ".join(map(str, items))
+        else:
+            found[name] = items if isinstance(value, list) else items[0]
+    return found
+
+
+def _plain(value: object) -> str | int | float | bool | None:
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        return value if abs(value) < _LARGEST else None  # also without NaN
+    return value.strip()[:_LONGEST] if isinstance(value, str) else None
 
 
 def _words(value: object) -> list[str]:

@@ -8,14 +8,18 @@ resolves it (``storage/sqlite/edges.py``), at once or when the other record come
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
+from urllib.parse import unquote
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, Ref
 from mem_search.model.graph import CITES, Cite
 from mem_search.model.ingest import NewEdge
+from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import cites, mentions, urls
 from mem_search.text.mentions import Mention, MentionKind
@@ -66,6 +70,17 @@ _BEFORE: Final = 40
 _IN_CODE: Final = frozenset({"url"})
 """In source code ``#12``, paths and hexadecimal digits are mostly data."""
 
+_LINK: Final = re.compile(
+    r"(!?)\[[^\[\]\n]{0,300}+\]"
+    r"\((?:<([^<>\n]{1,500}+)>|([^()\s<>]{1,500}+))(?:[ \t][^()\n]{0,300}+)?\)"
+)
+"""A link or, with ``!``, a picture of Markdown. https://spec.commonmark.org/0.31.2/#links"""
+
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+
+_DEEPEST: Final = 4
+"""Parts of a path that a wikilink may name: ``[[2024/travel/Lisbon]]`` has three."""
+
 _FILES: Final = frozenset({"file_read", "file_modified", "path"})
 _TITLED: Final = frozenset({"note", "file"})
 
@@ -96,7 +111,8 @@ def edges_of(
             if edge.key not in own:
                 known.add((edge.key, edge.relation))
                 found[edge.target, edge.relation] = edge
-    for edge in _mentioned(draft, files, source_code=source_code):
+    linked = _linked(draft, files) if draft.kind in _TITLED and not source_code else ()
+    for edge in chain(linked, _mentioned(draft, files, source_code=source_code)):
         if edge.key in cited:
             continue
         if (edge.key, edge.relation) in known or edge.key in own:
@@ -128,7 +144,12 @@ def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]
         elif name == "path":
             path = mentions.normal_path(value)
             names.append(_key_of_path(path, draft.project))
-            titles.append(path.rpartition("/")[2].rpartition(".")[0])
+            parts = path.rpartition(".")[0].strip("/").split("/")
+            titles += [
+                "/".join(parts[-depth:]) for depth in range(1, min(_DEEPEST, len(parts)) + 1)
+            ]
+    if draft.kind == "note":
+        titles += listed(metadata.get("aliases"))[:MOST]
     names += [f"title:{folded}" for title in titles if (folded := mentions.folded_title(title))]
     return tuple(dict.fromkeys(names))
 
@@ -158,6 +179,21 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
                 yield NewEdge(target, relation, key, "found", strength)
 
 
+def _linked(draft: Draft, files: Iterable[str]) -> Iterator[NewEdge]:
+    """An edge for each link of a Markdown text to a file, from the folder of its own file."""
+    own = next((path for path in files if "/" in path), "")
+    for match in _LINK.finditer(draft.text[:READ]):
+        written = match[2] or match[3]
+        target = unquote(written.partition("#")[0])
+        if not target or "\0" in target or _SCHEME.match(target):
+            continue
+        target = target if posixpath.splitext(target)[1] else f"{target}.md"
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(own), target))
+        if key := _key_of_path(path, draft.project):
+            relation = "embeds" if match[1] else "mentions"
+            yield NewEdge(written, relation, key, "found", STRENGTH["wikilink"])
+
+
 def _cited(text: str) -> Iterator[NewEdge]:
     """An edge for each page that the text cites, with all places that cite it."""
     by_key: dict[str, list[Cite]] = {}
@@ -171,6 +207,8 @@ def _cited(text: str) -> Iterator[NewEdge]:
 def _relation(before: str, mention: Mention) -> str:
     if mention.kind in ("path", "symbol", "url"):
         return "mentions"
+    if mention.kind == "wikilink" and before.endswith("![["):
+        return "embeds"
     stated = _STATED.search(before)
     return stated.lastgroup or "mentions" if stated else "mentions"
 

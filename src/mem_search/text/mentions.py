@@ -95,8 +95,8 @@ def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
                 if value := page_name(written):
                     yield Mention("url", value, start, start + len(written))
             case "wikilink":
-                title = written.partition("|")[0].partition("#")[0]
-                if value := folded_title(title):
+                title = written.partition("|")[0].partition("#")[0].rstrip("\\")
+                if value := folded_title(title).removesuffix(".md"):
                     yield Mention("wikilink", value, start, match.end(group))
             case "symbol":
                 if _FILE_SYMBOL.match(written):
