@@ -33,7 +33,7 @@ def measure(
     with worker(home, embedder) as running:
         running.until_answering("/api/readiness")
         # Returns when all is indexed, so Chroma and the model are up from here on.
-        _take(running, _file(home, "warm", list(islice(items, _WARM))))
+        take(running, _file(home, "warm", list(islice(items, _WARM))))
         bare.embed(["warm up"])
         for turn in range(TURNS):
             some = list(islice(items, size))
@@ -41,14 +41,14 @@ def measure(
             file = _file(home, f"turn-{turn}", some)
             steps = [
                 lambda file=file, texts=texts: product_rates.append(
-                    len(texts) / _take(running, file)[0]
+                    len(texts) / take(running, file)[0]
                 ),
-                lambda texts=texts: bare_rates.append(len(texts) / _seconds(bare, texts)),
+                lambda texts=texts: bare_rates.append(len(texts) / seconds_of(bare, texts)),
             ]
             for step in steps if turn % 2 else reversed(steps):
                 step()
         before = _vectors(home)
-        again_seconds, again = _take(running, file)
+        again_seconds, again = take(running, file)
         embedded_again = again["new"] + again["changed"] + abs(_vectors(home) - before)
     ratios = [a / b for a, b in zip(product_rates, bare_rates, strict=True)]
     figures = {
@@ -65,11 +65,11 @@ def measure(
     ]
 
 
-def _take(running: Worker, file: Path) -> tuple[float, dict[str, int]]:
-    """Import a file; seconds until every passage is in the index, and the number of records."""
+def take(running: Worker, file: Path, source: str = "jsonl") -> tuple[float, dict[str, int]]:
+    """Import a file or folder; seconds until every passage is in the index, and the number of records."""
     store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
     started = time.perf_counter()
-    job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(file)})["job"]
+    job = running.json("POST", "/api/import", {"source": source, "path": str(file)})["job"]
     while (state := running.json("GET", f"/api/jobs/{job}"))["state"] not in ("done", "failed"):
         time.sleep(0.05)
     if state["state"] == "failed":
@@ -82,7 +82,7 @@ def _take(running: Worker, file: Path) -> tuple[float, dict[str, int]]:
     return seconds, place
 
 
-def _seconds(embedder: Any, texts: list[str]) -> float:
+def seconds_of(embedder: Any, texts: list[str]) -> float:
     started = time.perf_counter()
     embedder.embed(texts)
     return time.perf_counter() - started

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import corpus
 import filters
 import indexing
+import mails
 import mcp_calls
 import memory
 import start
@@ -31,7 +32,7 @@ import search
 
 VERSUS = "versus"
 STAGES = (
-    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "start", "cli", "memory",
+    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli", "memory",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -128,6 +129,8 @@ class Bench:
         elif stage == "indexing":
             home = self._temporary / "indexing"
             yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")
+        elif stage == "mails":
+            yield stage, mails.measure(self._temporary / "mails", _INDEXED, "bundled")
         else:
             count = given.records[-1]
             home = self._temporary / "memory"
