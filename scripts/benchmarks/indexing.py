@@ -66,8 +66,9 @@ def measure(
 
 
 def take(running: Worker, file: Path, source: str = "jsonl") -> tuple[float, dict[str, int]]:
-    """Import a file or folder; seconds until every passage is in the index, and the number of records."""
+    """Import a file or folder: seconds until it is all in the index, and how many records."""
     store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
+    running.reconnect()
     started = time.perf_counter()
     job = running.json("POST", "/api/import", {"source": source, "path": str(file)})["job"]
     while (state := running.json("GET", f"/api/jobs/{job}"))["state"] not in ("done", "failed"):

@@ -32,7 +32,8 @@ import search
 
 VERSUS = "versus"
 STAGES = (
-    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli", "memory",
+    "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
+    "memory",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000

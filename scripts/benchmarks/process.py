@@ -81,6 +81,10 @@ class Worker:
             self._give_up_late()
             time.sleep(0.02)
 
+    def reconnect(self) -> None:
+        """Use a new connection next: the worker closes one that is idle for long."""
+        self._connection.close()
+
     def stop(self) -> None:
         self._connection.close()
         self.process.terminate()

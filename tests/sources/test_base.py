@@ -1,11 +1,17 @@
 """The builder of batches, which every source uses."""
 
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 import pytest
 
 import drafts
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources import base
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.base import BaseSource, BatchBuilder, scratch_folder, sweep_scratch
 
 
 def test_a_batch_holds_everything_since_the_last_one() -> None:
@@ -65,3 +71,23 @@ def test_a_source_that_says_nothing_else_takes_a_path_and_finds_nothing() -> Non
     attic = Attic()
     assert attic.locate("/a/box") == Location("attic", "/a/box")
     assert not attic.follows
+
+
+def test_what_a_killed_worker_unpacked_is_removed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    killed = (
+        "import os; from mem_search.sources.base import scratch_folder;"
+        "folder = scratch_folder(); open(folder.name + '/a', 'w').close(); os._exit(9)"
+    )
+    environ = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", killed], env=environ, check=False)
+    (left,) = tmp_path.iterdir()
+    (tmp_path / f"{left.name}-link").symlink_to(left)
+    (tmp_path / "mem-search-scratch-x-y").mkdir()
+    with scratch_folder() as own:
+        assert sweep_scratch() == 1
+        assert not left.exists()
+        assert len([*tmp_path.iterdir()]) == 3
+        assert Path(own).is_dir()

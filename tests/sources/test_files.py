@@ -2,16 +2,21 @@
 
 import json
 import os
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mem_search.extractors.extraction import Extraction
+from mem_search.extractors.extraction import Extraction, Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
-from mem_search.sources.files import Files
+from mem_search.model.documents import Extracted
+from mem_search.sources.files import Files, _look_at_all
+from mem_search.sources.files.folder import walk
 from ocr_programs import install_nothing, install_tesseract
+from patience import PATIENCE
 
 
 def read(path: Path, cursor: Any = None) -> tuple[list[Batch], Any]:
@@ -103,3 +108,37 @@ def test_a_picture_is_read_as_soon_as_ocr_is_installed(
         "taken", "its text recognised by tesseract with confidence 0.8",
     )  # fmt: skip
     assert read(picture.parent, cursor)[0] == []
+
+
+class Together(Extractions):
+    """Two at once; each reading ends only when another one has begun."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.barrier = threading.Barrier(2, timeout=PATIENCE)
+
+    def read(self, path: Path, name: str) -> Extracted | Refused:
+        self.barrier.wait()
+        return super().read(path, name)
+
+
+def test_several_files_are_read_at_once_and_come_in_their_order(tmp_path: Path) -> None:
+    for n in range(12):
+        (tmp_path / f"{n:02}.txt").write_text(f"text {n}" if n != 4 else "\0\1")
+    location = Location("files", str(tmp_path))
+    looked = [*_look_at_all(location, {}, [*walk(tmp_path)], Together())]
+    assert [each.item for each, _ in looked] == [f"{n:02}.txt" for n in range(12)]
+    for n, (_, seen) in enumerate(looked):
+        assert isinstance(seen.read, Refused) if n == 4 else seen.read.text == f"text {n}"
+
+
+def test_a_reading_that_is_abandoned_ends_its_processes(tmp_path: Path) -> None:
+    for n in range(6):
+        (tmp_path / f"{n}.txt").write_text("words")
+    os.mkfifo(tmp_path / "wait.pdf")
+    extractions = Extractions(2)
+    looked = _look_at_all(Location("files", str(tmp_path)), {}, [*walk(tmp_path)], extractions)
+    with closing(looked):
+        next(looked)
+    assert all(each._process is None for each in extractions._all)
+    assert not [each for each in threading.enumerate() if each.name.startswith("read-files")]

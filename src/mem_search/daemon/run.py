@@ -112,7 +112,9 @@ async def _serve(settings: Settings, echo: bool) -> None:
         from mem_search.http.core.app import LONGEST_LINE, build_app
         from mem_search.http.core.connections import Connections, Limits, in_progress
         from mem_search.http.core.lifecycle import LIFECYCLE
+        from mem_search.sources.base import sweep_scratch
 
+        await asyncio.to_thread(sweep_scratch)
         app = build_app(settings)
         app.middlewares.insert(0, in_progress)
         connections: Connections | None = None

@@ -7,10 +7,12 @@ import pickle
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from queue import LifoQueue
 from typing import Any, Final
 
 from mem_search.errors import SourceError
@@ -25,6 +27,9 @@ _PATIENCE: Final = 3
 """How much longer it may take by the clock: on a busy machine, a call gets a part of a core."""
 
 MEGABYTES: Final = 480
+_MOST_AT_ONCE: Final = 4
+"""Searches and the embedder need processors, too."""
+
 _START_SECONDS: Final = 60.0
 
 
@@ -105,6 +110,44 @@ class Extraction:
         deadline = time.monotonic() + seconds
         (length,) = HEAD.unpack(_received(process, HEAD.size, deadline))
         return pickle.loads(_received(process, length, deadline))  # noqa: S301  of our own process
+
+
+class Extractions:
+    """Reads as many files at once as the machine has means for, from any threads.
+
+    Each is read in a process with limits; a process starts when it is needed. Call ``close``.
+    """
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count or _at_once()
+        self._all = [Extraction() for _ in range(self.count)]
+        self._idle: LifoQueue[Extraction] = LifoQueue()
+        for each in self._all:
+            self._idle.put(each)
+
+    def read(self, path: Path, name: str) -> Extracted | Refused:
+        """See ``Extraction.read``; waits while all processes are reading."""
+        one = self._idle.get()
+        try:
+            return one.read(path, name)
+        finally:
+            self._idle.put(one)
+
+    def close(self) -> None:
+        """End the processes; what they are reading is refused."""
+        for each in self._all:
+            each.close()
+
+
+def _at_once() -> int:
+    """One for each processor, as long as all may use what memory they are allowed."""
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        (kilobytes,) = (int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError):
+        return max(1, min(processors, 2))
+    return max(1, min(processors, _MOST_AT_ONCE, kilobytes // 1024 // (2 * MEGABYTES)))
 
 
 def _joined(first: Extracted, more: Extracted) -> Extracted:

@@ -83,6 +83,11 @@ class ImportJob:
             options = dict(params.get("options", {}))
             location = Location(str(params["source"]), str(params["path"]), options=options)
             file = self._spool / str(spooled)
+            if not await asyncio.to_thread(file.exists):
+                raise SourceError(
+                    f"the upload {location.path} is not kept any more: one that failed stays for a"
+                    " day; send the file again"
+                )
             taken = await self._reader.read(
                 location,
                 report,

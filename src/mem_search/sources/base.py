@@ -14,6 +14,10 @@ its entries and its cursor. ``docs/extending.md`` has a complete source as an ex
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -29,11 +33,43 @@ UPLOADED: Final = "upload"
 metadata sha256`` what is known. ``name`` is that of the file, ``tags`` and ``metadata`` are JSON,
 and ``created_at`` is in ms since 1970."""
 
+_SCRATCH: Final = "mem-search-scratch-"
+
 BATCH_SIZE: Final = 200
 """Drafts and ledger entries of one batch: few enough that a search never waits long for it."""
 
 BATCH_SECONDS: Final = 5.0
 """A reading that finds little still reports its progress and stores its cursor this often."""
+
+
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for files that a source has to unpack; ``sweep_scratch`` finds it after a kill."""
+    return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-")
+
+
+def sweep_scratch() -> int:
+    """Remove what workers left in the folder for temporary files when they were killed."""
+    removed = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*-*"):
+        pid = folder.name.removeprefix(_SCRATCH).partition("-")[0]
+        try:
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and _has_ended(pid):
+                shutil.rmtree(folder)
+                removed += 1
+        except OSError:
+            continue  # another worker removes it, or the next start
+    return removed
+
+
+def _has_ended(pid: str) -> bool:
+    if not (pid.isascii() and pid.isdecimal()):
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 class BaseSource:

@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
+from mem_search.sources.base import scratch_folder
 from mem_search.sources.conversations import fields, items, moment, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 
@@ -174,7 +174,7 @@ def _of_chrome(stored: Mapping[str, Any]) -> Iterator[_Page]:
 
 def _of_firefox(path: Path) -> list[_Page]:
     """From a copy, because Firefox locks the file, and opening it would write beside it."""
-    with tempfile.TemporaryDirectory(prefix="mem-search-") as folder:
+    with scratch_folder() as folder:
         copy = Path(folder, "places.sqlite")
         shutil.copyfile(path, copy)
         log = path.with_name(f"{path.name}-wal")

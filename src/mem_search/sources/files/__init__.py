@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +21,7 @@ from mem_search import sources
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.extractors import SUFFIXES, ocr
-from mem_search.extractors.extraction import Extraction
+from mem_search.extractors.extraction import Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.documents import Extracted
@@ -70,8 +73,21 @@ class Files(BaseSource):
         lost = tuple(f"{each.item}/".removeprefix("./") for each in seen if each.failed)
         gone = {item for item in gone if not item.startswith(lost)} if lost else gone
         if changed or gone:
-            with closing(Extraction()) as extraction:
-                yield from _batches(location, known, changed, sorted(gone), extraction)
+            with closing(Extractions()) as extractions:
+                looked = _look_at_all(location, known, changed, extractions)
+                with closing(looked):
+                    yield from _batches(location, known, len(changed), sorted(gone), looked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was found in a file: its hash and text, or the source that reads it, or an error."""
+
+    digest: str = ""
+    read: Extracted | Refused | None = None
+    modified: int = 0
+    by: str = ""
+    error: str = ""
 
 
 def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
@@ -89,12 +105,12 @@ def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
 def _batches(
     location: Location,
     known: dict[str, list[str]],
-    changed: list[Seen],
+    changed: int,
     gone: list[str],
-    extraction: Extraction,
+    looked: Iterable[tuple[Seen, _Looked]],
 ) -> Iterator[Batch]:
     root = Path(location.path)
-    found = BatchBuilder(total=len(changed) + len(gone))
+    found = BatchBuilder(total=changed + len(gone))
     project = "" if location.upload else identify(root if root.is_dir() else root.parent).name
     size = done = 0
     for done, item in enumerate(gone, 1):
@@ -104,16 +120,16 @@ def _batches(
             found.outdate(item)
         if found.is_full:
             yield found.build({"files": dict(known)}, done)
-    for done, each in enumerate(changed, done + 1):  # noqa: B020  the count goes on
+    for done, (each, seen) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
         was = known.get(each.item, ["", ""])[1]
         digest, draft, lacks = "", None, ""
         if each.skipped:
             (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
-        elif by := sources.for_path(root / each.item) if root.is_dir() else "":
-            found.leave(each.item, f"the source {by} reads it: mem-search sync {by} {root}")
+        elif seen.by:
+            reason = f"the source {seen.by} reads it: mem-search sync {seen.by} {root}"
+            found.leave(each.item, reason)
         else:
-            path = root / each.item if root.is_dir() else root
-            digest, draft, lacks = _file(location, each, path, was, project, extraction, found)
+            digest, draft, lacks = _file(location, each, seen, project, found)
         if draft is not None:
             item = _shown(location, each.item)
             found.take(draft, item)
@@ -129,33 +145,72 @@ def _batches(
         yield found.build({"files": dict(known)}, done)
 
 
-def _file(
+def _look_at_all(
     location: Location,
-    each: Seen,
-    path: Path,
-    was: str,
-    project: str,
-    extraction: Extraction,
-    found: BatchBuilder,
-) -> tuple[str, Draft | None, str]:
-    """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
-    item = _shown(location, each.item)
+    known: Mapping[str, list[str]],
+    changed: Sequence[Seen],
+    extractions: Extractions,
+) -> Generator[tuple[Seen, _Looked], None, None]:
+    """Each of ``changed`` in its turn, while the next ones are being read."""
+    before = {each.item: known.get(each.item, ["", ""])[1] for each in changed}
+    threads = ThreadPoolExecutor(extractions.count, "read-files")
+    ahead: deque[tuple[Seen, Future[_Looked]]] = deque()
+    try:
+        for each in changed:
+            was = before[each.item]
+            ahead.append((each, threads.submit(_look, location, each, was, extractions)))
+            if len(ahead) > 2 * extractions.count:
+                first, looked = ahead.popleft()
+                yield first, looked.result()
+        while ahead:
+            first, looked = ahead.popleft()
+            yield first, looked.result()
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+        extractions.close()  # whatever is still being read is not wanted any more
+        threads.shutdown()
+
+
+def _look(location: Location, each: Seen, was: str, extractions: Extractions) -> _Looked:
+    """Read the file, unless another source does or its content has the hash ``was``."""
+    root = Path(location.path)
+    is_folder = root.is_dir()
+    path = root / each.item if is_folder else root
+    if each.skipped:
+        return _Looked()
+    if by := sources.for_path(path) if is_folder else "":
+        return _Looked(by=by)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
         if digest == was:
-            return digest, None, ""
-        name = location.options.get("name") or location.upload or path.name
-        read = extraction.read(path, name)
-        modified = round(path.stat().st_mtime * 1000)
+            return _Looked(digest)
+        read = extractions.read(path, _name(location, path))
+        return _Looked(digest, read, round(path.stat().st_mtime * 1000))
     except OSError as error:
-        found.fail(item, f"it cannot be read: {error.strerror or error}")
+        return _Looked(error=f"it cannot be read: {error.strerror or error}")
+
+
+def _name(location: Location, path: Path) -> str:
+    return location.options.get("name") or location.upload or path.name
+
+
+def _file(
+    location: Location, each: Seen, looked: _Looked, project: str, found: BatchBuilder
+) -> tuple[str, Draft | None, str]:
+    """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
+    item, read = _shown(location, each.item), looked.read
+    if looked.error:
+        found.fail(item, looked.error)
         return "", None, ""
+    if read is None:
+        return looked.digest, None, ""
     lacks = _LACKS_OCR if read.lacks else ""
     if isinstance(read, Refused):
         (found.leave if read.empty else found.fail)(item, read.reason)
         return "", None, lacks
-    return digest, _draft(location, each.item, name, read, modified, project), lacks
+    name = _name(location, Path(location.path) / each.item)
+    return looked.digest, _draft(location, each.item, name, read, looked.modified, project), lacks
 
 
 def _recognition(metadata: Mapping[str, Any]) -> str:
