@@ -39,9 +39,8 @@ def create(
 def list_tokens(as_json: Json = False) -> None:
     """List the tokens, without their secrets."""
     answer = open_client().json("GET", "/api/v1/tokens")
-    show(
-        answer, [token_line(token) for token in answer["tokens"]] or ["no tokens"], as_json=as_json
-    )
+    empty = "no tokens; to create one: mem-search token create NAME"
+    show(answer, map(token_line, answer["tokens"]), as_json=as_json, empty=empty)
 
 
 @token_app.command()
@@ -55,7 +54,7 @@ def revoke(name: Annotated[str, typer.Argument(help="The name of the token.")]) 
 def list_users(as_json: Json = False) -> None:
     """List the users who have a token or a store here."""
     answer = open_client().json("GET", "/api/v1/users")
-    show(answer, [user_line(user) for user in answer["users"]] or ["no users"], as_json=as_json)
+    show(answer, map(user_line, answer["users"]), as_json=as_json, empty="no users")
 
 
 @user_app.command()

@@ -64,8 +64,7 @@ def jobs(
     else:
         answer = client.json("GET", "/api/jobs")
     listed = [answer] if job else answer["jobs"]
-    lines = [job_line(each) for each in listed] or ["no jobs in the last week"]
-    show(answer, lines, as_json=as_json)
+    show(answer, map(job_line, listed), as_json=as_json, empty="no jobs in the last week")
 
 
 def wait(
@@ -129,12 +128,15 @@ def job_line(job: Mapping[str, Any]) -> str:
 
 
 def _outcome(job: Mapping[str, Any]) -> str:
-    """The result of a job that is done: of an import in words, of others as JSON."""
+    """The result of a job that is done, in words."""
     if job["state"] != "done":
         return ""
     if "locations" in job["result"]:
         return "; ".join(import_lines(job["result"]))
-    return json.dumps(job["result"])
+    return ", ".join(
+        f"{name.replace('_', ' ')}: {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in job["result"].items()
+    )
 
 
 def import_lines(result: Mapping[str, Any], name: str = "") -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mem_search.cli import completion
-from mem_search.cli.output import write, write_json
+from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -32,13 +32,19 @@ def show(
     lines: Iterable[str],
     *,
     as_json: bool,
+    empty: str = "",
     paint: Callable[[str], str] | None = None,
 ) -> None:
-    """Print ``answer`` as indented JSON, or ``lines`` for people; a stored newline adds none."""
+    """Print ``answer`` as indented JSON, or ``lines`` for people; a stored newline adds none.
+
+    Without lines, standard error says that the list is ``empty``.
+    """
     if as_json:
         write_json(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
-    else:
-        write("".join(f"{line.replace(chr(10), ' ')}\n" for line in lines), paint)
+    elif text := "".join(f"{line.replace(chr(10), ' ')}\n" for line in lines):
+        write_fitted(text, paint)
+    elif empty:
+        note(f"mem-search: {empty}")
 
 
 def folded(text: str) -> str:

@@ -52,8 +52,32 @@ def show_listing(body: bytes, *, as_json: bool = False) -> None:
     text = body.decode("utf-8", "replace").rstrip("\n") + "\n"
     if as_json:
         write_json(text)
+        return
+    if columns_shown():
+        from mem_search.cli.layout import without_known_tips
+        from mem_search.daemon.address import home_of
+
+        text = without_known_tips(text, home_of(os.environ.get("MEM_SEARCH_HOME")))
+    write_fitted(text, coloured)
+
+
+def write_fitted(text: str, paint: Callable[[str], str] | None = None) -> None:
+    """As ``write``; on a terminal, lines go on behind an indent where they are too long."""
+    if columns := columns_shown():
+        from mem_search.cli.layout import fitted
+
+        safe = removed(text)
+        _print(fitted(paint(safe) if paint and wants_colour(sys.stdout) else safe, columns))
     else:
-        write(text, paint=coloured)
+        write(text, paint)
+
+
+def columns_shown() -> int:
+    """The columns of the terminal; 0 for a pipe or a file."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def write(text: str, paint: Callable[[str], str] | None = None) -> bool:

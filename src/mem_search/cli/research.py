@@ -34,7 +34,8 @@ def list_sessions(
     pairs = [("limit", str(limit)), *([("session_id", session)] if session else [])]
     answer = open_client().json("GET", OPERATIONS if session else SESSIONS, pairs)
     rows = answer["operations" if session else "sessions"]
-    show(answer, map(operation_line if session else session_line, rows), as_json=as_json)
+    line = operation_line if session else session_line
+    show(answer, map(line, rows), as_json=as_json, empty="no research yet")
     if not rows:
         raise typer.Exit(1)
 

@@ -80,7 +80,8 @@ def list_saved(as_json: Json = False) -> None:
     """List saved searches: name, query, when each runs next, where it reports."""
     answer = open_client().json("GET", SAVED)
     rows = answer["saved_searches"]
-    show(answer, map(saved_line, rows), as_json=as_json)
+    empty = "no saved searches; to save one: mem-search saved add NAME WORDS"
+    show(answer, map(saved_line, rows), as_json=as_json, empty=empty)
     if not rows:
         raise typer.Exit(1)
 
@@ -114,7 +115,7 @@ def inbox(
     answer = client.json("GET", INBOX, pairs)
     notifications = answer["notifications"]
     lines = (line for each in notifications for line in notification_lines(each))
-    show(answer, lines, as_json=as_json)
+    show(answer, lines, as_json=as_json, empty="nothing new; --all shows what was read")
     for each in notifications:
         if each["read_at"] is None and not keep:
             client.json("POST", f"{INBOX}/{each['id']}/read")
@@ -140,7 +141,8 @@ def list_scopes(as_json: Json = False) -> None:
     """List scopes with their filters."""
     answer = open_client().json("GET", SCOPES)
     lines = (f"scope:{each['name']}  {each['filter']}" for each in answer["scopes"])
-    show(answer, lines, as_json=as_json)
+    empty = "no scopes; to save one: mem-search scope add NAME FILTER"
+    show(answer, lines, as_json=as_json, empty=empty)
     if not answer["scopes"]:
         raise typer.Exit(1)
 

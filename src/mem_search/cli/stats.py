@@ -11,12 +11,15 @@ from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, write
+from mem_search.cli.output import columns_shown, note, write
+from mem_search.cli.search_options import UNIFIED
 from mem_search.errors import Unavailable
 
 index_app = typer.Typer(
     cls=Group, help="Inspect, audit and rebuild the vector index.", no_args_is_help=True
 )
+
+_MONTHS = 12
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,8 +31,30 @@ def add_to(app: typer.Typer) -> None:
 
 def stats(as_json: Json = False) -> None:
     """Show what is stored, from which sources, and how much of it is indexed."""
-    answer = open_client().json("GET", "/api/stats")
-    show(answer, stats_lines(answer), as_json=as_json)
+    client = open_client()
+    answer = client.json("GET", "/api/stats")
+    width = 0 if as_json else columns_shown()
+    lines = list(stats_lines(answer, kinds=not width))
+    if width:
+        pairs = [("facets", "month"), ("facet_limit", "100"), ("limit", "1"), ("dateEnd", "now")]
+        found = client.json("GET", UNIFIED, [*pairs, ("format", "json")])
+        months = {each["value"]: each["count"] for each in found["facets"]["month"]["values"]}
+        lines = [*picture(answer["records"], months, width), *lines]
+    show(answer, lines, as_json=as_json)
+
+
+def picture(kinds: Mapping[str, int], months: Mapping[str, int], width: int) -> Iterator[str]:
+    """Bars of the records by kind, and by month of the last year, at most ``width`` columns."""
+    by_kind = {name: count for name, count in kinds.items() if name != "total" and count}
+    by_month = dict(sorted(months.items())[-_MONTHS:])
+    for counts in (by_kind, by_month):
+        names, most = max(map(len, counts), default=0), max(counts.values(), default=0)
+        room = width - names - 12
+        for name, count in counts.items():
+            bar = "█" * max(1, round(count / most * room))
+            yield f"{name:<{names}}  {count:>8}  {bar}"
+        if counts:
+            yield ""
 
 
 def ledger(
@@ -41,17 +66,17 @@ def ledger(
     """Show what happened to each item that a source read, and why; newest first."""
     pairs = [("item", item), ("source", source), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/ledger", [(n, v) for n, v in pairs if v])
-    show(answer, map(ledger_line, answer["entries"]), as_json=as_json)
+    show(answer, map(ledger_line, answer["entries"]), as_json=as_json, empty="no such entries")
     if not answer["entries"]:
         raise typer.Exit(1)
 
 
-def stats_lines(stats: Mapping[str, Any]) -> Iterator[str]:
-    """The statistics as people read them."""
+def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str]:
+    """The statistics as people read them; without ``kinds`` where a picture shows these."""
     records: Mapping[str, int] = stats["records"]
     yield f"{records['total']} records"
     for kind, count in records.items():
-        if kind != "total":
+        if kind != "total" and (kinds or kind in stats["missing_kinds"]):
             missing = " (not installed)" if kind in stats["missing_kinds"] else ""
             yield f"  {count:>9}  {kind}{missing}"
     if stats.get("first"):

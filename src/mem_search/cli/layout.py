@@ -1,0 +1,87 @@
+"""How a listing looks on a terminal: its lines fit, and tips are shown once.
+
+A pipe gets the listing as the worker wrote it, because programs and agents read that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from unicodedata import combining, east_asian_width
+
+HANGING = "   "
+"""Before the second and further lines of one that is not indented itself."""
+
+_TIP = "Tip: "
+_TOLD = "tips-told"
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_ZERO_WIDTH = re.compile("[\u200d\ufe00-\ufe0e]")
+_AS_PICTURE = "\ufe0f"
+"""Makes the sign before it a picture, two columns wide."""
+
+
+def width(text: str) -> int:
+    """Columns that ``text`` takes on a terminal; colours take none.
+
+    By the East Asian width of each character (https://www.unicode.org/reports/tr11/).
+    """
+    columns = before = 0
+    for sign in _ZERO_WIDTH.sub("", _COLOUR.sub("", text)):
+        if sign == _AS_PICTURE:
+            wide = 2 - before
+        elif combining(sign):
+            continue
+        else:
+            wide = before = 2 if east_asian_width(sign) in "WF" else 1
+        columns += wide
+    return columns
+
+
+def fitted(text: str, columns: int) -> str:
+    """``text`` with lines of at most ``columns``; no word is broken, only a run of wide signs."""
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, columns))
+
+
+def without_known_tips(text: str, home: str) -> str:
+    """``text`` without its tips when this home has seen them; the first time it is as it is."""
+    if f"\n{_TIP}" not in text:
+        return text
+    told = os.path.join(home, _TOLD)  # noqa: PTH118  pathlib takes as long as the interpreter
+    try:
+        os.close(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        kept = [line for line in text.split("\n") if not line.startswith(_TIP)]
+        return "\n".join(kept).rstrip("\n") + "\n"
+    except OSError:
+        return text  # a home that cannot be written to: they are shown again
+    return text
+
+
+def _pieces(line: str, columns: int) -> Iterator[str]:
+    if width(line) <= columns:
+        yield line
+        return
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    kept, taken = indent, width(indent)
+    hanging = indent or HANGING
+    is_begun = False
+    for gap, word in re.findall(r"( *)([^ ]+)", line[len(indent) :]):
+        for space, part in _parts(gap, word, columns - width(hanging)):
+            wide = width(part)
+            if is_begun and taken + len(space) + wide > columns:
+                yield kept
+                kept, taken, space = hanging, width(hanging), ""
+            kept += space + part
+            taken += len(space) + wide
+            is_begun = True
+    yield kept
+
+
+def _parts(gap: str, word: str, columns: int) -> Iterator[tuple[str, str]]:
+    """``word``, or its signs one by one where they are wide and it does not fit into a line."""
+    if width(word) > columns and any(east_asian_width(sign) in "WF" for sign in word):
+        for number, sign in enumerate(re.findall(f".[{_AS_PICTURE}\u200d\u0300-\u036f]*", word)):
+            yield ("" if number else gap), sign
+    else:
+        yield gap, word

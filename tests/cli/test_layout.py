@@ -1,0 +1,75 @@
+"""Lines fit a terminal without a broken word, and tips are shown once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mem_search.cli.layout import fitted, width, without_known_tips
+from mem_search.cli.stats import picture
+
+LISTING = "Found 1 result(s)\n\n📝 Note #1 - A\n\nTip: open it\nTip: or not\n"
+WORDS = st.lists(
+    st.sampled_from(["token", "rotation", "a", "/a/long/path/of/a/file.py", "認証",
+                     "認証の更新と保管", "⚖️", "📝", "cafe\u0301", "\x1b[1mbold\x1b[0m"]),
+    max_size=30,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("abc", 3),
+        ("📝", 2),
+        ("⚖️", 2),
+        ("認証", 4),
+        ("e\u0301", 1),
+        ("\x1b[1mab\x1b[0m", 2),
+        ("", 0),
+    ],
+)
+def test_width_is_that_of_a_terminal(text: str, columns: int) -> None:
+    assert width(text) == columns
+
+
+def test_a_long_line_goes_on_behind_an_indent() -> None:
+    line = "✅ Observation #1257 - MAESTRO: Complete PR #745 auth method verification task (Aug 30)"
+    assert fitted(line, 60).split("\n") == [
+        "✅ Observation #1257 - MAESTRO: Complete PR #745 auth method",
+        "   verification task (Aug 30)",
+    ]
+    assert fitted(f"     {line}", 60).split("\n")[1].startswith("     method")
+    assert fitted("認証" * 20, 20).split("\n")[0] == "認証" * 5
+
+
+@given(words=WORDS, gap=st.sampled_from([" ", "  "]), columns=st.integers(20, 90))
+def test_nothing_is_lost_and_only_a_word_that_is_too_long_sticks_out(
+    words: list[str], gap: str, columns: int
+) -> None:
+    line = gap.join(words)
+    pieces = fitted(line, columns).split("\n")
+    assert "".join("".join(pieces).split()) == "".join(line.split())
+    for piece in pieces:
+        assert width(piece) <= columns or len(piece.split()) == 1, piece
+
+
+def test_the_picture_of_the_statistics_fits_and_is_in_proportion() -> None:
+    kinds = {"total": 301, "note": 300, "email": 1, "file": 0}
+    months = {f"2025-{month:02}": month for month in range(1, 13)} | {"2026-01": 5}
+    lines = list(picture(kinds, months, 60))
+    assert [line.split()[0] for line in lines if line][:3] == ["note", "email", "2025-02"]
+    assert max(map(width, lines)) <= 60
+    assert lines[0].count("█") > 40
+    assert lines[1].count("█") == 1
+    assert list(picture({"total": 0}, {}, 60)) == []
+
+
+def test_tips_are_shown_once(tmp_path: Path) -> None:
+    assert without_known_tips(LISTING, str(tmp_path)) == LISTING
+    assert without_known_tips("no tips\n", str(tmp_path)) == "no tips\n"
+    shown = without_known_tips(LISTING, str(tmp_path))
+    assert shown == "Found 1 result(s)\n\n📝 Note #1 - A\n"
+    assert without_known_tips(LISTING, str(tmp_path / "no-home")) == LISTING
