@@ -144,6 +144,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jobs": ((), ("--json",), (f"none{EVIL}",)),
     "mcp": (),  # a protocol for programs, in JSON
     "doctor": ((), ("--json",)),
+    "reembed": (("--model", EVIL),),
     "index status": ((), ("--json",)),
     "index audit": ((),),
     "index rebuild": ((),),
