@@ -175,9 +175,8 @@ _MS_OF_DATE = "strftime('%s', v.value) * 1000"
 
 def _metadata(test: MetadataTest) -> tuple[Any, ...]:
     """A condition over ``records r``, with its parameters. A list passes by one of its items."""
-    held, values = _held(test)
-    held, values = _held(test)
-    paths = ["$" + "".join(f'."{key}"' for key in name.split(".")) for name in test.names]
+    held, values = value_condition(test)
+    paths = list(map(metadata_path, test.names))
     alternatives = [f"exists (select 1 from json_each(r.data, ?) v where {held})"] * len(paths)
     parameters = [parameter for path in paths for parameter in (path, *values)]
     if test.test == "has":  # tags and derived facets are not in the metadata
@@ -189,8 +188,13 @@ def _metadata(test: MetadataTest) -> tuple[Any, ...]:
     return f"({' or '.join(alternatives)})", *parameters
 
 
-def _held(test: MetadataTest) -> tuple[str, list[Any]]:
-    """The condition over ``json_each`` values ``v``."""
+def metadata_path(name: str) -> str:
+    """The path of a field of metadata in JSON; a full stop leads into objects."""
+    return "$" + "".join(f'."{key}"' for key in name.split("."))
+
+
+def value_condition(test: MetadataTest) -> tuple[str, list[Any]]:
+    """The condition of ``test`` over values ``v`` of ``json_each``, and its parameters."""
     if test.test == "has":
         return "v.type not in ('null', 'false') and v.value not in ('', 0)", []
     is_number = "v.type in ('integer', 'real')"

@@ -14,7 +14,7 @@ from itertools import starmap
 from operator import itemgetter
 from typing import Final
 
-from mem_search.model import Filters, Ref
+from mem_search.model import Filters, Kind, Ref
 from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 from mem_search.storage.sqlite import shared_facets
 from mem_search.storage.sqlite.filters import passing
@@ -108,6 +108,18 @@ def relationships(
         number: tuple(sorted(found, key=lambda item: (-item.strength, item.to, item.relation)))
         for number, found in sides.items()
     }
+
+
+def first_passages(
+    connection: sqlite3.Connection, records: Sequence[int]
+) -> dict[int, tuple[int, Kind, str]]:
+    """See ``SearchSnapshot``."""
+    rows = connection.execute(
+        "select record_id, id, kind, field from passages"
+        " where ordinal = 0 and record_id in (select value from json_each(?))",
+        (json.dumps(list(records)),),
+    )
+    return {record: (passage, kind, field) for record, passage, kind, field in rows}
 
 
 def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, GraphLabel]:

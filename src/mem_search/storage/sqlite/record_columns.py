@@ -18,12 +18,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Term
+from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Not, Order, Term
 from mem_search.model.rankings import KIND_CODES, MOST, Codes
 from mem_search.model.statistics import Corpus
 from mem_search.storage.sqlite import filters
 from mem_search.storage.sqlite import filters as sql_filters
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.storage.sqlite.stats import corpus
 from mem_search.text.sketch import HEAD, WORDS, Heads
 
@@ -74,6 +75,7 @@ class Columns:
     successors: Numbers
     heads: Heads
     names: dict[str, Names]
+    metadata: MetadataColumns
     revision: int = -1
     """The revision of the newest change in these columns; -1 before the first read."""
     masks: dict[Filters, NDArray[np.bool_]] = field(default_factory=dict)
@@ -83,8 +85,18 @@ class Columns:
         inside = records < len(self.kinds)
         return np.asarray(inside & (self.kinds[np.where(inside, records, 0)] != GONE))
 
+    def by_date(self, records: Numbers, order: Order) -> Numbers:
+        """``records`` by date, the newest first unless the order is ``date_asc``."""
+        rows = np.lexsort((records, self.created[records]))
+        return records[rows if order == "date_asc" else rows[::-1]]
 
-def _empty(size: int, names: dict[str, Names]) -> Columns:
+    def counts(self, records: Numbers) -> dict[str, int]:
+        """How many of ``records`` are of each kind."""
+        counted = enumerate(np.bincount(self.kinds[records]).tolist())
+        return dict(sorted((KIND_CODES.name(code), count) for code, count in counted if count))
+
+
+def _empty(size: int, names: dict[str, Names], metadata: MetadataColumns) -> Columns:
     return Columns(
         kinds=np.full(size, GONE, np.uint8),
         projects=np.zeros(size, np.int32),
@@ -98,6 +110,7 @@ def _empty(size: int, names: dict[str, Names]) -> Columns:
         successors=np.zeros(size, np.int64),
         heads=np.zeros((size, WORDS), np.uint32),
         names=names,
+        metadata=metadata,
     )
 
 
@@ -106,7 +119,9 @@ class RecordColumnsCache:
     """The columns of one store. ``on_change`` is called when records were written since."""
 
     on_change: Callable[[], None] = lambda: None
-    _known: Columns = field(default_factory=lambda: _empty(1, {name: Names() for name in _NAMED}))
+    _known: Columns = field(
+        default_factory=lambda: _empty(1, {name: Names() for name in _NAMED}, MetadataColumns())
+    )
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def current(self, connection: sqlite3.Connection) -> Columns:
@@ -128,7 +143,8 @@ def _refreshed(connection: sqlite3.Connection, known: Columns, revision: int) ->
     (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
     if known.revision < 0 or oldest > known.revision + 1:
         # Never read, or later changes were pruned.
-        return replace(_read(connection, _empty(1, known.names), None), revision=revision)
+        empty = _empty(1, known.names, known.metadata)
+        return replace(_read(connection, empty, None), revision=revision)
     (changed,) = connection.execute(
         "select json_group_array(distinct record_id) from record_changes where revision > ?",
         (known.revision,),
@@ -180,9 +196,9 @@ def _numbers(names: Names, values: Sequence[str]) -> list[int]:
 
 def _grown(known: Columns, size: int) -> Columns:
     """A copy with room: searches under way keep the columns they began with."""
-    larger = _empty(size, known.names)
+    larger = _empty(size, known.names, known.metadata)
     for column in fields(Columns):
-        if column.name not in ("names", "revision", "masks"):
+        if column.name not in ("names", "metadata", "revision", "masks"):
             values: NDArray[Any] = getattr(known, column.name)
             getattr(larger, column.name)[: len(known.kinds)] = values
     return larger
@@ -226,7 +242,14 @@ def _by_statements(
     for condition, values in sql_filters.facets(filters):
         statement = f"select json_group_array(x.record_id) from facets x where {condition}"
         yield _listed(connection, columns, statement, values)
-    rest = Filters(stored=filters.stored, url=filters.url, metadata=filters.metadata)
+    for test in filters.metadata:
+        mask = _mask(columns, columns.metadata.passing(connection, test))
+        if test.test == "has":  # tags and derived facets are not in the metadata
+            names = f"x.name in ({', '.join('?' * len(test.names))})"
+            statement = f"select json_group_array(x.record_id) from facets x where {names}"
+            mask |= _listed(connection, columns, statement, test.names)
+        yield mask
+    rest = Filters(stored=filters.stored, url=filters.url)
     if rest:
         condition, values = sql_filters.where(rest)
         statement = f"select json_group_array(r.id) from records r where {condition}"
@@ -260,7 +283,10 @@ def _listed(
 ) -> Mask:
     """The records whose numbers ``statement`` returns in one row."""
     (found,) = connection.execute(statement, values).fetchone()
-    numbers = np.array(json.loads(found), dtype=np.int64)
+    return _mask(columns, np.array(json.loads(found), dtype=np.int64))
+
+
+def _mask(columns: Columns, numbers: Numbers) -> Mask:
     mask = np.zeros(len(columns.kinds), dtype=np.bool_)
     mask[numbers[numbers < len(columns.kinds)]] = True
     return mask

@@ -299,6 +299,9 @@ class SqliteSnapshot:
     def browse(
         self, filters: Filters, order: Order, limit: int, offset: int, sort: Sequence[str] = ()
     ) -> list[int]:
+        if not sort and (filters.metadata or filters.demand is not None):
+            numbers = self._all_columns().by_date(self.matching(filters), order)
+            return list(map(int, numbers[offset : offset + limit]))
         return records.browse(self._connection, filters, order, limit, offset, sort)
 
     def sort_values(self, numbers: Numbers, names: Sequence[str]) -> dict[str, Numbers]:
@@ -310,6 +313,8 @@ class SqliteSnapshot:
         return records.around(self._connection, place, before, after, filters)
 
     def counts(self, filters: Filters) -> dict[str, int]:
+        if filters.metadata or filters.demand is not None:
+            return self._all_columns().counts(self.matching(filters))
         return records.counts(self._connection, filters)
 
     def facet_counts(
@@ -379,12 +384,7 @@ class SqliteSnapshot:
         return graph.walk(self._connection, seeds, depth, filters=filters, relations=relations)
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
-        rows = self._connection.execute(
-            "select record_id, id, kind, field from passages"
-            " where ordinal = 0 and record_id in (select value from json_each(?))",
-            (json.dumps(list(records)),),
-        )
-        return {record: (passage, kind, field) for record, passage, kind, field in rows}
+        return graph.first_passages(self._connection, records)
 
     def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
         return graph.labels(self._connection, numbers)
