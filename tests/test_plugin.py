@@ -27,6 +27,13 @@ def skill() -> tuple[dict[str, str], str]:
     return {key: value for key, _, value in pairs}, body
 
 
+def test_the_marketplace_offers_the_plugin_in_its_version() -> None:
+    file = PLUGIN.parent / ".claude-plugin" / "marketplace.json"
+    (offered,) = json.loads(file.read_text("utf-8"))["plugins"]
+    assert (PLUGIN.parent / offered["source"]).resolve() == PLUGIN.resolve()
+    assert (offered["name"], offered["version"]) == (manifest()["name"], manifest()["version"])
+
+
 def manifest() -> dict[str, object]:
     found = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text("utf-8"))
     assert isinstance(found, dict)

@@ -27,7 +27,7 @@ def run(home: Path, event: Any, **environ: str) -> tuple[str, list[dict[str, Any
     """What the hook printed, and the events that it left; it must end well and say nothing else."""
     given = event if isinstance(event, bytes) else json.dumps(event).encode()
     done = subprocess.run(
-        [sys.executable, "-I", str(HOOK)],
+        [sys.executable, "-I", "-S", str(HOOK)],
         input=given,
         env={"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home), **environ},
         capture_output=True,
@@ -169,7 +169,7 @@ def test_hooks_can_be_turned_off(home: Path) -> None:
 
 def test_a_hook_imports_little(home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-X", "importtime", str(HOOK)],
+        [sys.executable, "-I", "-S", "-X", "importtime", str(HOOK)],
         input=json.dumps(PROMPT).encode(),
         env={"PATH": os.defpath, "HOME": str(home), "MEM_SEARCH_HOME": str(home)},
         capture_output=True,
@@ -194,6 +194,6 @@ def test_hooks_are_in_exec_form_and_only_the_start_is_waited_for() -> None:
         (name, [entry["hooks"] for entry in of]) for name, of in hooks.items()
     ):
         assert (each["type"], each["command"]) == ("command", "python3")
-        assert each["args"] == ["${CLAUDE_PLUGIN_ROOT}/bin/hook.py"]
+        assert each["args"] == ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/bin/hook.py"]
         assert each.get("async", False) == (name not in ("SessionStart", "SessionEnd"))
         assert each["timeout"] <= 10
