@@ -260,3 +260,23 @@ async def test_a_body_that_is_no_form_is_refused_and_leaves_nothing(
     assert reply.status == status, await reply.text()
     left = list(settings.spool_dir.iterdir()) if settings.spool_dir.exists() else []
     assert left == []
+
+
+async def test_passages_of_recognised_text_have_a_type_of_their_own(empty: Client) -> None:
+    found = {}
+    for name, metadata in {
+        "picture": {"ocr": "tesseract", "ocr_confidence": 0.8},
+        "scan": {"ocr": "tesseract", "ocr_pages": 2, "pages": 2},
+        "partly": {"ocr": "tesseract", "ocr_pages": 1, "pages": 2},
+        "typed": {"pages": 2},
+    }.items():
+        record = {"kind": "file", "source_id": name, "text": "It burns\foil.", "metadata": metadata}
+        made = await (await empty.post("/api/records", json=record, headers=AUTHORIZED)).json()
+        reply = await get(empty, f"/documents/{made['ref']}/passages")
+        found[name] = [passage["type"] for passage in reply["passages"]]
+    assert found == {
+        "picture": ["title", "ocr"],
+        "scan": ["title", "ocr"],
+        "partly": ["title", "content"],
+        "typed": ["title", "content"],
+    }

@@ -87,7 +87,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     _check_facets(draft, facets)
     source_code = draft.kind == "file" and is_code(draft.text)
     names = names_of(draft, facets)
-    cut = passages.cut(draft.text, "code" if source_code else "content")
+    cut = passages.cut(draft.text, "code" if source_code else _field(draft))
     if isinstance(draft.metadata.get("pages"), int):
         cut = tuple(replace(each, page=_page(draft.text, each)) for each in cut)
     texts = [draft.text[passage.start : passage.end] for passage in cut]
@@ -123,6 +123,15 @@ def _check_facets(draft: Draft, facets: Collection[tuple[str, str]]) -> None:
         if len(value) > LONGEST_FACET:
             fields = (key for key, given in draft.metadata.items() if value in listed(given))
             check_length(f"metadata.{next(fields, name)}", value, LONGEST_FACET)
+
+
+def _field(draft: Draft) -> str:
+    """``ocr`` for the passages of a text that was recognised as a whole, else ``content``."""
+    metadata = draft.metadata
+    is_recognised = isinstance(metadata.get("ocr"), str)
+    return (
+        "ocr" if is_recognised and metadata.get("ocr_pages") == metadata.get("pages") else "content"
+    )
 
 
 def _page(text: str, passage: Passage) -> int:
