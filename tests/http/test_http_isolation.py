@@ -282,6 +282,7 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/import",
         "/api/index/audit",
         "/api/index/rebuild",
+        "/api/reembed",
         "/api/v1/backup",
         "/api/v1/tokens",
         "/api/v1/tokens/{name}",
