@@ -20,9 +20,12 @@ from mem_search.cli.app import app
 from mem_search.contracts import Source
 from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.tools import TOOLS
+from mem_search.metadata import MODELS
+from mem_search.metadata.common import DocumentMetadata
 from mem_search.records.base import BaseKind, Metadata
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
+from mem_search.text.search_fields import DOCUMENT_FIELDS
 
 _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated\b")
@@ -103,6 +106,26 @@ def common_metadata() -> str:
     return ", ".join(f"`{name}`" for name in Metadata.model_fields)
 
 
+def document_types() -> str:
+    """Every type of document with its own fields, after the fields that all have."""
+    common = DocumentMetadata.model_fields
+    rows = [("(every type)", "", ", ".join(f"`{name}`" for name in common))]
+    for model in MODELS:
+        own = [name for name in model.model_fields if name not in common]
+        also = ", ".join(f"`{name}`" for name in model.also)
+        rows.append((f"`{model.type_name}`", also, ", ".join(f"`{name}`" for name in own)))
+    return _table(("type", "also", "fields"), rows)
+
+
+def document_fields() -> str:
+    """Every field of documents in the query language."""
+    rows = [
+        (f"`{name}:`" + (f" `{name}>`" if sort in ("number", "date") else ""), sort, said)
+        for name, (sort, _, said) in DOCUMENT_FIELDS.items()
+    ]
+    return _table(("field", "values", ""), rows)
+
+
 def all_sources() -> str:
     """Every source: what it reads and whether the worker follows it."""
     return _table(
@@ -134,6 +157,8 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "kinds": kinds,
     "stages": stages,
     "common-metadata": common_metadata,
+    "document-types": document_types,
+    "document-fields": document_fields,
     "sources": all_sources,
     "mcp-tools": mcp_tools,
 }

@@ -59,6 +59,9 @@ class RecordKind(Protocol):
     coding: bool
     """Whether claude-mem has the kind, too. Its clients rely on the route of such a kind; the
     others have the universal search as their successor."""
+    documents: bool
+    """Whether records are documents, whose texts state amounts, dates and the like
+    (``metadata.extraction``)."""
     source_type: str
     """Where such records come from, in the words of ``/api/v2``: ``direct_input``,
     ``document_upload``, ``web_scrape``, ``api_import``, ``conversation``, ``reflection`` or

@@ -128,6 +128,12 @@ async def test_what_is_wrong_with_a_form_is_named_by_field_and_leaves_nothing(
         (b"x", {"colour": "red"}, 422, {"colour"}),
         (b"x", {"metadata": "[1]", "created_at": "soon"}, 422, {"metadata", "created_at"}),
         (b"x", {"metadata": "{"}, 422, {"metadata"}),
+        (
+            b"x",
+            {"source_type": "invoice", "metadata": '{"amount": "12 EUR", "due_date": "soon"}'},
+            422,
+            {"metadata.amount", "metadata.due_date"},
+        ),
         (b"x", {"name": "../x.md"}, 422, {"name"}),
         (b"x", {"replace": "perhaps"}, 422, {"replace"}),
         (b"x", {f"f{number}": "x" for number in range(50)}, 422, {"f11"}),

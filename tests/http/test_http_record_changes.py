@@ -142,11 +142,23 @@ async def test_bad_input_names_the_field(empty: Client) -> None:
         ("POST", "/api/records", {**NOTE, "text": " "}, "/text"),
         ("POST", "/api/records", {**NOTE, "metadata": {"folder": 3}}, "/metadata/folder"),
         ("POST", "/api/records", {**NOTE, "created_at": "yesterday"}, "/created_at"),
+        (
+            "POST",
+            "/api/records",
+            {**NOTE, "metadata": {"source_type": "invoice", "due_date": "soon"}},
+            "/metadata/due_date",
+        ),
         ("PUT", path, {"title": "no text"}, "/text"),
         ("PUT", path, {"text": "x", "kind": "note"}, "/kind"),
         ("PATCH", path, {"text": None}, "/text"),
         ("PATCH", path, {"importance": 3}, "/importance"),
         ("PATCH", path, {"metadata": {"archived": "maybe"}}, "/metadata/archived"),
+        (
+            "PATCH",
+            path,
+            {"metadata": {"source_type": "receipt", "amount": "5 EUR"}},
+            "/metadata/amount",
+        ),
     ):
         problem = await send(empty, method, where, body, 422)
         assert [fault["pointer"] for fault in problem["errors"]] == [pointer], body

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -11,7 +13,7 @@ from mem_search.cli.search_options import OPTIONS
 from mem_search.errors import InputError
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
-from mem_search.model import Filters, SearchPage, SearchRequest
+from mem_search.model import Filters, Mode, SearchPage, SearchRequest
 from mem_search.text.search_fields import FIELDS
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -217,7 +219,79 @@ def test_every_surface_has_every_field() -> None:
         extra = field.json_schema_extra
         query.update(extra["spellings"] if isinstance(extra, dict) else ())  # type: ignore[arg-type]
     assert set(FIELDS) <= query
-    options = {option.flag[2:] for option in OPTIONS}
+    options = {option.flag[2:].replace("-", "_") for option in OPTIONS}
     assert set(FIELDS) <= options
     body = {**UniversalSearchRequest.model_fields, "kind": "content_types"}
     assert set(FIELDS) <= set(body)
+
+
+INVOICE = draft(
+    "invoice",
+    "Quay Lamps Ltd\nINVOICE\nInvoice No: QL-2031\nTotal due: 96.00 GBP\n"
+    "Due date: 1 January 2026\n",
+    kind="file",
+    title="scan 3",
+)
+GIVEN = draft(
+    "given",
+    "Quay Lamps Ltd\nINVOICE\nTotal due: 96.00 GBP\n",
+    kind="file",
+    title="scan 4",
+    metadata={"total_amount": 12, "due_date": "2026-02-01"},
+)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("quay lamps ltd invoice amount>90", "invoice mail"),
+        ("amount<20", "given"),
+        ("quay lamps ltd invoice due_date<2026-01-15", "invoice mail"),
+        ("due_date:2026-01", "invoice"),
+        ("organisation:quay -amount>90", "given"),
+        ("invoice_number:ql-*", "invoice"),
+        ("type:invoice", "given invoice"),
+        ("document_type:invoice has:due_date", "given invoice"),
+        ("meta.amount>90", "mail"),
+        ("meta.from_text.amount>90", "invoice"),
+        ("currency:GBP", "given invoice"),
+    ],
+)
+async def test_what_a_document_states_is_filtered_by_in_every_leg(
+    runtime: Runtime, mode: Mode, query: str, found: str
+) -> None:
+    await fill(runtime, *DRAFTS, INVOICE, GIVEN)
+    page = await runtime.search.service.search(SearchRequest(query, mode=mode), "test")
+    assert {result.record.source_id for result in page.results} == set(found.split())
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "UTC", "Pacific/Auckland"])
+async def test_a_day_without_a_time_is_that_day_in_every_time_zone(
+    runtime: Runtime, zone: str
+) -> None:
+    await fill(runtime, INVOICE)
+    now = datetime(2026, 3, 4, tzinfo=ZoneInfo(zone))
+    for query, count in (
+        ("due_date<2026-01-01", 0), ("due_date>2026-01-01", 0), ("due_date:2026-01-01", 1),
+        ("due_date<=2026-01-01", 1), ("due_date>=2026-01-01", 1),
+    ):  # fmt: skip
+        page = await runtime.search.service.search(SearchRequest(query, asked_at=now), "test")
+        assert page.total == count, query
+
+
+async def test_each_comparison_of_a_parameter_holds_and_other_values_are_alternatives(
+    runtime: Runtime,
+) -> None:
+    await fill(runtime, *DRAFTS, INVOICE, GIVEN)
+    for where, found in (
+        ({"amount": (">50", "<100")}, "invoice page"),
+        ({"amount": (">50,<90",)}, "page"),
+        ({"amount": ("12", "80")}, "given page"),
+        ({"due_date": ("<2026-01-15",)}, "invoice mail"),
+        ({"vendor": ("quay,other",)}, "given invoice"),
+    ):
+        page = await runtime.search.service.search(SearchRequest("", where=where), "test")
+        assert {result.record.source_id for result in page.results} == set(found.split()), where
+    with pytest.raises(InputError, match="is no number"):
+        await runtime.search.service.search(SearchRequest("", where={"amount": ("much",)}), "test")

@@ -22,6 +22,7 @@ import mem_search.text
 import mem_search.text.query
 from mem_search.errors import MemSearchError
 from mem_search.ingest import edges, prepare
+from mem_search.metadata import extraction, values
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
@@ -94,6 +95,15 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "mentions.folded_title": mentions.folded_title,
     "mentions.normal_path": mentions.normal_path,
     "names.find": names.find,
+    "extraction.facts": lambda text: extraction.facts(text, text, kind="file", given={}),
+    "values.addresses": lambda text: [*values.addresses(text)],
+    "values.companies": lambda text: [*values.companies(text)],
+    "values.dollars_of": values.dollars_of,
+    "values.letterhead": values.letterhead,
+    "values.money": values.money,
+    "values.order_of": values.order_of,
+    "values.phones": lambda text: [*values.phones(text)],
+    "values.urls": lambda text: [*values.urls(text)],
     "record_ids.alias_of": lambda text: record_ids.alias_of("claude-mem", text),
     "record_ids.find": record_ids.find,
     "record_ids.is_of_default_store": record_ids.is_of_default_store,
@@ -305,7 +315,7 @@ def _modules() -> Iterator[ModuleType]:
         for module in pkgutil.iter_modules(package.__path__):
             yield importlib.import_module(f"{package.__name__}.{module.name}")
     yield from (prepare, edges, safe_text, claude_code_text, evidence, claude_mem_drafts)
-    yield from (bodies, headers, mail_message)
+    yield from (bodies, headers, mail_message, extraction, values)
 
 
 def test_every_function_of_a_text_is_run_or_explained() -> None:

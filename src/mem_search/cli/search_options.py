@@ -151,7 +151,10 @@ OPTIONS = (
     Option("--source", "source", "Only from this source: claude-mem, git, ..."),
     Option("--branch", "branch", "Only from this branch."),
     Option("--worktree", "worktree", "Only from this linked worktree, by its name."),
-    *[Option(f"--{name}", name, FIELDS[name], repeats=True) for name in PARAMETERS],
+    *[
+        Option(f"--{name.replace('_', '-')}", name, FIELDS[name], repeats=True)
+        for name in PARAMETERS
+    ],
     Option("--scope", "scope", "Only records in the scope with this name."),
     Option("--since", "dateStart", "Not before: 2026-11-20, 'last week', 1763596800.", "WHEN"),
     Option("--until", "dateEnd", "Not after; a date includes its whole day.", "WHEN"),

@@ -15,10 +15,12 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from mem_search.errors import NotFound
 from mem_search.http.core.parameter_types import KindName
 from mem_search.http.core.parameters import Body, Parameters
+from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find, id_in_path
 from mem_search.ingest.prepare import content_id
+from mem_search.metadata import faults
 from mem_search.model import Draft, Link, Record
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import WholeRecord
@@ -136,7 +138,7 @@ async def add(call: Call) -> web.StreamResponse:
     """Store a new record."""
     params = call.parameters(NewRecordParameters)
     number = await call.runtime.ingest.writer.store_one(
-        call.json_body(NewRecordBody).new(),
+        _checked(call.json_body(NewRecordBody).new()),
         replace=params.replace,
         even_forgotten=params.even_forgotten,
     )
@@ -165,13 +167,23 @@ async def _change(
     writer = call.runtime.ingest.writer
     async with writer.changing:  # nobody changes it between reading and writing
         record, links = await find(call, id_in_path(call))
-        draft = made(record, links)
+        draft = _checked(made(record, links))
         if draft.created_at is None:
             draft = replace(draft, created_at=record.created_at)
         if draft.updated_at is None:
             draft = replace(draft, updated_at=now_ms())
         number = await writer.store_one(draft, replace=True)
     return await _shown(call, number)
+
+
+def _checked(draft: Draft) -> Draft:
+    """The draft, if its metadata is as its ``source_type`` has it. Raises Invalid."""
+    source_type = draft.metadata.get("source_type")
+    found = faults(source_type, draft.metadata) if isinstance(source_type, str) else []
+    if found:
+        places = ((place.replace(".", "/"), detail) for place, detail in found)
+        raise Invalid([Fault(detail, pointer=f"/{place}") for place, detail in places])
+    return draft
 
 
 async def _shown(call: Call, number: int, status: int = 200) -> web.StreamResponse:

@@ -32,6 +32,7 @@ from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.routing import Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
+from mem_search.metadata import faults as metadata_faults
 from mem_search.sources.base import UPLOADED
 from mem_search.text.json_reading import UnusableJson, read_json
 from mem_search.text.urls import normal_url
@@ -74,7 +75,8 @@ class UploadForm(Parameters):
 
     source_type: Annotated[str, Field(max_length=50, pattern=r"^[\w .-]*$")] = Field(
         default="",
-        description="Where it comes from: note, pdf, google_drive. The name of a kind decides it",
+        description="What it is or where it comes from: invoice, pdf, google_drive. metadata is"
+        " checked against it; the name of a kind decides the kind",
     )
     source_id: Short = Field(
         default="", description="Its id where it comes from; by default the hash of the file"
@@ -256,6 +258,9 @@ def _read(fields: Mapping[str, str]) -> UploadForm:
             Fault(item["msg"], parameter=".".join(map(str, item["loc"])))
             for item in error.errors(include_url=False, include_context=False, include_input=False)
         ]
+    if not faults and form.source_type:
+        stated = metadata_faults(form.source_type, form.metadata)
+        faults = [Fault(detail, parameter=place) for place, detail in stated]
     if faults:
         raise Invalid(faults)
     return form

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
+from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
@@ -23,7 +24,7 @@ from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import passages, words
 from mem_search.text.redaction import redact, redacted_values
-from mem_search.text.search_fields import names_in
+from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
 
 log = logging.getLogger(__name__)
@@ -83,9 +84,12 @@ def prepare(draft: Draft) -> PreparedDraft:
     """Redact, compose, cut into passages. Raises InputError that names the wrong field."""
     kind = installed_kinds().require(draft.kind)
     draft = kind.compose(redacted(draft))
+    source_code = draft.kind == "file" and is_code(draft.text)
+    if kind.documents and not source_code:
+        stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
+        draft = replace(draft, metadata=stated)
     facets = tuple(kind.facets(draft))
     _check_facets(draft, facets)
-    source_code = draft.kind == "file" and is_code(draft.text)
     names = names_of(draft, facets)
     cut = passages.cut(draft.text, "code" if source_code else _field(draft))
     if isinstance(draft.metadata.get("pages"), int):
@@ -170,13 +174,15 @@ def content_id(draft: Draft) -> str:
 
 
 def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
-    """The hash of everything stored of a draft except its times: 16 bytes of BLAKE2b.
+    """The hash of everything stored of a draft except its times and what a language model said
+    about it, which no source knows: 16 bytes of BLAKE2b.
 
     Reports of a version that did not look for citations differ, so they are stored anew.
     """
+    metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
     parts: tuple[object, ...] = (
         draft.kind, draft.title, draft.text, draft.project, draft.session, draft.url,
-        draft.importance, draft.metadata, sorted(draft.tags), sorted(facets),
+        draft.importance, metadata, sorted(draft.tags), sorted(facets),
         sorted((link.to, link.relation) for link in draft.links),
     )  # fmt: skip
     if installed_kinds().require(draft.kind).cites:

@@ -96,14 +96,15 @@ class MetadataTest:
     ``has``: it is there and neither empty nor false. ``contains``: the text has ``value`` in it, in
     any case. ``is``: it equals ``value``, where ``*`` stands for any letters. The others compare a
     number, or the moment that a text in ISO form names, with ``bounds``: a number is both bounds,
-    a date is its first and its last millisecond.
+    a date is its first and its last millisecond. ``days`` are the bounds of a date for a text that
+    is a day alone, which is the same day in every time zone, counted as if in UTC.
     """
 
     names: tuple[str, ...]
     test: Comparison
     value: str = ""
     bounds: tuple[float, float] | None = None
-    is_date: bool = False
+    days: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

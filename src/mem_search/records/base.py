@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mem_search.errors import InputError
+from mem_search.metadata import document_type_of
 from mem_search.model import Citation, Draft, Kind, Link, Record
 from mem_search.model.records import WHOLE_TEXT
 from mem_search.records import citation_fields
@@ -29,6 +30,7 @@ from mem_search.records.canonical_text import (
     shown,
 )
 from mem_search.text.dates import from_iso
+from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -69,12 +71,14 @@ class Metadata(BaseModel):
     platform: str | None = None
     content_id: str | None = None
     whole_text: str | None = None
+    from_text: dict[str, Any] | None = None
+    from_model: dict[str, Any] | None = None
 
 
 M = TypeVar("M", bound=Metadata)
 
-_UNSEEN = ("archived", "content_id", WHOLE_TEXT)
-"""Fields that no listing shows."""
+_UNSEEN = ("archived", "content_id", WHOLE_TEXT, FROM_TEXT, FROM_MODEL)
+"""Fields that no listing shows as they are."""
 
 _COMMON_FACETS = ("branch", "worktree", "author", "commit", "agent", "platform")
 
@@ -97,6 +101,7 @@ class BaseKind(Generic[M]):
     threaded = False
     cites = False
     coding = False
+    documents = False
     source_type = "api_import"
     agent_source_type = ""
     csl_type = "document"
@@ -159,6 +164,8 @@ class BaseKind(Generic[M]):
         pairs = [
             (facet, value) for field, facet in fields for value in listed(getattr(known, field))
         ]
+        if self.documents and (said := document_type_of(draft.metadata)):
+            pairs.append(("type", said))
         pairs += (("author", value) for value in listed((known.model_extra or {}).get("authors")))
         return list(dict.fromkeys(pairs))
 
@@ -189,6 +196,10 @@ class BaseKind(Generic[M]):
         for key, value in (known.model_extra or {}).items():
             if text := shown(value):
                 yield key.replace("_", " ").capitalize(), text
+        for said, how in ((known.from_text, "in the text"), (known.from_model, "by a model")):
+            for key, value in (said or {}).items():
+                if text := shown(value):
+                    yield f"{key.replace('_', ' ').capitalize()} ({how})", text
 
     def citation(self, record: Record) -> Citation:
         metadata = record.metadata

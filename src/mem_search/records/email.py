@@ -49,6 +49,7 @@ class Email(BaseKind[EmailMetadata]):
     label = "Email"
     sign = "✉️"
     threaded = True
+    documents = True
     source_type = "document_upload"
     csl_type = "personal_communication"
     genre = "Email"

@@ -24,6 +24,7 @@ class File(BaseKind[FileMetadata]):
     plural = "files"
     label = "File"
     sign = "📄"
+    documents = True
     source_type = "document_upload"
     genre = "File"
     model = FileMetadata

@@ -23,6 +23,7 @@ class Note(BaseKind[NoteMetadata]):
     plural = "notes"
     label = "Note"
     sign = "📝"
+    documents = True
     source_type = "direct_input"
     agent_source_type = "conversation"
     genre = "Note"

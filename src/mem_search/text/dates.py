@@ -213,6 +213,14 @@ def _moment(at: int, tz: tzinfo, now: datetime, *, first: bool) -> str:
     return text
 
 
+def as_utc(ms: int, tz: tzinfo) -> int:
+    """The time that a clock in UTC shows the same as a clock in ``tz`` does at ``ms``."""
+    try:
+        return to_ms(_to_datetime(ms).astimezone(tz).replace(tzinfo=UTC))
+    except OverflowError:  # the first or last day of the calendar
+        return ms
+
+
 def _to_datetime(ms: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=ms)

@@ -42,13 +42,76 @@ FIELDS = {
     "in": "Within this date: yesterday, 2025, 'May 2024'.",
 }
 
+FROM_TEXT, FROM_MODEL = "from_text", "from_model"
+"""The members of the metadata for what rules found in the text of a record, and for what a language
+model said about it. All else is what the document, its source or a person says."""
+
+DOCUMENT_FIELDS = {
+    "amount": ("number", ("total_amount",), "The total of an invoice, a receipt or a ticket."),
+    "tax_amount": ("number", ("vat",), "The tax in it."),
+    "currency": ("word", (), "Currency by its code: EUR."),
+    "due_date": ("date", ("due",), "The day by which to pay or to answer."),
+    "document_date": ("date", ("date", "invoice_date"), "The day that the document bears."),
+    "event_date": ("date", (), "The day of the event."),
+    "event_name": ("text", (), "A part of the event's name."),
+    "location": ("text", ("venue",), "A part of the place."),
+    "vendor": ("text", ("merchant",), "A part of the seller's name."),
+    "organisation": (
+        "text",
+        ("organisations", "organization", "organizations"),
+        "A part of an organisation's name; a seller is one.",
+    ),
+    "category": ("word", ("categories",), "Category, as given or as a model says."),
+    "document_type": ("word", (), "invoice, receipt, letter, statement, ..."),
+    "payment_method": ("text", (), "How it was paid: card, transfer."),
+    "invoice_number": ("word", (), "Number of an invoice or a receipt."),
+    "customer_id": ("word", (), "Number of the customer."),
+    "service_period": ("text", (), "What an invoice is for, in time."),
+    "seat_number": ("word", (), "Seat on a ticket."),
+    "attendee": ("text", ("attendee_names", "attendees"), "A part of a visitor's name."),
+    "phone": ("text", ("phones",), "A part of a telephone number, as it is written."),
+    "address": ("text", ("addresses",), "A part of a postal address."),
+    "bcc": ("text", (), "A part of the name or address of who gets a hidden copy."),
+    "thread_id": ("word", (), "Thread of mails by its id."),
+}
+"""Field of a document → type of its values, further metadata that holds it, what it asks for.
+A ``word`` is the whole value, where ``*`` stands for any letters; of a ``text`` a part is enough.
+``number`` and ``date`` can be compared: ``amount>100``."""
+
+FIELDS |= {name: help_text for name, (_, _, help_text) in DOCUMENT_FIELDS.items()}
+
 PEOPLE = {
     "author": ("author", "authors", "byline", "creator", "from"),
-    "from": ("from", "sender"),
-    "to": ("to", "recipient", "recipients"),
+    "from": ("from", "sender", f"{FROM_TEXT}.sender", f"{FROM_MODEL}.sender"),
+    "to": ("to", "recipient", "recipients", f"{FROM_TEXT}.recipients", f"{FROM_MODEL}.recipients"),
     "cc": ("cc",),
 }
 """Field → the metadata that names these people, as sources write it."""
+
+_LISTED_AS = {
+    "organisation": "organisations", "attendee": "attendee_names", "phone": "phones",
+    "address": "addresses",
+}  # fmt: skip
+"""Field → the member of the models (``mem_search.metadata``) that lists its values."""
+
+_COUNT_AS = {"organisation": ("vendor",), "document_type": ("source_type",)}
+"""Other facts that meet a filter by this one as well."""
+
+SAME_FACT = (
+    *((name, *others) for name, (_, others, _) in DOCUMENT_FIELDS.items()),
+    ("sender", "from"),
+    ("recipients", "to", "recipient"),
+)
+"""Names of metadata for one fact. What is given under one of them is not looked for in the text."""
+
+
+def holding(field: str) -> tuple[str, ...]:
+    """The paths in the metadata that may hold a field of ``DOCUMENT_FIELDS``."""
+    others = _COUNT_AS.get(field, ())
+    found = (_LISTED_AS.get(field, field), *others)
+    apart = (f"{member}.{name}" for member in (FROM_TEXT, FROM_MODEL) for name in found)
+    return (field, *DOCUMENT_FIELDS[field][1], *others, *apart)
+
 
 NAMED = tuple(dict.fromkeys([name for names in PEOPLE.values() for name in names]))
 NAMED += ("bcc", "reply_to", "attachments", "attachment")
@@ -73,6 +136,6 @@ def names_in(metadata: Mapping[str, Any]) -> str:
 
 PARAMETERS = (
     "title", "content", "author", "from", "to", "cc", "url", "domain", "folder", "path", "failed",
-    "has", "is", "meta", "before", "after", "in",
+    "has", "is", "meta", "before", "after", "in", *DOCUMENT_FIELDS,
 )  # fmt: skip
 """The fields that searches have no other parameter for, by their own name."""

@@ -171,14 +171,23 @@ def _path(file: str) -> tuple[str, list[str]]:
 
 
 _MS_OF_DATE = "strftime('%s', v.value) * 1000"
+_DAY = len("2025-10-03")
 
 
 def _metadata(test: MetadataTest) -> tuple[Any, ...]:
     """A condition over ``records r``, with its parameters. A list passes by one of its items."""
     held, values = value_condition(test)
-    paths = list(map(metadata_path, test.names))
-    alternatives = [f"exists (select 1 from json_each(r.data, ?) v where {held})"] * len(paths)
-    parameters = [parameter for path in paths for parameter in (path, *values)]
+    paths_of: dict[str, list[str]] = {}
+    for name in test.names:
+        key = json.dumps(name.partition(".")[0], ensure_ascii=False)
+        paths_of.setdefault(key, []).append(metadata_path(name))
+    alternatives: list[str] = []
+    parameters: list[Any] = []
+    for key, paths in paths_of.items():
+        # Most records have no such key, and looking for it costs less than parsing JSON.
+        each = [f"exists (select 1 from json_each(r.data, ?) v where {held})"] * len(paths)
+        alternatives.append(f"instr(r.data, ?) and ({' or '.join(each)})")
+        parameters += [key, *(each for path in paths for each in (path, *values))]
     if test.test == "has":  # tags and derived facets are not in the metadata
         alternatives.append(
             "exists (select 1 from facets x where x.record_id = r.id"
@@ -197,24 +206,29 @@ def value_condition(test: MetadataTest) -> tuple[str, list[Any]]:
     """The condition of ``test`` over values ``v`` of ``json_each``, and its parameters."""
     if test.test == "has":
         return "v.type not in ('null', 'false') and v.value not in ('', 0)", []
-    is_number = "v.type in ('integer', 'real')"
     if test.test == "contains":
         return "v.type = 'text' and v.value like ? escape '\\'", [f"%{like(test.value)}%"]
     if test.test == "is":
         alternatives = ["v.type = 'text' and v.value like ? escape '\\'", "v.type = lower(?)"]
         values: list[Any] = [like(test.value).replace("*", "%"), test.value]
         if test.bounds is not None:
-            held = (
-                f"v.type = 'text' and {_MS_OF_DATE}" if test.is_date else f"{is_number} and v.value"
-            )
-            alternatives.append(f"{held} between ? and ?")
-            values += test.bounds
+            above, least = _compared(test, ">=", 0)
+            below, most = _compared(test, "<=", 1)
+            alternatives.append(f"{above} and {below}")
+            values += [*least, *most]
         return " or ".join(alternatives), values
-    assert test.bounds is not None
     # After a day means after its end, before a day before its beginning.
-    bound = test.bounds[test.test in (">", "<=")]
-    held = f"v.type = 'text' and {_MS_OF_DATE}" if test.is_date else f"{is_number} and v.value"
-    return f"{held} {test.test} ?", [bound]
+    return _compared(test, test.test, int(test.test in (">", "<=")))
+
+
+def _compared(test: MetadataTest, sign: str, place: int) -> tuple[str, list[Any]]:
+    """The comparison of ``v`` with the first (0) or the last bound (1)."""
+    assert test.bounds is not None
+    bound = test.bounds[place]
+    if test.days is None:
+        return f"v.type in ('integer', 'real') and v.value {sign} ?", [bound]
+    of_day = f"case when length(v.value) <= {_DAY} then ? else ? end"
+    return f"v.type = 'text' and {_MS_OF_DATE} {sign} {of_day}", [test.days[place], bound]
 
 
 def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:

@@ -23,7 +23,7 @@ from mem_search.model import (
 from mem_search.model.requests import Comparison
 from mem_search.text import dates, spelling, words
 from mem_search.text.dates import clipped
-from mem_search.text.search_fields import FIELDS, PEOPLE
+from mem_search.text.search_fields import DOCUMENT_FIELDS, FIELDS, PEOPLE, holding
 
 
 class KnownKinds(Protocol):
@@ -50,21 +50,39 @@ _DATES: Final = {
     "in": "",
 }
 NAMES: Final = tuple(name for name in FIELDS if name != "meta")
-_ALSO: Final = {f"{name}s": name for name in NAMES[:10]}
+_ALSO: Final = {f"{name}s": name for name in (*NAMES[:10], *DOCUMENT_FIELDS)} | {
+    "sender": "from", "recipient": "to", "recipients": "to", "organization": "organisation",
+    "organizations": "organisation", "attendee_names": "attendee", "total_amount": "amount",
+    "addresses": "address", "categories": "category", "currencies": "currency",
+}  # fmt: skip
 _HAS: Final = {"file": ("files_read", "files_modified", "file_read", "file_modified", "path")}
 """What ``has:`` looks for, beside the metadata and the facets of that name."""
 
 _MEANT: Final = {
-    "sender": "from", "recipient": "to", "subject": "title", "name": "title", "text": "content",
+    "subject": "title", "name": "title", "text": "content",
     "body": "content", "site": "domain", "host": "domain", "link": "url", "dir": "folder",
-    "directory": "folder", "label": "tag", "category": "tag", "by": "author", "filename": "file",
+    "directory": "folder", "label": "tag", "by": "author", "filename": "file",
     "date": "in", "on": "in", "repo": "project", "metadata": "meta.NAME",
 }  # fmt: skip
 """Names of other query languages → ours."""
 
-_META: Final = re.compile(
-    r"meta\.([A-Za-z_][\w-]{0,60}(?:\.[A-Za-z_][\w-]{0,60}){0,4})(:|>=|<=|>|<|=)"
+_COMPARED: Final = "|".join(
+    name
+    for name in (*DOCUMENT_FIELDS, *_ALSO)
+    if DOCUMENT_FIELDS.get(_ALSO.get(name, name), ("",))[0] in ("number", "date")
 )
+"""Fields whose values are compared, under all their names."""
+
+_META: Final = re.compile(
+    rf"(?:meta\.([A-Za-z_][\w-]{{0,60}}(?:\.[A-Za-z_][\w-]{{0,60}}){{0,4}})|({_COMPARED}))"
+    "(:(?!:|//)|>=|<=|>|<|=)"
+)
+_CURRENCY_SIGNS: Final = "$€£¥ "
+_REFUSED: Final = {
+    "number": "is no number; it is read as text",
+    "date": 'is no date, such as 2025-10-03 or "next week"; it is read as text',
+    "": "compares with neither a number nor a date",
+}
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
 _DAY: Final = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)?")
 _FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
@@ -76,6 +94,9 @@ _MOST_VALUES: Final = 32
 _PART: Final = re.compile(r'"([^"]*)"|[^",]+')
 """A value of a parameter: up to a comma, or in quotes."""
 _AS_TEXT: Final = re.compile(r"[;,] (?:it is )?read as text\Z")
+
+
+_Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +143,8 @@ class Fields:
         """What a parameter ``name`` with ``values`` asks for, outside of a query.
 
         Values are alternatives, and so are the parts of one between commas; quotes hold a comma.
-        Each ``meta`` holds: ``status:open``, ``amount>100``. Raises InputError naming the field.
+        Each ``meta`` holds (``status:open``, ``amount>100``), and each comparison. Raises
+        InputError naming the field.
         """
         if name not in FIELDS and not name.startswith("meta."):
             near = spelling.closest(name, FIELDS)
@@ -140,7 +162,10 @@ class Fields:
                     raise InputError(f"cannot read {clipped(text)}; {help_text}", field=name)
         if not found:
             raise InputError(f"has no value; {help_text}", field=name)
-        join = AllOf if name == "meta" else AnyOf
+        each_holds = name == "meta" or any(
+            value.lstrip().startswith(("<", ">")) for value in values
+        )
+        join = AllOf if each_holds else AnyOf
         return join(tuple(found)) if found[1:] else found[0]
 
     def _filters(self, name: str, value: str) -> Filters | str:
@@ -169,6 +194,9 @@ class Fields:
                 return Filters(url=value)
             case "author" | "from" | "to" | "cc":
                 return Filters(metadata=(MetadataTest(PEOPLE[name], "contains", value),))
+            case _ if name in DOCUMENT_FIELDS:
+                test: Comparison = "is" if DOCUMENT_FIELDS[name][0] == "word" else "contains"
+                return Filters(metadata=(MetadataTest(holding(name), test, value),))
             case "has":
                 return _has(value)
             case "failed":
@@ -196,33 +224,37 @@ class Fields:
     def _metadata(
         self, match: re.Match[str], text: str, inside: bool
     ) -> tuple[Condition, int] | str:
-        """The condition of ``meta.NAME:VALUE`` or of a comparison such as ``meta.amount>100``."""
-        name, operator = match[1], match[2]
+        """The condition of ``meta.NAME:VALUE`` or of a comparison such as ``amount>100``."""
+        name, operator = match[1] or match[2], match[3]
+        field = _ALSO.get(name, name)
+        typed, *_ = DOCUMENT_FIELDS.get(field, ("",)) if match[2] else ("",)
+        names = holding(field) if match[2] else (name,)
         found, end = _values(text, match.end(), inside)
         if not found:
             return f"{match[0]} has no value right after it; it is read as text"
         tests: list[Filters] = []
         for value in found:
-            bounds, is_date = self._bounds(value)
-            if operator not in ":=" and bounds is None:
-                return f"{match[0]}{clipped(value)} compares with neither a number nor a date"
+            bounds, days = self._bounds(value, typed)
+            if bounds is None and (typed or operator not in ":="):
+                return f"{match[0]}{clipped(value)} {_REFUSED[typed]}"
             sort = cast(Comparison, "is" if operator in ":=" else operator)
-            test = MetadataTest((name,), sort, value, bounds, is_date)
-            tests.append(Filters(metadata=(test,)))
+            tests.append(Filters(metadata=(MetadataTest(names, sort, value, bounds, days),)))
         return Condition(f"{match[0]}{_listed(found)}", tuple(tests)), end
 
-    def _bounds(self, value: str) -> tuple[tuple[float, float] | None, bool]:
-        """The number, or the first and last millisecond of the date; and whether it is a date."""
-        if _NUMBER.fullmatch(value):
-            return (float(value), float(value)), False
-        if _DAY.fullmatch(value):
+    def _bounds(self, value: str, typed: str) -> tuple[_Bounds | None, _Bounds | None]:
+        """The bounds and the days of ``MetadataTest``. ``typed`` is what the value has to be."""
+        number = value.strip(_CURRENCY_SIGNS) if typed == "number" else value
+        if typed != "date" and _NUMBER.fullmatch(number):
+            return (float(number), float(number)), None
+        if typed == "date" or (not typed and _DAY.fullmatch(value)):
             try:
                 span = dates.parse_range(value, now=self.now, tz=self.tz)
             except InputError:
-                return None, False
+                return None, None
             if span.start is not None and span.end is not None:
-                return (span.start, span.end), True
-        return None, False
+                days = dates.as_utc(span.start, self.tz), dates.as_utc(span.end, self.tz)
+                return (span.start, span.end), days
+        return None, None
 
     def _sort_of(self, name: str, value: str) -> Filters | str:
         kind, word = self.kinds.named(value), value.lower()
@@ -292,6 +324,10 @@ def _texts(name: str, values: Iterable[str]) -> Iterator[str]:
             yield f"{match[0]}{_listed(_parts(value[match.end() - 5 :]))}" if match else value
     elif name in _DATES:
         yield from (f"{name}:{written(part)}" for value in values for part in _parts(value))
+    elif DOCUMENT_FIELDS.get(name, ("",))[0] in ("number", "date"):
+        for part in (part for value in values for part in _parts(value)):
+            bare = part.lstrip("<>=")
+            yield f"{name}{part[: len(part) - len(bare)] or ':'}{written(bare.strip())}"
     else:
         parts = [part for value in values for part in _parts(value)]
         if parts:
@@ -351,4 +387,6 @@ def _has(value: str) -> Filters:
     if name == "url":
         return Filters(url=":")
     names = (value, name, f"{name}s", *_HAS.get(name, ()))
+    if (field := _ALSO.get(value.lower(), name)) in DOCUMENT_FIELDS:
+        names += holding(field)
     return Filters(metadata=(MetadataTest(tuple(dict.fromkeys(names)), "has"),))
