@@ -19,10 +19,11 @@ from mem_search.errors import InputError, StorageError
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
+_SECONDS = ("follow", "reranker_seconds", "enrich_seconds")
 _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
-    "header_timeout": 1, "idle_timeout": 1,
+    "header_timeout": 1, "idle_timeout": 1, "enrich_tokens": 0, "enrich_per_minute": 1,
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
 
@@ -42,6 +43,9 @@ class Settings:
     ``off`` for none (exact search over stored vectors).
     ``reranker``: empty for none, or one of ``rerankers.FORMS``; ``reranker_key`` is the key of its
     endpoint, ``reranker_seconds`` the time that it has for each search.
+    ``enrich``: empty for none, or ``openai:MODEL[@BASE_URL]`` or ``anthropic:MODEL[@BASE_URL]``,
+    which is asked about documents; ``enrich_key`` is its key, ``enrich_seconds`` the time for one
+    document, ``enrich_tokens`` what it may use a day.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
@@ -79,6 +83,11 @@ class Settings:
     reranker: str = ""
     reranker_key: str = field(default="", repr=False)
     reranker_seconds: float = 2.0
+    enrich: str = ""
+    enrich_key: str = field(default="", repr=False)
+    enrich_seconds: float = 60.0
+    enrich_tokens: int = 500_000
+    enrich_per_minute: int = 20
     prepare_seconds: int = 120
     prepare_memory: int = 2048
     connections: int = 512
@@ -194,7 +203,7 @@ def _coerce(name: str, value: Any) -> Any:
                 if not _LEAST[name] <= number <= MOST_LIMIT:
                     raise ValueError
                 return number
-            case "follow" | "reranker_seconds":
+            case _ if name in _SECONDS:
                 seconds = float(str(value))
                 if not 0 <= seconds < float("inf") or (name != "follow" and not seconds):
                     raise ValueError
@@ -247,7 +256,7 @@ def _allowed(name: str) -> str:
             return "a number from 0 (any free port) to 65535"
         case "follow":
             return "seconds, 0 or more"
-        case "reranker_seconds":
+        case "reranker_seconds" | "enrich_seconds":
             return "seconds, more than 0"
         case "search_log" | "read_token":
             return "true or false"

@@ -28,6 +28,7 @@ from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
@@ -101,6 +102,7 @@ class IngestRuntime:
     jobs: JobQueue
     forgetting: Forgetting
     hooks: HookEvents
+    enriching: EnrichJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +217,7 @@ async def open_runtime(
             if not shared:  # only the owner follows places of the machine
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
                 tasks.start("hooks", ingest.hooks.run())
+                tasks.start("enrichment", enrich_new(ingest.enriching, ingest.jobs))
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
@@ -271,7 +274,9 @@ def _ingest_runtime(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
         stored,
     )  # fmt: skip
+    enriching = EnrichJob.of(settings, store, stored)
     tasks = (
+        enriching,
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
@@ -284,7 +289,7 @@ def _ingest_runtime(
     )
     jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
     hooks = HookEvents(settings.home, store.ingest, reader, redaction)
-    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks)
+    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching)
 
 
 def _research_runtime(

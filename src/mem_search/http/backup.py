@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 ZIP: Final = "application/zip"
 _PIECE: Final = 1 << 18
-_SECRET_SETTING: Final = re.compile(r"(?m)^\s*(chroma_)?token\s*=.*\n?")
+_SECRET_SETTING: Final = re.compile(r"(?m)^\s*(chroma_token|token|\w+_key)\s*=.*\n?")
 
 
 class BackupParameters(Parameters):

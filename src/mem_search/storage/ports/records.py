@@ -130,6 +130,10 @@ class IngestStore(Protocol):
         """Write to the ledger what became of items."""
         ...
 
+    async def note_from_model(self, record: Record, said: Mapping[str, Any]) -> bool:
+        """Store in the metadata what a model said of ``record``; False if its text changed."""
+        ...
+
     async def note_error(self, location: Location, error: str, *, followed: bool) -> None:
         """Keep the cursor and store why reading failed.
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from mem_search.errors import Conflict
-from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.model import Draft, LedgerEntry, Location, Record
 from mem_search.model.ingest import (
     FollowedLocation,
     IngestCounts,
@@ -26,6 +26,7 @@ from mem_search.model.records import CONTENT_ID
 from mem_search.storage.sqlite import record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
+from mem_search.text.search_fields import FROM_MODEL
 
 
 class SqliteIngest(Repository):
@@ -124,6 +125,18 @@ class SqliteIngest(Repository):
         self, connection: Connection, location: Location, entries: Sequence[LedgerEntry]
     ) -> None:
         _note(connection, location, entries)
+
+    @writes
+    def note_from_model(
+        self, connection: Connection, record: Record, said: Mapping[str, Any]
+    ) -> bool:
+        changed = connection.execute(
+            "update records set data = json_set(data, ?, json(?))"
+            " where id = ? and title = ? and body = ?",
+            (f"$.{FROM_MODEL}", json.dumps(dict(said), ensure_ascii=False), record.number,
+             record.title, record.text),
+        )  # fmt: skip
+        return changed.rowcount == 1
 
     @writes
     def note_error(
