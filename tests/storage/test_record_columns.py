@@ -34,6 +34,7 @@ from mem_search.storage.sqlite.metadata_columns import MetadataColumns
 from mem_search.storage.sqlite.record_columns import RecordColumnsCache, mask_of, passes
 
 DAY = 1_704_067_200_000
+WHOLE_DAY = (DAY, DAY + 86_399_999)
 """2024-01-01 in milliseconds."""
 
 FILTERS = [
@@ -74,8 +75,8 @@ FILTERS = [
     Filters(metadata=(MetadataTest(("amount",), "<", "x", (-1.0, -1.0)),)),
     Filters(metadata=(MetadataTest(("paid",), "is", "true"), MetadataTest(("amount",), "has"))),
     Filters(metadata=(MetadataTest(("tag", "paid"), "has"),)),
-    Filters(metadata=(MetadataTest(("of.due",), ">", "x", (DAY, DAY + 86_399_999), True),)),
-    Filters(metadata=(MetadataTest(("of.due",), "is", "x", (DAY, DAY + 86_399_999), True),)),
+    Filters(metadata=(MetadataTest(("of.due",), ">", "x", WHOLE_DAY, WHOLE_DAY),)),
+    Filters(metadata=(MetadataTest(("of.due",), "is", "x", WHOLE_DAY, WHOLE_DAY),)),
     Filters(demand=Term(("words",))),
     Filters(demand=AnyOf((Term(("nowhere",)), Condition("tag:red", (Filters(tags=("red",)),))))),
     Filters(
