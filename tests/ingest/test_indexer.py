@@ -15,6 +15,7 @@ import drafts
 from mem_search.contracts import VectorEntry, Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, ModelUnavailable
+from mem_search.ingest.embedding import vectors_of
 from mem_search.ingest.indexer import Audit, Indexer
 from mem_search.model import Batch, Draft, SearchRequest
 from mem_search.storage.chroma import ChromaIndex
@@ -104,6 +105,7 @@ class Bench:
         self.embedder = CountingEmbedder()
         self.index = MemoryIndex()
         self.model = model
+        self.executor = executor
         self.indexer = Indexer(
             store.indexing, self.index, self.embedder, model, executor, changed=lambda: None
         )
@@ -179,7 +181,9 @@ async def test_what_is_deleted_while_it_is_embedded_or_carried_does_not_stay(
 ) -> None:
     await bench.store(drafts.draft("a"), drafts.draft("b"))
     waiting = await bench.outbox.to_embed(9)
-    entries, rows = await bench.indexer._vectors(waiting)
+    entries, rows = await vectors_of(
+        bench.outbox, bench.model, bench.embedder, bench.executor, waiting
+    )
     await bench.database.write(record_writer.remove_by_source_id, "test", ["a"])
     await bench.outbox.store_vectors(bench.model, [item.passage for item in waiting], entries, rows)
     bench.index.go_on.clear()
