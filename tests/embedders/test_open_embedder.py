@@ -23,7 +23,7 @@ def test_hashing_is_opened(tmp_path: Path) -> None:
     assert fewer.fingerprint != open_embedder("hashing:256", tmp_path).fingerprint
 
 
-@pytest.mark.parametrize("setting", ["", "bert", "hashing:5", "bundled:", "OpenAI:small"])
+@pytest.mark.parametrize("setting", ["", "bert", "bundled:", "OpenAI:small"])
 def test_an_unknown_setting_names_the_field_and_the_known_ones(
     setting: str, tmp_path: Path
 ) -> None:
