@@ -270,6 +270,20 @@ def gemini(folder: Path) -> Path:
     return folder / "tmp"
 
 
+def research(folder: Path) -> Path:
+    (folder / "research").mkdir()
+    (folder / "research" / "lamp.md").write_text(
+        "# Lamp\n\nIt burns [1].\n\n[1] https://a.org/lamp"
+    )
+    return folder / "research"
+
+
+def pages(folder: Path) -> Path:
+    (folder / "pages").mkdir()
+    (folder / "pages" / "lamp.md").write_text("URL: https://a.org/lamp\n\nThe lamp burns.")
+    return folder / "pages"
+
+
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -277,6 +291,8 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "jsonl": jsonl,
     "mail": mail,
     "files": files,
+    "research-archive": research,
+    "url-archive": pages,
     "bookmarks": bookmarks,
     "chatgpt": chatgpt,
     "claude-ai": claude_ai,

@@ -28,6 +28,7 @@ from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.preparing import Preparing
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.hook_events import HookEvents
 from mem_search.jobs.queue import JobQueue
@@ -103,6 +104,7 @@ class IngestRuntime:
     forgetting: Forgetting
     hooks: HookEvents
     enriching: EnrichJob
+    archives: Archives
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,23 +220,16 @@ async def open_runtime(
                 tasks.start("watch", watch(store.ingest, ingest.reader, settings.follow))
                 tasks.start("hooks", ingest.hooks.run())
                 tasks.start("enrichment", enrich_new(ingest.enriching, ingest.jobs))
+                tasks.start("warm up", _warm_up(model))
+                tasks.start("archives", ingest.archives.run())
             tasks.start("search log", search.service.log.run())
             tasks.start("search jobs", research.search_jobs.run())
             tasks.start("saved searches", research.saved_searches.run())
             tasks.start("webhooks", research.deliveries.run())
-            if not shared:
-                tasks.start("warm up", _warm_up(model))
         yield Runtime(
-            settings=settings,
-            store=store,
-            model=model,
-            serving=serving,
-            search=search,
-            ingest=ingest,
-            research=research,
-            redaction=redaction,
-            started_at=now_ms(),
-        )
+            settings=settings, store=store, model=model, serving=serving, search=search,
+            ingest=ingest, research=research, redaction=redaction, started_at=now_ms(),
+        )  # fmt: skip
 
 
 def _pipeline(
@@ -282,6 +277,7 @@ def _ingest_runtime(
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
         AuditJob(indexer),
         RebuildJob(indexer),
+        ArchiveJob(store.archives, store.ingest, reader),
         RedactJob(store, preparing, forgetting, redaction, seal, stored),
     )
     reembed = ReembedJob(
@@ -289,30 +285,23 @@ def _ingest_runtime(
     )
     jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
     hooks = HookEvents(settings.home, store.ingest, reader, redaction)
-    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching)
+    archives = Archives(store.archives, jobs, reader)
+    return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
 
 
 def _research_runtime(
     settings: Settings, store: Store, model: EmbeddingModel, search: SearchRuntime
 ) -> ResearchRuntime:
     operations = Research(
-        store.research,
-        store.records,
-        search.service,
-        search.store.corpus,
+        store.research, store.records, search.service, search.store.corpus,
         lambda: model.embedder.fingerprint,
-    )
+    )  # fmt: skip
     sender = Sender(lambda: webhook_secret(settings), settings.webhook_allow)
     deliveries = Deliveries(store.deliveries, sender)
-    return ResearchRuntime(
-        operations=operations,
-        replays=Replays(store.research, store.records, operations),
-        search_jobs=SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs),
-        saved_searches=SavedSearches(
-            store.saved_searches, store.records, search.service, deliveries
-        ),
-        deliveries=deliveries,
-    )
+    replays = Replays(store.research, store.records, operations)
+    search_jobs = SearchJobs(store.search_jobs, operations, deliveries, most=settings.limit_jobs)
+    saved = SavedSearches(store.saved_searches, store.records, search.service, deliveries)
+    return ResearchRuntime(operations, replays, search_jobs, saved, deliveries)
 
 
 def _redaction_key(settings: Settings) -> bytes:

@@ -37,6 +37,7 @@ VALUES: dict[str, Any] = {
     "refs": [f"{kind}:{number}" for number, kind in enumerate(KINDS, start=1)],
     "ids": list(range(1, 12)),
     "id": "local:observation:1",
+    "ref": f"{KINDS[1]}:2",
     "as": "csv",
     "searches": [{"query": SHARED}],
     "path": "/harbour.py",
@@ -222,6 +223,7 @@ async def test_no_reply_to_one_contains_a_word_of_another(
 
 SILENT = {
     *(route.path for route in ROUTES if route.early),
+    "/api/archives",  # folders of the machine, which this one has none of
     "/api/search/slow",  # which ones were slow is up to the machine
     "/api/v2/search/stats",
     "/api/stats",
@@ -280,6 +282,9 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
         "/api/sync",
         "/api/unfollow",
         "/api/import",
+        "/api/archive/index",
+        "/api/archives",
+        "/api/archives/{name}",
         "/api/index/audit",
         "/api/index/rebuild",
         "/api/reembed",

@@ -126,7 +126,7 @@ def test_several_files_are_read_at_once_and_come_in_their_order(tmp_path: Path) 
     for n in range(12):
         (tmp_path / f"{n:02}.txt").write_text(f"text {n}" if n != 4 else "\0\1")
     location = Location("files", str(tmp_path))
-    looked = [*_look_at_all(location, {}, [*walk(tmp_path)], Together())]
+    looked = [*_look_at_all(Files(), location, {}, [*walk(tmp_path)], Together())]
     assert [each.item for each, _ in looked] == [f"{n:02}.txt" for n in range(12)]
     for n, (_, seen) in enumerate(looked):
         assert isinstance(seen.read, Refused) if n == 4 else seen.read.text == f"text {n}"
@@ -137,7 +137,9 @@ def test_a_reading_that_is_abandoned_ends_its_processes(tmp_path: Path) -> None:
         (tmp_path / f"{n}.txt").write_text("words")
     os.mkfifo(tmp_path / "wait.pdf")
     extractions = Extractions(2)
-    looked = _look_at_all(Location("files", str(tmp_path)), {}, [*walk(tmp_path)], extractions)
+    looked = _look_at_all(
+        Files(), Location("files", str(tmp_path)), {}, [*walk(tmp_path)], extractions
+    )
     with closing(looked):
         next(looked)
     assert all(each._process is None for each in extractions._all)

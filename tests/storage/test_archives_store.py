@@ -25,7 +25,7 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
     opened = await SqliteStore.open(tmp_path / "store.db")
     try:
         page = draft("p", "Rents.", kind="website", url="http://m.a.org/rents#now")
-        report = draft("r", TEXT, kind="report")
+        report = draft("r", TEXT, kind="report", project="a")
         (stored,) = await opened.database.write(store, report)
         number = stored.number
         first, second = await opened.archives.references([number], 10)
@@ -42,14 +42,14 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
             TEXT[second.places[0].start : second.places[0].end] == "[did not](https://a.org/wages)"
         )
         (arrived,) = await opened.database.write(store, page)
-        assert await opened.archives.citation_counts([number]) == (2, 1)
+        assert await opened.archives.citation_counts("a") == (2, 1)
         (cited,) = await opened.archives.citations(arrived.number, 10)
         assert (cited.citing, cited.cited) == (
             Ref("report", number),
             Ref("website", arrived.number),
         )
         await opened.database.write(record_writer.remove, [arrived.number], forget=False)
-        assert await opened.archives.citation_counts([number]) == (2, 0)
+        assert await opened.archives.citation_counts("a") == (2, 0)
         await opened.database.write(record_writer.remove, [number], forget=False)
         assert await opened.archives.references([number], 10) == []
         rows = await opened.database.read(lambda c: c.execute("select * from cites").fetchall())

@@ -10,6 +10,7 @@ import typer
 from mem_search import __version__
 from mem_search.cli import (
     access,
+    archives,
     backup,
     doctor,
     documents,
@@ -74,6 +75,7 @@ app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
+app.add_typer(archives.app, name="archive")
 app.add_typer(research.app, name="research")
 app.add_typer(saved_searches.app, name="saved")
 app.add_typer(saved_searches.scope_app, name="scope")

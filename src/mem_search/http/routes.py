@@ -8,6 +8,7 @@ from typing import Any
 
 from mem_search.http import (
     about,
+    archives,
     backup,
     batch,
     citations,
@@ -51,6 +52,7 @@ from mem_search.http.core.replies import HTML, JSON, TEXT
 from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
+from mem_search.http.schemas import archives as archive_schemas
 from mem_search.http.schemas import documents as document_schemas
 from mem_search.http.schemas import forgetting as forgetting_schemas
 from mem_search.http.schemas import graph as graph_schemas
@@ -209,6 +211,12 @@ INTAKE = (
     POST("/api/reembed", jobs.reembed, "Change the embedding model while searches go on", "import", body=jobs.ReembedBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/index/rebuild", jobs.submit("rebuild"), "Rebuild the vector index", "import", write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
 )
+ARCHIVES = (
+    POST("/api/archive/index", archives.index, "Read the folders of an archive of research", "archives", body=archives.ArchiveBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    GET("/api/archives", archives.listed, "List archives of research", "archives", write=True, only="owner", response=archive_schemas.Archives),
+    DELETE("/api/archives/{name}", archives.remove, "Stop reading an archive; its records stay", "archives", write=True, only="owner", response=Deleted),
+    GET("/api/archive/citations", archives.citations, "Show what a report cites, what cites a page, or the words in which pages are cited", "archives", archives.CitationParameters, response=archive_schemas.PageCitations, errors=(404,)),
+)
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
     POST("/api/citations", citations.cite_body, "Cite records, in a style or as a file", "citations", body=citations.CitationsBody, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),
@@ -246,6 +254,7 @@ ROUTES: tuple[Route, ...] = (
     *RECORDS,
     *DOCUMENTS,
     *INTAKE,
+    *ARCHIVES,
     *CITATIONS,
     *ACCESS,
     *ABOUT,

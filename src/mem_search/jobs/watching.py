@@ -11,8 +11,9 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,8 @@ _REST: Final = 2
 Place = tuple[str, str]
 """The source and the path of a followed location."""
 
+Followed = Mapping[Place, Location]
+
 Folders = Mapping[Path, frozenset[Place]]
 """Folder → what is read when something in it changes."""
 
@@ -62,25 +65,25 @@ async def watch(store: IngestStore, reader: LocationReader, seconds: float) -> N
         await asyncio.sleep(pause)
 
 
-async def _followed(store: IngestStore) -> frozenset[Place]:
+async def _followed(store: IngestStore) -> Followed:
     try:
         known = [each.location for each in await store.locations() if each.followed]
     except MemSearchError as error:
         log.warning("cannot list the followed locations now: %s", error)
-        return frozenset()
+        return {}
     # A path with a secret in it is not stored: only `sync` can read it.
-    return frozenset((each.source, each.path) for each in known if "[redacted:" not in each.path)
+    return {(each.source, each.path): each for each in known if "[redacted:" not in each.path}
 
 
-def _folders_of(followed: frozenset[Place]) -> Folders:
+def _folders_of(followed: Followed) -> Folders:
     found: dict[Path, set[Place]] = {}
-    for name, path in sorted(followed):
+    for (name, path), location in sorted(followed.items(), key=itemgetter(0)):
         try:
             source = sources.by_name(name)
         except InputError:  # its package is gone
             continue
         to_watch = getattr(source, "to_watch", None)  # a third party's may be older than this
-        for folder in to_watch(Location(name, path)) if to_watch else ():
+        for folder in to_watch(location) if to_watch else ():
             found.setdefault(folder, set()).add((name, path))
     return {path: frozenset(each) for path, each in [*found.items()][:MOST_FOLDERS]}
 
@@ -88,7 +91,7 @@ def _folders_of(followed: frozenset[Place]) -> Folders:
 async def _watch(
     store: IngestStore,
     reader: LocationReader,
-    followed: frozenset[Place],
+    followed: Followed,
     folders: Folders,
     unread: set[Place],
     pause: float,
@@ -105,7 +108,7 @@ async def _watch(
         while True:
             if unread:
                 started = time.monotonic()
-                await _read(reader, unread)
+                await _read(reader, [followed[each] for each in sorted(unread)])
                 if await asyncio.to_thread(_folders_of, followed) != folders:
                     return
                 await asyncio.sleep((time.monotonic() - started) * _REST)
@@ -123,9 +126,9 @@ async def _watch(
         await asyncio.to_thread(notify.close)
 
 
-async def _read(reader: LocationReader, places: set[Place]) -> None:
-    for source, path in sorted(places):
+async def _read(reader: LocationReader, locations: Sequence[Location]) -> None:
+    for location in locations:
         try:
-            await reader.read(Location(source, path))
+            await reader.read(location)
         except MemSearchError as error:
-            log.info("%s: %s", path, error)  # `mem-search stats` shows it
+            log.info("%s: %s", location.path, error)  # `mem-search stats` shows it

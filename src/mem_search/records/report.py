@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mem_search.model import Kind
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.canonical_text import Section
 
 
-class Report(BaseKind[Metadata]):
+class ReportMetadata(Metadata):
+    """The metadata of a report; ``query`` is the question that it answers."""
+
+    query: str | None = None
+    type: str | None = None
+    path: str | None = None
+
+
+class Report(BaseKind[ReportMetadata]):
     """The ``report`` kind."""
 
     name: Kind = "report"
@@ -17,4 +28,6 @@ class Report(BaseKind[Metadata]):
     source_type = "reflection"
     csl_type = "report"
     genre = "Research report"
-    model = Metadata
+    model = ReportMetadata
+    sections: ClassVar[tuple[Section, ...]] = (Section("labelled", "Query", ("query",)),)
+    filterable = (("type", "type"), ("path", "path"))

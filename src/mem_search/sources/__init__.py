@@ -34,6 +34,8 @@ BUILT_IN: Final = (
     "mem_search.sources.slack:Slack",
     "mem_search.sources.codex:Codex",
     "mem_search.sources.gemini:Gemini",
+    "mem_search.sources.files.archives:ResearchArchive",
+    "mem_search.sources.files.archives:UrlArchive",
 )
 """Where the class of each source is. When several read the same files, the first is the default."""
 

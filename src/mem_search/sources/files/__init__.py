@@ -22,7 +22,7 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.extractors import SUFFIXES, ocr
 from mem_search.extractors.extraction import Extractions
-from mem_search.extractors.refusal import Refused
+from mem_search.extractors.refusal import Refused, Unreadable
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.documents import Extracted
 from mem_search.projects import identify
@@ -46,13 +46,24 @@ class Files(BaseSource):
 
     name = "files"
     follows = True
-    file_format = FileFormat(SUFFIXES, ("text/plain", "text/markdown", "text/html",
-                                        "application/pdf"))  # fmt: skip
+    file_format: FileFormat | None = FileFormat(
+        SUFFIXES, ("text/plain", "text/markdown", "text/html", "application/pdf")
+    )
 
     def to_watch(self, location: Location) -> list[Path]:
         root = Path(location.path)
         # An editor replaces a file by another one, which only the folder tells.
         return folders(root) if root.is_dir() else [root.parent] if root.parent.is_dir() else []
+
+    def elsewhere(self, path: Path) -> str:
+        """The source that reads the file instead of this one; "" for none."""
+        return sources.for_path(path)
+
+    def draft(
+        self, location: Location, item: str, name: str, read: Extracted, modified: int, project: str
+    ) -> Draft:
+        """The record of a file. Raises Unreadable for one that this source cannot store."""
+        return _draft(location, item, name, read, modified, project)
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path)
@@ -74,9 +85,9 @@ class Files(BaseSource):
         gone = {item for item in gone if not item.startswith(lost)} if lost else gone
         if changed or gone:
             with closing(Extractions()) as extractions:
-                looked = _look_at_all(location, known, changed, extractions)
+                looked = _look_at_all(self, location, known, changed, extractions)
                 with closing(looked):
-                    yield from _batches(location, known, len(changed), sorted(gone), looked)
+                    yield from _batches(self, location, known, len(changed), sorted(gone), looked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,7 @@ def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
 
 
 def _batches(
+    source: Files,
     location: Location,
     known: dict[str, list[str]],
     changed: int,
@@ -115,7 +127,7 @@ def _batches(
     size = done = 0
     for done, item in enumerate(gone, 1):
         if len(known.pop(item)[1]) >= _DIGEST:
-            found.delete(_identity(location, item), "it is no longer there", item)
+            found.delete(identity_of(location, item), "it is no longer there", item)
         else:
             found.outdate(item)
         if found.is_full:
@@ -129,14 +141,14 @@ def _batches(
             reason = f"the source {seen.by} reads it: mem-search sync {seen.by} {root}"
             found.leave(each.item, reason)
         else:
-            digest, draft, lacks = _file(location, each, seen, project, found)
+            digest, draft, lacks = _file(source, location, each, seen, project, found)
         if draft is not None:
             item = _shown(location, each.item)
             found.take(draft, item)
             found.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
         elif was and not digest:
-            found.drop(_identity(location, each.item))
+            found.drop(identity_of(location, each.item))
         known[each.item] = [each.stamp + lacks, digest + lacks]
         if found.is_full or size > _MOST_TEXT:
             yield found.build({"files": dict(known)}, done)
@@ -146,6 +158,7 @@ def _batches(
 
 
 def _look_at_all(
+    source: Files,
     location: Location,
     known: Mapping[str, list[str]],
     changed: Sequence[Seen],
@@ -158,7 +171,7 @@ def _look_at_all(
     try:
         for each in changed:
             was = before[each.item]
-            ahead.append((each, threads.submit(_look, location, each, was, extractions)))
+            ahead.append((each, threads.submit(_look, source, location, each, was, extractions)))
             if len(ahead) > 2 * extractions.count:
                 first, looked = ahead.popleft()
                 yield first, looked.result()
@@ -171,14 +184,16 @@ def _look_at_all(
         threads.shutdown()
 
 
-def _look(location: Location, each: Seen, was: str, extractions: Extractions) -> _Looked:
+def _look(
+    source: Files, location: Location, each: Seen, was: str, extractions: Extractions
+) -> _Looked:
     """Read the file, unless another source does or its content has the hash ``was``."""
     root = Path(location.path)
     is_folder = root.is_dir()
     path = root / each.item if is_folder else root
     if each.skipped:
         return _Looked()
-    if by := sources.for_path(path) if is_folder else "":
+    if by := source.elsewhere(path) if is_folder else "":
         return _Looked(by=by)
     try:
         with path.open("rb") as file:
@@ -196,7 +211,12 @@ def _name(location: Location, path: Path) -> str:
 
 
 def _file(
-    location: Location, each: Seen, looked: _Looked, project: str, found: BatchBuilder
+    source: Files,
+    location: Location,
+    each: Seen,
+    looked: _Looked,
+    project: str,
+    found: BatchBuilder,
 ) -> tuple[str, Draft | None, str]:
     """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
     item, read = _shown(location, each.item), looked.read
@@ -210,7 +230,12 @@ def _file(
         (found.leave if read.empty else found.fail)(item, read.reason)
         return "", None, lacks
     name = _name(location, Path(location.path) / each.item)
-    return looked.digest, _draft(location, each.item, name, read, looked.modified, project), lacks
+    try:
+        draft = source.draft(location, each.item, name, read, looked.modified, project)
+    except Unreadable as unusable:
+        found.fail(item, unusable.reason)
+        return "", None, lacks
+    return looked.digest, draft, lacks
 
 
 def _recognition(metadata: Mapping[str, Any]) -> str:
@@ -220,6 +245,8 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
         of = f"{metadata['ocr_pages']} scanned page(s)" if "ocr_pages" in metadata else "its text"
         sure = metadata["ocr_confidence"]
         said.append(f"{of} recognised by {metadata['ocr']} with confidence {sure}")
+    if wrong := metadata.get("invalid_date"):
+        said.append(f"{wrong!r} is no date; the time of the file is used")
     if unread := metadata.get("unread_pages"):
         advice = "" if ocr.available() else f"; {ocr.ADVICE}"
         said.append(f"{unread} scanned page(s) are not read{advice}")
@@ -229,7 +256,7 @@ def _recognition(metadata: Mapping[str, Any]) -> str:
 def _draft(
     location: Location, item: str, name: str, read: Extracted, modified: int, project: str
 ) -> Draft:
-    identity = _identity(location, item)
+    identity = identity_of(location, item)
     metadata = {**read.metadata, "path": location.upload or identity}
     if location.options:
         return _as_sent(location.options, read, metadata, name)
@@ -271,7 +298,7 @@ def _as_sent(
     )
 
 
-def _identity(location: Location, item: str) -> str:
+def identity_of(location: Location, item: str) -> str:
     """The path of the file, or the name under which it was sent."""
     if location.upload:
         return location.upload

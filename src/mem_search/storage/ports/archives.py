@@ -42,6 +42,6 @@ class ArchiveStore(Protocol):
         """What cites the record, the newest report first."""
         ...
 
-    async def citation_counts(self, numbers: Sequence[int]) -> tuple[int, int]:
-        """How many pages these records cite, and how many of those are stored."""
+    async def citation_counts(self, project: str) -> tuple[int, int]:
+        """How many pages the records of a project cite, and how many of those are stored."""
         ...

@@ -77,11 +77,11 @@ class SqliteArchives(Repository):
         return _read(connection, wanted, "f.created_at desc, e.id", [number], limit)
 
     @reads
-    def citation_counts(self, connection: Connection, numbers: Sequence[int]) -> tuple[int, int]:
+    def citation_counts(self, connection: Connection, project: str) -> tuple[int, int]:
         row = connection.execute(
-            "select count(*), count(to_id) from edges where relation = ?"
-            " and from_id in (select value from json_each(?))",
-            (CITES, json.dumps(list(numbers))),
+            "select count(*), count(e.to_id) from records f join edges e on e.from_id = f.id"
+            " where f.project = ? and e.relation = ?",
+            (project, CITES),
         ).fetchone()
         return row[0], row[1]
 
