@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,12 @@ class RecordKind(Protocol):
     """The word in listings: ``Observation``."""
     aliases: tuple[str, ...]
     """Further words that people use for the kind in filters: ``session`` for session summaries."""
+    asked_as: ClassVar[Mapping[str, str]]
+    """Words that ask for such records in a question, lower-case → the field of the query language
+    that they mean: ``pdf`` → ``filetype:pdf``."""
+    may_be_asked_as: ClassVar[Mapping[str, str]]
+    """The same for words that often mean something else, such as ``note``: they raise records and
+    filter none."""
     chat: bool
     """Whether records are turns of a talk: short texts that make sense among their neighbours.
     Keyword scores of turns depend less on length, and neighbours of a match are raised."""
@@ -312,7 +318,9 @@ class VectorIndex(Protocol):
 @dataclass(frozen=True, slots=True)
 class Question:
     """A parsed search, the same for every leg. ``exact`` excludes the approximate index, so that
-    equal searches have equal results. Records from ``times`` are raised.
+    equal searches have equal results. Records from ``times`` are raised, and so are those that pass
+    one of ``lifts``. ``is_for_document``: it names the kind or the sender of what it is for, so
+    that its times are those of the document itself.
     """
 
     text: str
@@ -320,6 +328,8 @@ class Question:
     filters: Filters
     exact: bool = False
     times: tuple[DateRange, ...] = ()
+    lifts: tuple[Filters, ...] = ()
+    is_for_document: bool = False
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]

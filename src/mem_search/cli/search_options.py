@@ -190,6 +190,12 @@ OPTIONS = (
         fixed="true",
     ),
     Option("--no-snippets", "snippets", "Titles only, also on a wide terminal.", fixed="false"),
+    Option(
+        "--as-words",
+        "as_words",
+        "What is a word, and no filter: kind, person, time, all; may be repeated.",
+        repeats=True,
+    ),
     Option("--explain", "explain", "Show how each score is made up.", fixed="true"),
 )
 

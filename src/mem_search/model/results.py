@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.records import Record, Ref
-from mem_search.model.requests import DateRange, FacetName, Filters, Mode, SearchRequest
+from mem_search.model.requests import DateRange, FacetName, Filters, Mode, ReadPart, SearchRequest
 
 if TYPE_CHECKING:  # numpy is behind it, which the command line does without
     from mem_search.model.rankings import PassageContext, PassageSpan
@@ -85,6 +85,18 @@ class FoundDate:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundFilter:
+    """A kind or a person that the question names in plain words, as ``filter`` of the query
+    language. Records that pass are raised (``lift``), or only they are found (``filter``).
+    """
+
+    phrase: str
+    filter: str
+    part: ReadPart
+    use: Literal["lift", "filter"]
+
+
+@dataclass(frozen=True, slots=True)
 class Analyzed:
     """How the text of a query was parsed. ``text`` is embedded. ``demanded`` is what every result
     must meet, in the query language; ``filters`` and ``excluded`` are the parts of it that are
@@ -100,6 +112,7 @@ class Analyzed:
     excluded: tuple[str, ...] = ()
     near: tuple[tuple[str, tuple[str, ...]], ...] = ()
     dates: tuple[FoundDate, ...] = ()
+    readings: tuple[FoundFilter, ...] = ()
     operators: tuple[str, ...] = ()
     alone: str = ""
     question: str | None = None

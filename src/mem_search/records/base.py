@@ -29,6 +29,7 @@ from mem_search.records.canonical_text import (
     normalise,
     shown,
 )
+from mem_search.text.addresses import addresses
 from mem_search.text.dates import from_iso
 from mem_search.text.search_fields import FROM_MODEL, FROM_TEXT
 
@@ -96,6 +97,8 @@ class BaseKind(Generic[M]):
     plural: str
     label: str
     aliases: tuple[str, ...] = ()
+    asked_as: ClassVar[Mapping[str, str]] = {}
+    may_be_asked_as: ClassVar[Mapping[str, str]] = {}
     chat = False
     session = False
     threaded = False
@@ -273,6 +276,12 @@ def _with_authors(metadata: dict[str, Any]) -> dict[str, Any]:
     known = known if isinstance(known, list) else [known]
     kept = {name: value for name, value in metadata.items() if name != "author"}
     return {**kept, "authors": [*known, *(each for each in given if each not in known)]}
+
+
+def people(header: str | list[str] | None) -> list[str]:
+    """Addresses in lower case, and display names as they are written."""
+    found = addresses(listed(header))
+    return listed([part for name, address in found for part in (address.lower(), name)])
 
 
 def _check_names(draft: Draft) -> None:

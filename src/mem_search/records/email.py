@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from pydantic import Field
 
 from mem_search.model import Citation, Draft, Kind, Record
 from mem_search.model.records import WHOLE_TEXT
-from mem_search.records.base import BaseKind, Metadata
+from mem_search.records.base import BaseKind, Metadata, people
 from mem_search.records.canonical_text import drop_unstorable, fold, listed
 from mem_search.records.citation_fields import first_time
 from mem_search.text.addresses import addresses
@@ -50,6 +51,16 @@ class Email(BaseKind[EmailMetadata]):
     sign = "✉️"
     threaded = True
     documents = True
+    asked_as: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("email", "emails", "e-mail", "e-mails", "mail", "mails"), "kind:email"),
+        **dict.fromkeys(("courriel", "courriels", "correo", "correos"), "kind:email"),
+        **dict.fromkeys(
+            ("with attachment", "with attachments", "with an attachment"), "has:attachment"
+        ),
+    }
+    may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("message", "messages", "nachricht", "nachrichten"), "kind:email"
+    )
     source_type = "document_upload"
     csl_type = "personal_communication"
     genre = "Email"
@@ -63,11 +74,11 @@ class Email(BaseKind[EmailMetadata]):
 
     def facets(self, draft: Draft) -> Iterable[tuple[str, str]]:
         known = self.known(draft.metadata)
-        people = [
-            *(("from", who) for who in _people(known.sender)),
-            *(("to", who) for who in [*_people(known.to), *_people(known.cc), *_people(known.bcc)]),
+        named = [
+            *(("from", who) for who in people(known.sender)),
+            *(("to", who) for who in [*people(known.to), *people(known.cc), *people(known.bcc)]),
         ]
-        return [*super().facets(draft), *dict.fromkeys(people)]
+        return [*super().facets(draft), *dict.fromkeys(named)]
 
     def whole_text(self, record: Record) -> str:
         """As it was sent where quotes and answers alternate, else the answer and what it quotes."""
@@ -88,9 +99,3 @@ class Email(BaseKind[EmailMetadata]):
             published_at=cited.published_at if sent is None else sent,
             published_in=cited.published_in if sent is None else (),
         )
-
-
-def _people(header: str | list[str] | None) -> list[str]:
-    """Addresses in lower case, and display names as they are written."""
-    people = addresses(listed(header))
-    return listed([part for name, address in people for part in (address.lower(), name)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from mem_search.model import Citation, Kind, Record
 from mem_search.records.base import BaseKind, Metadata
@@ -24,6 +26,9 @@ class Note(BaseKind[NoteMetadata]):
     label = "Note"
     sign = "📝"
     documents = True
+    may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("note", "notes", "notiz", "notizen", "nota", "notas"), "kind:note"
+    )
     source_type = "direct_input"
     agent_source_type = "conversation"
     genre = "Note"

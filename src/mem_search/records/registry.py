@@ -23,6 +23,7 @@ from mem_search.model.rankings import KIND_CODES
 from mem_search.model.records import KIND_PATTERN
 from mem_search.records import BUILT_IN, ENTRY_POINTS
 from mem_search.records.base import BaseKind, Metadata
+from mem_search.text.plain_words import Vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class KindRegistry:
             for word in (kind.name, kind.plural, label, *kind.aliases):
                 self._by_word.setdefault(word, kind.name)
         self.broken = tuple(broken)
+        self.vocabulary = Vocabulary(self)
         self.ranking = RankingTraits(
             chat=tuple(kind.name for kind in self if kind.chat),
             session=tuple(kind.name for kind in self if kind.chat or kind.session),

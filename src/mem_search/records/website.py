@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from mem_search.model import Citation, Draft, Kind, Record
@@ -24,6 +25,14 @@ class Website(BaseKind[WebsiteMetadata]):
     plural = "websites"
     label = "Website"
     sign = "🌐"
+    asked_as: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("bookmark", "bookmarks", "bookmarked", "lesezeichen"), "source:bookmarks"),
+        **dict.fromkeys(("web page", "web pages", "webpage", "webpages"), "kind:website"),
+    }
+    may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("article", "articles", "artikel", "page", "pages", "website", "websites", "blog post"),
+        "kind:website",
+    )
     source_type = "web_scrape"
     csl_type = "webpage"
     model = WebsiteMetadata

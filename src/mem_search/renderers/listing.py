@@ -17,7 +17,7 @@ from mem_search.renderers.record_line import (
     explanation,
     index_line,
     name_of,
-    time_notes,
+    reading_notes,
     total_scores,
 )
 from mem_search.renderers.safe_text import cut, harmless, one_line
@@ -255,8 +255,10 @@ def notes(page: SearchPage, display: DisplayOptions) -> list[str]:
         what = "is an operator" if " " not in operators else "are operators"
         lines.append(f"{operators} {what} here: {cut(report.analyzed.demanded, 200)}")
     lines += [cut(warning, 300) for warning in report.analyzed.warnings]
-    bounds = "--since/--until" if display.command_line else "dateStart/dateEnd"
-    lines += time_notes(report.analyzed.dates, bounds)
+    bounds, back = "dateStart/dateEnd", "as_words=kind"
+    if display.command_line:
+        bounds, back = "--since/--until", "--as-words kind"
+    lines += reading_notes(report.analyzed, bounds, back)
     meant = ", ".join([cut(text, _QUERY_LENGTH) for text in report.suggestions])
     return [
         *([f"Did you mean: {meant}?"] if meant else []),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from mem_search.contracts import RecordKind
-from mem_search.model import DateRange, FoundDate, Record, Ref, Result
+from mem_search.model import Analyzed, DateRange, Record, Ref, Result
 from mem_search.renderers.safe_text import cost, cut, cut_to_cost
 from mem_search.text import dates
 
@@ -65,13 +65,21 @@ class DisplayOptions:
         return self.full_date(at).rpartition(", ")[2]
 
 
-def time_notes(found: Sequence[FoundDate], bounds: str) -> list[str]:
-    """How the times of a question were read: ``"last week" read as Nov 9-15; …``.
+def reading_notes(analyzed: Analyzed, bounds: str, as_words: str = "as_words=kind") -> list[str]:
+    """How words of a question were read: ``"last week" read as Nov 9-15; …``.
 
-    ``bounds`` are the parameters that keep only what is from a time.
+    ``bounds`` are the parameters that keep only what is from a time, ``as_words`` is the one that
+    takes a reading back; empty where there is none.
     """
     notes = []
-    for each in found:
+    back = f", or with {as_words}," if as_words else ""
+    for named in analyzed.readings:
+        read = f'"{cut(named.phrase, 60)}" read as {named.filter}'
+        what = f"in quotes{back.replace('kind', named.part)} it is a word"
+        if named.use == "lift":
+            what = f"these are raised; {named.filter} in the query keeps only them"
+        notes.append(f"{read}: {what}")
+    for each in analyzed.dates:
         read = f'"{cut(each.phrase, 60)}" read as {each.read_as}'
         if each.use == "lift":
             notes.append(f"{read}; {bounds} keep only that")

@@ -31,13 +31,15 @@ from pydantic_core import CoreSchema, PydanticSerializationError
 from mem_search.model import (
     Analyzed,
     FoundDate,
+    FoundFilter,
     LegReport,
     Link,
+    ReadPart,
     Record,
     SearchReport,
     Snippet,
 )
-from mem_search.renderers.record_line import time_notes
+from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import cut
 from mem_search.search.citations import Span
 from mem_search.text import dates
@@ -297,9 +299,26 @@ class QuestionDate:
 
 
 @schema
+class QuestionFilter:
+    """A kind or a person that the question names in plain words, as `filter` of the query language.
+    `use` is `lift` where such records are raised, `filter` where only they are found.
+    """
+
+    phrase: str
+    filter: str
+    part: ReadPart
+    use: Literal["lift", "filter"]
+
+    @classmethod
+    def of(cls, found: FoundFilter) -> Self:
+        return cls(phrase=found.phrase, filter=found.filter, part=found.part, use=found.use)
+
+
+@schema
 class AnalyzedWords:
     """How the query was parsed. `near` are other spellings of a word that were tried, `operators`
-    the words AND, OR and NOT that were read as operators.
+    the words AND, OR and NOT that were read as operators. `readings` are kinds and people, and
+    `dates` times, that the question names in plain words.
     """
 
     text: str
@@ -311,6 +330,7 @@ class AnalyzedWords:
     near: dict[str, tuple[str, ...]]
     operators: tuple[str, ...]
     dates: list[QuestionDate]
+    readings: list[QuestionFilter]
 
     @classmethod
     def of(cls, analyzed: Analyzed, /, **more: Any) -> Self:
@@ -324,6 +344,7 @@ class AnalyzedWords:
             near=dict(analyzed.near),
             operators=analyzed.operators,
             dates=[QuestionDate.of(found) for found in analyzed.dates],
+            readings=[QuestionFilter.of(found) for found in analyzed.readings],
             **more,
         )
 
@@ -370,7 +391,7 @@ class HowSearched:
             coverage=report.coverage,
             index_age_s=round(report.index_age_s, 3),
             took_ms=report.took_ms,
-            notices=(*report.notices, *time_notes(report.analyzed.dates, bounds)),
+            notices=(*report.notices, *reading_notes(report.analyzed, bounds)),
             suggestions=report.suggestions,
             analyzed=AnalyzedQuestion.of(report.analyzed, warnings=report.analyzed.warnings),
             flags=flags or None,

@@ -41,7 +41,7 @@ from mem_search.search.query_understanding import (
     demanding_every_word,
     filters_decide,
     filters_of,
-    from_its_times,
+    from_what_it_names,
     understand_query,
 )
 from mem_search.search.ranking import LegResults, count_facets, rank
@@ -57,8 +57,8 @@ from mem_search.text import snippets
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
 
-FROM_TIMES = 50
-"""Candidates that a leg brings from the times that a question names."""
+FROM_NAMED = 50
+"""Candidates that a leg brings from the times, kinds and people that a question names."""
 
 VECTOR_DEPTH = 500
 """The deepest rank of a search by meaning alone; its total counts only these."""
@@ -191,11 +191,11 @@ class SearchPipeline:
         if reranks:  # the same first hits for every page
             most = max(TOP, query.offset + query.limit)
             asked = replace(query, offset=0, limit=most)
-        timed: list[Ranking] = []
-        if question.times:
-            others = await run_legs(self._store, legs, from_its_times(question), FROM_TIMES)
-            timed = [each.ranking for each in others if each.ranking is not None]
-        answered = LegResults(asked, question, answers, depth, traits, self._expand, timed)
+        named: list[Ranking] = []
+        if question.times or question.lifts:
+            others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
+            named = [each.ranking for each in others if each.ranking is not None]
+        answered = LegResults(asked, question, answers, depth, traits, self._expand, named)
         fusion: Fusion = Z_SCORE_SUM
         stages = self._stages
         if query.fusion is not None:

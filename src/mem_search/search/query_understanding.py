@@ -10,7 +10,7 @@ way in every search, and nothing in it ranks. Scopes do not contain each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final, cast
@@ -30,8 +30,11 @@ from mem_search.model import (
     SearchRequest,
     Term,
 )
+from mem_search.search import plain_reading
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.text import plain_words, words
 from mem_search.text import query as language
+from mem_search.text.plain_words import Named
 from mem_search.text.query import demands
 from mem_search.text.query.fields import Fields, KnownKinds
 
@@ -51,7 +54,8 @@ async def understand_query(
     if "scope:" in request.text.lower():
         scopes = await named(store, now, kinds)
     # Weights of the caller alone decide the order of a weighted search.
-    times = times and request.fusion is None and {"time", "all"}.isdisjoint(request.as_words)
+    in_words = times and request.fusion is None
+    times = in_words and {"time", "all"}.isdisjoint(request.as_words)
     reading = language.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
@@ -82,13 +86,89 @@ async def understand_query(
     if analyzed.dates:
         lifted = tuple(date.range for date in analyzed.dates if date.use == "lift")
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
+    # In an expression each word is there for a reason; beside fields alone it may name a kind.
+    is_plain = in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded)
+    if is_plain and kinds.vocabulary.asks.search(reading.text):
+        return await _read_plainly(store, request, kinds, question, analyzed, now)
     return question, analyzed
 
 
-def from_its_times(question: Question) -> Question:
-    """``question`` within the times that it names, with the filters that it has."""
-    spans = (Condition("in", (Filters(created=span),)) for span in question.times)
-    demand = _both(question.filters.demand, demands.any_of(spans))
+async def _read_plainly(
+    store: SearchStore,
+    request: SearchRequest,
+    kinds: KnownKinds,
+    question: Question,
+    analyzed: Analyzed,
+    now: datetime,
+) -> tuple[Question, Analyzed]:
+    """The question with the kinds and people that it names as filters or lifts."""
+    found = _named(question.text, request, kinds)
+    if not found:
+        return question, analyzed
+    # "the bill for June" may be from July, and says June.
+    covered = [date for date in analyzed.dates if date.phrase.lower().startswith("for ")]
+    if covered:
+        dates = tuple(date for date in analyzed.dates if date not in covered)
+        text = " ".join([question.text, *(date.phrase for date in covered)])
+        spans = tuple(date.range for date in dates)
+        question = replace(question, text=text, words=words.read(text), times=spans)
+        analyzed = replace(analyzed, dates=dates)
+        found = _named(text, request, kinds)
+    fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
+    read = await store.read(
+        lambda snapshot: plain_reading.read(
+            snapshot, question.text, found, fields, question.filters, may_list=bool(question.times)
+        )
+    )
+    if read is None:
+        return question, analyzed
+    filters, spans, dates = question.filters, question.times, analyzed.dates
+    demand = read.demand
+    if not read.text and spans:  # "emails from last week": the time is all that remains
+        demand = _both(demand, _within(spans)) if demand is not None else _within(spans)
+        spans, dates = (), tuple(replace(date, use="filter") for date in dates)
+    if demand is not None:
+        filters = replace(filters, demand=_both(filters.demand, demand))
+    found_words = question.words if read.text == question.text else words.read(read.text)
+    return (
+        replace(
+            question,
+            text=read.text,
+            words=found_words,
+            filters=filters,
+            times=spans,
+            lifts=read.lifts,
+            is_for_document=True,
+        ),
+        replace(
+            analyzed,
+            text=read.text,
+            words=(*found_words.words, *found_words.cjk),
+            dates=dates,
+            readings=read.readings,
+        ),
+    )
+
+
+def _named(text: str, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
+    return [
+        named
+        for named in plain_words.find(text, kinds.vocabulary)
+        if {named.part, "all"}.isdisjoint(request.as_words)
+    ]
+
+
+def _within(spans: Iterable[DateRange]) -> Demand:
+    return demands.any_of(Condition("in", (Filters(created=span),)) for span in spans)
+
+
+def from_what_it_names(question: Question) -> Question:
+    """``question`` within the times, kinds and people that it names, beside its filters."""
+    demand = question.filters.demand
+    if question.times:
+        demand = _both(demand, _within(question.times))
+    for lift in question.lifts:
+        demand = _both(demand, cast(Demand, lift.demand))
     return replace(question, filters=replace(question.filters, demand=demand))
 
 

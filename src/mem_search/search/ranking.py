@@ -61,7 +61,7 @@ OTHER_WORDS = 3
 class LegResults:
     """A question and the answers of the legs, each asked for ``depth`` candidates.
 
-    ``from_times`` are rankings of what is from the times that the question names.
+    ``from_named`` are rankings of what the question names: times, kinds, people.
     """
 
     request: SearchRequest
@@ -70,7 +70,7 @@ class LegResults:
     depth: int
     traits: RankingTraits
     expand: Expand = graph.expand
-    from_times: Sequence[Ranking] = ()
+    from_named: Sequence[Ranking] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ def prefetch(
     if "names" in stages and names.NAME_LIKE.search(question.text):
         named, held = _holders(snapshot, question)
     candidates = named.joined(union(rankings, depth))
-    if leg_results.from_times:
-        candidates = candidates.joined(union(leg_results.from_times, depth))
+    if leg_results.from_named:
+        candidates = candidates.joined(union(leg_results.from_named, depth))
     columns = snapshot.columns(candidates.records)
     if not columns.exist.all():  # deleted a moment ago, and perhaps still in the index
         candidates, columns = candidates.taken(columns.exist), columns.taken(columns.exist)
@@ -194,6 +194,7 @@ def prefetch(
         stored=StoredData(
             columns=columns,
             holders=held,
+            lifted=[snapshot.matching(lift) for lift in question.lifts],
             whole=whole,
             guessed=guessed,
             beyond=beyond,

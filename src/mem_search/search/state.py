@@ -86,6 +86,8 @@ class StoredData:
     columns: RecordColumns
     holders: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """Record → how many names of the question it holds, and how well (``Name.held``)."""
+    lifted: Sequence[Numbers] = ()
+    """The records of each kind or person that the question names."""
     whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
     """Records that have all that a short question, or an explicit one, asks for; in order."""
     guessed: tuple[Numbers, Numbers] | None = None

@@ -65,7 +65,7 @@ _EXPLICIT: Final = "|".join(
     )
 )
 _POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
-_QUOTED: Final = re.compile(
+QUOTED: Final = re.compile(
     r""" "[^"]*(?:"|\Z) | “[^”]*(?:”|\Z) | `[^`]*(?:`|\Z) | (?<!\w)'[^'\n]{1,200}'(?!\w) """,
     re.VERBOSE,
 )
@@ -152,7 +152,7 @@ def _found(
 
 def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int, DateRange]]:
     """The places and ranges of phrases that are times, in the order of the text."""
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    quoted = [match.span() for match in QUOTED.finditer(text)]
     found: list[tuple[int, int, DateRange]] = []
     for match in _PHRASE.finditer(text):
         start, end = match.span()

@@ -23,6 +23,7 @@ FIELDS = {
     "folder": "Notes in this folder.",
     "domain": "Websites of this domain.",
     "path": "A path, whole or its end; src/ is all below.",
+    "filetype": "Files of a format: pdf, docx, document, spreadsheet, image, scan.",
     "url": "A part of the URL.",
     "title": "These words in the title.",
     "content": "These words in the text.",
@@ -135,7 +136,7 @@ def names_in(metadata: Mapping[str, Any]) -> str:
 
 
 PARAMETERS = (
-    "title", "content", "author", "from", "to", "cc", "url", "domain", "folder", "path", "failed",
-    "has", "is", "meta", "before", "after", "in", *DOCUMENT_FIELDS,
+    "title", "content", "author", "from", "to", "cc", "url", "filetype", "domain", "folder", "path",
+    "failed", "has", "is", "meta", "before", "after", "in", *DOCUMENT_FIELDS,
 )  # fmt: skip
 """The fields that searches have no other parameter for, by their own name."""

@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mem_search.errors import InputError
-from mem_search.model import Boost, FacetName, Mode, Ref, SortField
+from mem_search.model import Boost, FacetName, Mode, ReadPart, Ref, SortField
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.search_reply import SOME_FIELDS
 from mem_search.text import dates, record_ids
@@ -190,6 +190,7 @@ FieldList = Annotated[
     list[Text] | None, BeforeValidator(_field, json_schema_input_type=str | list[str] | None)
 ]
 """Values of the field of the query language that the parameter is called by (``search_fields``)."""
+ReadParts = Annotated[tuple[ReadPart, ...], BeforeValidator(split, json_schema_input_type=str)]
 Boosts = Annotated[tuple[Boost, ...], BeforeValidator(split, json_schema_input_type=str)]
 SearchMode = Annotated[
     Mode,

@@ -23,6 +23,7 @@ from mem_search.http.core.parameter_types import (
     FieldNames,
     FieldValues,
     Kinds,
+    ReadParts,
     SearchMode,
     Sort,
     Start,
@@ -242,6 +243,12 @@ class KindParameters(FieldParameters):
         default="hybrid",
         description="How to search; semantic means vector",
         json_schema_extra=also("search_type", "searchType"),
+    )
+    as_words: ReadParts = Field(
+        default=(),
+        description="What the question names in plain words and is not to be read as a filter:"
+        " kind, person, time or all; it is looked for as words",
+        json_schema_extra=also("asWords"),
     )
     explain: bool = Field(default=False, description="Explain every score")
     fold: bool = Field(

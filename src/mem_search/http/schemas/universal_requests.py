@@ -44,7 +44,7 @@ from mem_search.http.core.parameter_types import (
     sort_key,
 )
 from mem_search.http.core.parameters import DEEPEST_RANK, Body, field_of
-from mem_search.model import Boost, FacetName, ResultTexts, SearchRequest
+from mem_search.model import Boost, FacetName, ReadPart, ResultTexts, SearchRequest
 from mem_search.model.requests import (
     MOST_FACET_VALUES,
     MOST_OPERATIONS,
@@ -203,6 +203,11 @@ class UniversalSearchRequest(FieldBody):
         default=None, description="Small bonuses for recency or importance"
     )
 
+    as_words: list[ReadPart] | None = Field(
+        default=None,
+        description="What the question names in plain words and is looked for as words: a kind, a"
+        " person, a time, or all",
+    )
     facets: list[Facet] | None = Field(
         default=None,
         max_length=len(FACETS),

@@ -7,7 +7,7 @@ from pydantic import Field
 from mem_search.mcp.argument_types import Facets, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
-from mem_search.renderers.record_line import time_notes
+from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.schema import Absent, Count, schema
 from mem_search.renderers.search_reply import Facets as FacetsOfReply
 from mem_search.renderers.search_reply import facets_of
@@ -65,7 +65,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
     page = await context.runtime.search.service.search(request, context.surface)
     report = page.report
     notes = [*report.notices, *report.analyzed.warnings]
-    notes += time_notes(report.analyzed.dates, "after:DATE and before:DATE in the query")
+    notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
     return Hits(
         note="\n".join(notes) or None,
         results=[

@@ -12,7 +12,7 @@ from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
-from mem_search.renderers.record_line import time_notes
+from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
@@ -128,9 +128,9 @@ async def search_local_knowledge(
         operations=None if step is None else [SearchOperation.of(step)],
         session_id=None if step is None else step.session_id,
     )
-    dates = page.report.analyzed.dates
-    notes = [*page.report.notices, *page.report.analyzed.warnings]
-    notes += time_notes(dates, "created_after, or before:DATE in the query,")
+    analyzed = page.report.analyzed
+    notes = [*page.report.notices, *analyzed.warnings]
+    notes += reading_notes(analyzed, "created_after, or before:DATE in the query,", "")
     if fitted.cut or fitted.left:
         notes.append(
             f"{len(fitted.cut)} text(s) cut, {fitted.left} result(s) left out to fit"

@@ -19,7 +19,7 @@ STAGES: Final[tuple[Stage, ...]] = (
     Stage("neighbours", scoring.neighbours),
     Stage("session", scoring.session),
     Stage("feedback", scoring.feedback),
-    Stage("time", scoring.time_named),
+    Stage("named", scoring.named),
     Stage("relevant", scoring.relevant),
     Stage("every-word", scoring.every_word),
     Stage("recency", scoring.recency, option="boosts"),

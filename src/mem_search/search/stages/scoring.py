@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model import NO_SCORES, Hit, SearchRequest
+from mem_search.model import NO_SCORES, Hit
 from mem_search.model.rankings import KIND_CODES, Candidates, Ranking, Values, best_first
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
@@ -155,10 +155,13 @@ TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
-"""The same for one that also has every word of a question of few words."""
+"""The same for one that has every word of a question of few words, or is asked for by its kind."""
 
 FEW_WORDS = 3
 """Up to so many words, a record that has them all is what was asked for."""
+
+NAMED_WEIGHT = 7.0
+"""What a record gains that is of the kind, or from the person, which the question names."""
 
 EVERY_WORD_WEIGHT = 2.0
 """What such a record gains: its words are not outvoted by what is only near in meaning."""
@@ -262,12 +265,15 @@ def session(state: RankingState) -> RankingState:
     return state.added("session", added)
 
 
-def time_named(state: RankingState) -> RankingState:
-    """Raises records from the time that the question names in words.
+def named(state: RankingState) -> RankingState:
+    """Raises records from the time, of the kind and from the person that a question names in words.
 
-    The same for each of them, and twice as much for those with every word of a short question, so
-    that a clearly better answer from another time stays above.
+    The same for each, so that a clearly better answer stays above. The time counts twice where it
+    is that of a document, and for a record with every word of a short question.
     """
+    if lifted := state.stored.lifted:
+        gain = np.sum([np.isin(state.union.records, each) for each in lifted], axis=0)
+        state = state.added("named", NAMED_WEIGHT * gain)
     if not state.question.times:
         return state
     created = state.stored.columns.created
@@ -277,7 +283,7 @@ def time_named(state: RankingState) -> RankingState:
         last = np.inf if span.end is None else span.end
         inside |= (created >= first) & (created <= last)
     whole = np.isin(state.union.records, state.stored.whole)
-    weight = np.where(whole, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
+    weight = np.where(whole | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT)
     return state.added("time", np.where(inside, weight, 0.0))
 
 
@@ -336,8 +342,9 @@ def recency(state: RankingState) -> RankingState:
     """
     if "recency" not in state.request.boosts:
         return state
-    created = state.stored.columns.created
-    newest = min(_asked_at_ms(state.request), int(created.max(initial=0)))
+    created, asked_at = state.stored.columns.created, state.request.asked_at
+    now = time.time() if asked_at is None else asked_at.timestamp()
+    newest = min(int(now * 1000), int(created.max(initial=0)))
     ages = np.maximum(newest - created, 0) / HALF_LIFE
     return state.added("recency", RECENCY_WEIGHT * 0.5**ages)
 
@@ -391,9 +398,3 @@ def sort(state: RankingState) -> RankingState:
     columns = (numbers[rows].tolist(), total[rows].tolist(), state.union.passages[rows].tolist())
     hits = map(Hit, columns[0], columns[1], repeat(NO_SCORES), columns[2])
     return state.ordered(list(hits))
-
-
-def _asked_at_ms(request: SearchRequest) -> int:
-    """When the request was made, in milliseconds."""
-    at = request.asked_at
-    return int((time.time() if at is None else at.timestamp()) * 1000)

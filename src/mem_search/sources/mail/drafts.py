@@ -120,6 +120,7 @@ def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:
         "size": attached.size,
         "sha256": attached.digest,
         "attached_to": own,
+        **({"sender": mail.sender} if mail.sender else {}),
         **attached.said,
     }
     if len(attached.text) > MOST_TEXT:

@@ -102,7 +102,7 @@ class SearchSnapshot(Protocol):
         """Titles, projects, tags or files that begin with ``prefix``, in either case."""
         ...
 
-    def values_of(self, field: str) -> list[str]:
+    def values_of(self, field: str, most: int = ...) -> list[str]:
         """At most a thousand values of ``project``, ``source`` or a facet, in order."""
         ...
 

@@ -214,8 +214,8 @@ class SqliteSnapshot:
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[Counted]:
         return _NAMES[names](self._connection, prefix, limit)
 
-    def values_of(self, field: str) -> list[str]:
-        return vocabulary.values_of(self._connection, field)
+    def values_of(self, field: str, most: int = vocabulary.MOST_VALUES) -> list[str]:
+        return vocabulary.values_of(self._connection, field, most)
 
     # Vectors
 

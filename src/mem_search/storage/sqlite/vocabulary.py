@@ -218,24 +218,25 @@ def _begun(
     return sorted(counts, key=lambda item: (-item[1], item[0]))[:limit]
 
 
-def values_of(connection: sqlite3.Connection, field: str) -> list[str]:
-    """The values of ``project``, ``source`` or of the facet ``field``, up to MOST_VALUES."""
+def values_of(connection: sqlite3.Connection, field: str, most: int) -> list[str]:
+    """The first ``most`` values of ``project``, ``source`` or of the facet ``field``."""
+    following = "select min(value) from facets where name = :name and value > ?"
     if field == "project":
-        return _distinct(connection, _NEXT_PROJECT)
-    if field == "source":
-        return _distinct(connection, "select min(source) from records where source > ?")
-    return _distinct(
-        connection, "select min(value) from facets where name = :name and value > ?", field
-    )
+        following = _NEXT_PROJECT
+    elif field == "source":
+        following = "select min(source) from records where source > ?"
+    return _distinct(connection, following, field, most)
 
 
-def _distinct(connection: sqlite3.Connection, following: str, name: str = "") -> list[str]:
+def _distinct(
+    connection: sqlite3.Connection, following: str, name: str = "", most: int = MOST_VALUES
+) -> list[str]:
     """The distinct values in order; ``following`` selects the one after ``?``, by a seek."""
     rows = connection.execute(
         f"with recursive each(value, place) as (select ({following.replace('?', ':none')}), 1"
         f" union all select ({following.replace('?', 'each.value')}), place + 1 from each"
         " where each.value is not null and place < :most)"
         " select value from each where value is not null",
-        {"none": "", "most": MOST_VALUES, "name": name},
+        {"none": "", "most": most, "name": name},
     )
     return [value for (value,) in rows]

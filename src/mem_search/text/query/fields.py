@@ -23,6 +23,7 @@ from mem_search.model import (
 from mem_search.model.requests import Comparison
 from mem_search.text import dates, spelling, words
 from mem_search.text.dates import clipped
+from mem_search.text.plain_words import Vocabulary
 from mem_search.text.search_fields import DOCUMENT_FIELDS, FIELDS, PEOPLE, holding
 
 
@@ -31,6 +32,9 @@ class KnownKinds(Protocol):
 
     @property
     def names(self) -> tuple[Kind, ...]: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
 
     def named(self, word: str) -> Kind | None:
         """The kind that ``word`` means (``notes``, ``session``), or None."""
@@ -185,6 +189,8 @@ class Fields:
                 return Filters(concepts=(value,))
             case "folder":
                 return Filters(facets=(("folder", value),))
+            case "filetype":
+                return Filters(facets=(("filetype", value.lower().removeprefix(".")),))
             case "domain":
                 domain = value.lower().removeprefix("www.")
                 return Filters(any_facets=(("domain", domain), ("domain", f"www.{domain}")))

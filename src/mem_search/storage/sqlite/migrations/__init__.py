@@ -27,6 +27,7 @@ from mem_search.storage.sqlite.migrations.m014_aliases import m014_aliases
 from mem_search.storage.sqlite.migrations.m015_copies import m015_copies
 from mem_search.storage.sqlite.migrations.m016_redacted_by import m016_redacted_by
 from mem_search.storage.sqlite.migrations.m017_archives import m017_archives
+from mem_search.storage.sqlite.migrations.m018_filetypes import m018_filetypes
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -52,6 +53,7 @@ MIGRATIONS = (
     m015_copies,
     m016_redacted_by,
     m017_archives,
+    m018_filetypes,
 )
 
 

@@ -1,0 +1,267 @@
+"""Kinds and people in a question: ``the PDF that Anna sent about the lease``.
+
+The kinds of record say which words ask for them (``RecordKind.asked_as``, ``may_be_asked_as``).
+A word is read only where the question asks for a document: at its beginning, before ``from``,
+``about`` and the like, or after ``as a``. A question of how or why, and what is quoted or in code,
+is left alone. Whether the store has such records is decided elsewhere (``search.plain_reading``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, Protocol
+
+from mem_search.text.question_times import QUOTED
+
+LONGEST: Final = 200
+"""Characters of a question that is read; a longer one tells more than which document it is."""
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_LEADING: Final = frozenset(
+    "a all an any are can could der die das des do el en every find get give have i is it la le les"
+    " list los look looking me mein meine meinen mes mis mon my need of open our please show some"
+    " that the these this those search for une un una was were want we where which you unsere ein"
+    " eine einen finde zeig zeige alle wo ist là où il".split()
+)
+"""Words before what is asked for that ask for nothing themselves."""
+_OWN: Final = frozenset("my our mein meine meinen unsere mes mon mis".split())
+_FOLLOWING: Final = frozenset(
+    "about above after as at attached avec before by con concerning containing de del della for"
+    " from i in including mit named of on over per regarding saying sobre sur that titled to von"
+    " vom we where which who with without über zu zum zur an aus is was are were".split()
+)
+"""Words that begin what is said about the document."""
+_NOT_ASKING: Final = frozenset(
+    "how why when does should would cannot can't doesn't don't wie warum comment pourquoi".split()
+)
+_DOING: Final = frozenset(
+    "add build check convert create decode delete detect display download encode encrypt export"
+    " extract fix forward generate handle import load merge parse print process read receive render"
+    " reply save send split store test upload validate verify write".split()
+)
+"""Verbs of what is done with a file or a mail: then it is not asked for."""
+_DOCUMENTS: Final = frozenset(
+    "agreement bill bills booking certificate confirmation contract contracts form guide invitation"
+    " invoice invoices itinerary lease letter letters manual minutes newsletter newsletters offer"
+    " order payslip payslips policy postcard prescription receipt receipts recipe refund reminder"
+    " reminders report reports reply statement statements ticket tickets warranty brief briefe"
+    " quittung rechnung rechnungen rezept vertrag facture factures lettre contrat carta contrato"
+    " factura recibo".split()
+)
+"""Sorts of document that a question may call by name, beside its kind or its sender."""
+_SENDER: Final = frozenset("from by von vom de del".split())
+_RECIPIENT: Final = frozenset("to à".split())
+_SENT: Final = frozenset("sent emailed mailed wrote forwarded schickte schrieb".split())
+_SEND: Final = frozenset("send email mail write forward".split())
+_ME: Final = frozenset("i me us we you it he she they this that who".split())
+_ENDS_NAME: Final = ((_FOLLOWING | _SENT | _SEND | _ME) - {"de", "del", "von"}) | frozenset(
+    "and or".split()
+)
+_ARTICLES: Final = frozenset(
+    "the my our a an der die das den dem le la les el los mein meine meinem mon ma mi".split()
+)
+_AS_ONE: Final = [
+    each.split() for each in ("as", "als", "per", "en", "as a", "as an", "in a", "in an", "als ein")
+]
+_LONGEST_NAME: Final = 4
+"""Words."""
+
+_SHORT: Final = 12
+"""Words of a question that may ask for a document without naming its kind."""
+
+_WAS_SENT: Final = "has:from,sender"
+"""What holds for all that somebody sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a question names at ``start:end``, as ``field`` of the query language.
+
+    Of a person ``field`` is ``from`` or ``to`` alone, and ``names`` are what they may be called,
+    the whole phrase first; where no record names the person, it is ``otherwise``. ``sure``: the
+    words can hardly mean anything else.
+    """
+
+    phrase: str
+    start: int
+    end: int
+    field: str
+    part: Literal["kind", "person"]
+    sure: bool
+    names: tuple[str, ...] = ()
+    otherwise: str = ""
+
+
+class AskedKind(Protocol):
+    """What is needed of a kind of record."""
+
+    @property
+    def asked_as(self) -> Mapping[str, str]: ...
+
+    @property
+    def may_be_asked_as(self) -> Mapping[str, str]: ...
+
+
+class Vocabulary:
+    """The words that ask for kinds: word → (field, whether it can hardly mean anything else).
+
+    ``asks`` matches a text that may ask for a document at all; most texts do not.
+    """
+
+    def __init__(self, kinds: Iterable[AskedKind]) -> None:
+        self.fields: dict[str, tuple[str, bool]] = {}
+        for kind in kinds:
+            self.fields |= {word: (field, False) for word, field in kind.may_be_asked_as.items()}
+        for kind in kinds:
+            self.fields |= {word: (field, True) for word, field in kind.asked_as.items()}
+        words = sorted({*self.fields, *_DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
+        self.asks = re.compile(
+            rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE
+        )
+
+
+def find(text: str, known: Vocabulary) -> list[Named]:
+    """The kinds and the person that ``text`` names, in its order; empty for most texts."""
+    if len(text) > LONGEST or "\n" in text:
+        return []
+    quoted = [match.span() for match in QUOTED.finditer(text)]
+    tokens = list(_WORD.finditer(text))
+    words = [token[0].lower() for token in tokens]
+    if not _NOT_ASKING.isdisjoint(words):
+        return []
+    kinds = list(_kinds(text, tokens, words, known))
+    kinds = [each for each in kinds if not _overlaps(each[1], quoted)]
+    person = _person(text, tokens, words, kinds)
+    if person is not None and _overlaps(person, quoted):
+        person = None
+    found = [each for _, each in kinds] + ([person] if person else [])
+    return sorted(found, key=lambda each: each.start)
+
+
+def _overlaps(named: Named, spans: list[tuple[int, int]]) -> bool:
+    return any(named.start < end and start < named.end for start, end in spans)
+
+
+def _kinds(
+    text: str, tokens: list[re.Match[str]], words: list[str], known: Vocabulary
+) -> Iterator[tuple[int, Named]]:
+    """The words for kinds, each with the place after it."""
+    at = 0
+    while at < len(words):
+        lengths = [n for n in (3, 2, 1) if " ".join(words[at : at + n]) in known.fields]
+        after = at + min(lengths[0] if lengths else 1, len(words) - at)
+        entry = known.fields.get(" ".join(words[at:after]))
+        if entry is not None:
+            field, clear = entry
+            sure = _asks_at(text, tokens, words, at, after, known, clear=clear)
+            if sure is not None:
+                start, end = tokens[at].start(), tokens[after - 1].end()
+                phrase = text[start:end]
+                yield after, Named(phrase, start, end, field, "kind", sure and clear)
+        at = after
+
+
+def _asks_at(
+    text: str,
+    tokens: list[re.Match[str]],
+    words: list[str],
+    at: int,
+    after: int,
+    known: Vocabulary,
+    *,
+    clear: bool,
+) -> bool | None:
+    """Whether the word at ``at`` surely asks for a kind; None where it does not ask at all."""
+    before, following = words[:at], words[after] if after < len(words) else ""
+    if known.fields[" ".join(words[at:after])][0].startswith("has:"):
+        return True if before else None  # "email with attachment"
+    begins = _LEADING.issuperset(before)
+    is_last = not following or text[tokens[after - 1].end() :].lstrip()[:1] in (",", "?", ".")
+    said = following in _FOLLOWING
+    own = bool(before) and not _OWN.isdisjoint(before)
+    if not clear:
+        # "note that", "page to": with these a verb, or no document.
+        said = said and following not in ("that", "to")
+        if (begins and (said or (is_last and own))) or (own and is_last):
+            return False
+        return None
+    if before[-1:] in _AS_ONE or before[-2:] in _AS_ONE:
+        return True
+    if begins:
+        is_more = following in _DOCUMENTS or following in known.fields
+        return True if said or is_more or is_last or following in _SENT else None
+    if tokens[at].start() and text[: tokens[at].start()].rstrip().endswith(","):
+        return True  # "the card of the cat, scanned"
+    if before[-1] in _FOLLOWING or not _DOING.isdisjoint(before):
+        return None  # "extract text from PDF", "send email to"
+    return False if is_last or (said and following != "in") else None
+
+
+def _person(
+    text: str,
+    tokens: list[re.Match[str]],
+    words: list[str],
+    kinds: list[tuple[int, Named]],
+) -> Named | None:
+    """The person or sender that the question names."""
+    for at, word in enumerate(words):
+        if word == "did" and (named := _name(text, tokens, words, at + 1, "from")):
+            end = at + 1 + len(named.phrase.split())
+            if end < len(words) and words[end] in _SEND:
+                return named
+        elif word in _SENT:
+            if at and words[at - 1] in ("i", "we", "ich"):
+                to = at + 1 + (words[at + 1 : at + 2] == ["to"])
+                return _name(text, tokens, words, to, "to")
+            if words[at + 1 : at + 2] == ["by"]:
+                return _name(text, tokens, words, at + 2, "from")
+            sender = _name_before(text, tokens, words, at)
+            return replace(sender, otherwise=_WAS_SENT) if sender else None
+    nouns = [at + 1 for at, word in enumerate(words) if word in _DOCUMENTS]
+    nouns = nouns if len(words) <= _SHORT else []
+    first = min([*(after for after, _ in kinds), *nouns], default=None)
+    if first is None:
+        return None
+    is_mail = any(named.field == "kind:email" and named.sure for _, named in kinds)
+    for at in range(first, len(words)):
+        if words[at] in _SENDER and (found := _name(text, tokens, words, at + 1, "from")):
+            return replace(found, start=tokens[at].start(), sure=is_mail)
+        if is_mail and words[at] in _RECIPIENT:
+            return _name(text, tokens, words, at + 1, "to")
+    return None
+
+
+def _name(
+    text: str, tokens: list[re.Match[str]], words: list[str], at: int, field: str
+) -> Named | None:
+    """The name that begins at ``at``."""
+    while at < len(words) and words[at] in _ARTICLES:
+        at += 1
+    end = at
+    while end < min(len(words), at + _LONGEST_NAME) and words[end] not in _ENDS_NAME:
+        end += 1
+        if text[tokens[end - 1].end() :][:1] in (",", "?", ":"):
+            break
+    return _named(text, tokens, at, end, field)
+
+
+def _name_before(
+    text: str, tokens: list[re.Match[str]], words: list[str], end: int
+) -> Named | None:
+    """The name that ends before ``end``: of ``the PDF that Marcus Hale sent``."""
+    end -= end > 0 and words[end - 1] in ("has", "had", "have")
+    at = end
+    while at > max(0, end - _LONGEST_NAME) and words[at - 1] not in _ENDS_NAME | _ARTICLES:
+        at -= 1
+    return _named(text, tokens, at, end, "from")
+
+
+def _named(text: str, tokens: list[re.Match[str]], at: int, end: int, field: str) -> Named | None:
+    if at >= end:
+        return None
+    start, stop = tokens[at].start(), tokens[end - 1].end()
+    each = [tokens[place][0] for place in range(at, end)]
+    names = dict.fromkeys([" ".join(each), *reversed(each)])
+    return Named(text[start:stop], start, stop, field, "person", False, tuple(names))

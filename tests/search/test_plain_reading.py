@@ -1,0 +1,160 @@
+"""A question in plain words becomes filters and lifts where the store has what it names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from drafts import draft
+from mem_search.model import SearchPage, SearchRequest
+from mem_search.model.requests import ReadPart
+from mem_search.wiring import Runtime
+from runtimes import fill
+
+ASKED = datetime(2025, 11, 20, 12, tzinfo=UTC)
+OCTOBER, MARCH = 1_760_000_000_000, 1_741_000_000_000
+
+
+def mail(name: str, text: str, sender: str, at: int = OCTOBER, **metadata: object) -> object:
+    return draft(
+        name, text, kind="email", title=name, created_at=at, metadata={"from": sender, **metadata}
+    )
+
+
+ANN, BANK = "Ann Lee <ann@example.org>", "Fjordbank <service@fjordbank.example>"
+DRAFTS = (
+    mail("garden", "Seeds for the garden are here", ANN),
+    mail("boat", "The boat leaks", ANN, MARCH),
+    mail("statement", "Your garden loan is approved", BANK),
+    draft(
+        "lease",
+        "Lease of the garden",
+        kind="file",
+        title="lease",
+        created_at=MARCH,
+        metadata={"path": "lease.pdf", "sender": [ANN]},
+    ),
+    draft("scan", "Fence in the garden", kind="file", title="scan",
+          metadata={"path": "scan.pdf", "ocr": "tesseract"}),
+    draft("note", "Water the garden", kind="note", title="note"),
+    draft("page", "A garden in winter", kind="website", title="page"),
+)  # fmt: skip
+
+
+async def ask(runtime: Runtime, text: str, *as_words: ReadPart, **more: object) -> SearchPage:
+    await fill(runtime, *DRAFTS)
+    request = SearchRequest(text, asked_at=ASKED, as_words=as_words, **more)  # type: ignore[arg-type]
+    return await runtime.search.service.search(request, "test")
+
+
+def ids(page: SearchPage) -> list[str]:
+    return [result.record.source_id for result in page.results]
+
+
+def readings(page: SearchPage) -> list[tuple[str, str, str]]:
+    return [(each.phrase, each.filter, each.use) for each in page.report.analyzed.readings]
+
+
+async def test_a_sure_kind_and_its_sender_filter_and_do_not_rank(runtime: Runtime) -> None:
+    page = await ask(runtime, "emails from Ann about the garden")
+    assert readings(page) == [("emails", "kind:email", "filter"), ("Ann", "from:Ann", "filter")]
+    assert page.report.analyzed.text == "about the garden"
+    assert ids(page) == ["garden"]
+
+
+async def test_the_reply_says_what_a_caller_can_write_for_it(runtime: Runtime) -> None:
+    page = await ask(runtime, "emails from Ann about the garden")
+    analyzed = page.report.analyzed
+    written = " ".join(each.filter for each in analyzed.readings)
+    assert ids(await ask(runtime, f"{written} garden")) == ids(page)
+
+
+async def test_a_kind_that_may_be_a_word_only_raises(runtime: Runtime) -> None:
+    page = await ask(runtime, "note about the garden")
+    assert readings(page) == [("note", "kind:note", "lift")]
+    assert ids(page)[0] == "note"
+    assert len(ids(page)) > 1
+    assert page.results[0].scores["named"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("the PDF that Ann sent about the garden", "lease"),
+        ("scanned page about the garden", "scan"),
+        ("article about the garden", "page"),
+        ("garden loan mail from the bank", "statement"),
+        ("what did Ann write about the boat", "boat"),
+        ("email from Ann in March 2025", "boat"),
+    ],
+)
+async def test_the_first_result_is_what_was_asked_for(
+    runtime: Runtime, text: str, first: str
+) -> None:
+    assert ids(await ask(runtime, text))[0] == first
+
+
+async def test_a_part_can_be_taken_back(runtime: Runtime) -> None:
+    text = "emails from Ann about the garden"
+    page = await ask(runtime, text, "kind")
+    assert readings(page) == [("Ann", "from:Ann", "filter")]
+    assert {*ids(page)} == {"garden", "lease"}
+    page = await ask(runtime, text, "all")
+    assert not readings(page)
+    assert "emails" in page.report.analyzed.words
+    page = await ask(runtime, f"{text} last October", "time")
+    assert readings(page)
+    assert not page.report.analyzed.dates
+
+
+async def test_what_no_record_is_or_names_stays_a_word(runtime: Runtime) -> None:
+    page = await ask(runtime, "bookmarks about the garden")
+    assert not readings(page)
+    assert "bookmarks" in page.report.analyzed.words
+    page = await ask(runtime, "emails from Zoe about the garden")
+    assert readings(page) == [("emails", "kind:email", "filter")]
+    assert "zoe" in [word.lower() for word in page.report.analyzed.words]
+
+
+async def test_filters_that_leave_nothing_together_only_raise(runtime: Runtime) -> None:
+    page = await ask(runtime, "email with an attachment from Ann about the garden")
+    assert [use for _, _, use in readings(page)] == ["filter", "filter"]
+    await fill(runtime, mail("hall", "The hall", BANK, attachments=["plan.pdf"]))  # type: ignore[arg-type]
+    page = await ask(runtime, "email with an attachment from Ann about the garden")
+    assert [use for _, _, use in readings(page)] == ["lift", "lift", "lift"]
+    assert ids(page)
+
+
+async def test_a_kind_and_a_time_alone_list_all_such_records(runtime: Runtime) -> None:
+    page = await ask(runtime, "emails from October 2025")
+    assert {*ids(page)} == {"garden", "statement"}
+    assert [each.use for each in page.report.analyzed.dates] == ["filter"]
+    assert page.report.realised == "filter"
+
+
+async def test_the_month_that_a_document_is_for_is_looked_for_as_words(runtime: Runtime) -> None:
+    page = await ask(runtime, "garden mail for March 2025")
+    assert not page.report.analyzed.dates
+    assert "March" in page.report.analyzed.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "emails about garden AND water",
+        "emails about the garden -boat",
+        "emails about +garden",
+        '"emails about" garden',
+    ],
+)
+async def test_in_an_expression_every_word_stays_a_word(runtime: Runtime, text: str) -> None:
+    assert not readings(await ask(runtime, text))
+
+
+async def test_the_selection_for_forgetting_reads_nothing(runtime: Runtime) -> None:
+    await fill(runtime, *DRAFTS)
+    request = SearchRequest("emails about the garden", asked_at=ASKED)
+    filters = await runtime.search.pipeline.selection(request)
+    numbers = await runtime.search.store.matching(filters)
+    assert not numbers
