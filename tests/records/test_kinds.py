@@ -184,6 +184,7 @@ def test_notes_and_files_are_found_by_where_they_lie() -> None:
     assert facets(draft("file", metadata={"path": "/a/b.py", "language": "python"})) == [
         ("path", "/a/b.py"),
         ("language", "python"),
+        ("filetype", "py"),
     ]
 
 
