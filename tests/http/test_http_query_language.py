@@ -45,6 +45,7 @@ async def test_the_reply_says_how_the_query_was_parsed(get: Get) -> None:
         "near": {},
         "operators": [],
         "dates": [],
+        "readings": [],
         "warnings": ["the quote before “login” is not closed; it is read as text"],
     }
     assert (

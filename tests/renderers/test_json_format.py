@@ -147,6 +147,7 @@ def test_a_page_has_exactly_these_keys() -> None:
                         "use": "lift",
                     }
                 ],
+                "readings": [],
                 "warnings": ["a quote is not closed"],
             },
         },
