@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -81,6 +82,24 @@ async def test_a_killed_child_is_started_again(chroma: ChromaProcess) -> None:
     await chroma.wait_ready(20)
     assert chroma.pid not in (None, first)
     assert chroma.quarantines == 0
+
+
+@pytest.mark.parametrize("full", ["os.pwrite", "mem_search.storage.chroma.directory.shutil.rmtree"])
+async def test_a_disk_that_is_full_at_the_start_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str
+) -> None:
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "chroma" / "old").mkdir(parents=True)
+    starting = process(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(full, no_space)
+        starting.start(accept)
+        await comes_true(lambda: starting.state == "down")
+        assert "No space left on device" in starting.detail
+    await starting.wait_ready(PATIENCE)
+    await starting.stop()
 
 
 async def test_a_second_owner_waits_until_the_first_has_left(

@@ -47,7 +47,8 @@ class DataDirectory:
     def lock(self) -> None:
         """Own the folder until ``unlock`` or the end of this process.
 
-        Raises IndexUnavailable that names the process that owns it, or the error.
+        Raises IndexUnavailable that names the process that owns it, or the error; OSError where the
+        folder is owned and cannot be written, as on a full disk.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -64,9 +65,9 @@ class DataDirectory:
             raise IndexUnavailable(
                 f"the vector index {self.root} is in use by process {owner}; stop that one first"
             ) from error
+        self._lock = handle
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-        self._lock = handle
 
     def unlock(self) -> None:
         if self._lock is not None:

@@ -128,25 +128,30 @@ class ChromaProcess(Server):
         return self._directory.revision()
 
     async def _keep_up(self, opened: Opened) -> None:
-        await self._lock()
         try:
-            await asyncio.to_thread(self._directory.end_stale_child)
-            if await asyncio.to_thread(self._directory.drop_old_format):
-                _log.info("the vector index of an older version is filled again")
-            await asyncio.to_thread(self._directory.sweep)
+            await self._own_directory()
             while True:
                 await self._wait_after(await self._once(opened))
         finally:
             self._directory.unlock()
 
-    async def _lock(self) -> None:
+    async def _own_directory(self) -> None:
+        """Lock the folder and clear it of what others left, as soon as that can be done."""
         while True:
             try:
-                return self._directory.lock()
+                self._directory.lock()
+                await asyncio.to_thread(self._directory.end_stale_child)
+                if await asyncio.to_thread(self._directory.drop_old_format):
+                    _log.info("the vector index of an older version is filled again")
+                return await asyncio.to_thread(self._directory.sweep)
             except IndexUnavailable as error:
                 # A stopping worker holds the folder for seconds, another worker for days.
-                self._set("down", str(error))
-                await asyncio.sleep(_LOCK_WAIT)
+                failure = str(error)
+            except OSError as error:  # a full disk
+                failure = f"cannot use {self._directory.root}: {error}"
+                self._directory.unlock()
+            self._set("down", failure)
+            await asyncio.sleep(_LOCK_WAIT)
 
     async def _wait_after(self, failure: str) -> None:
         now = asyncio.get_running_loop().time()
