@@ -1,8 +1,7 @@
 """Embeddings from an OpenAI-compatible endpoint, ``POST {base}/embeddings``.
 
-Redirects are refused, because following one would send the key to another host. The key is
-removed from every message. The vector space is named by model, host and dimensions, because the
-weights behind an endpoint cannot be hashed.
+The vector space is named by model, host and dimensions, because the weights behind an endpoint
+cannot be hashed.
 """
 
 from __future__ import annotations
@@ -13,22 +12,20 @@ import re
 import time
 from collections.abc import Sequence
 from email.message import Message
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any, Final
+from http.client import HTTPException
+from typing import Any, Final
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 import numpy as np
 
 from mem_search.contracts import Vectors
 from mem_search.errors import InputError, ModelUnavailable
+from mem_search.model_endpoint import ModelEndpoint
 
 DEFAULT_BASE: Final = "https://api.openai.com/v1"
 
 _SETTING = re.compile(r"(?P<model>@?[^\s@]+)(?:@(?P<base>https?://\S+))?")  # @cf/… is a model
 _BATCH = 64
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 
 _OPENING_PATIENCE = 3.0
@@ -44,15 +41,14 @@ class OpenAIEmbedder:
     def __init__(
         self, model: str, base: str = DEFAULT_BASE, *, api_key: str = "", patience: float = 60.0
     ) -> None:
-        host, loopback = checked_host(base)
+        self._endpoint = ModelEndpoint(
+            base.rstrip("/") + "/embeddings", api_key,
+            title="the embedding endpoint", of="the openai embedder", field="embedder",
+        )  # fmt: skip
         self.name: str = model
         self.dimensions: int = 0
-        self.fingerprint: str = f"openai:{model}@{host}"
-        self._url = base.rstrip("/") + "/embeddings"
-        self._key = api_key
+        self.fingerprint: str = f"openai:{model}@{self._endpoint.host}"
         self._patience = patience
-        proxies = [ProxyHandler({})] if loopback else []
-        self._opener = build_opener(NoRedirect(), *proxies)
 
     @classmethod
     def connect(
@@ -95,27 +91,20 @@ class OpenAIEmbedder:
         return unit
 
     def _post(self, body: dict[str, Any]) -> Any:
-        content = json.dumps(body).encode()
-        headers = {"Content-Type": "application/json", "User-Agent": "mem-search"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
         deadline = time.monotonic() + self._patience
         wait = 0.5
         while True:
             left = deadline - time.monotonic()
-            request = Request(self._url, content, headers)  # noqa: S310  http(s) only: see __init__
             try:
-                with self._opener.open(request, timeout=max(0.1, min(30.0, left))) as reply:
-                    return json.loads(reply.read())
+                return self._endpoint.post(body, max(0.1, min(30.0, left)))
             except HTTPError as error:
                 with error:
                     failure = self._failure(_explain(error))
                 if error.code not in _TRY_AGAIN:
                     raise failure from error
                 pause = max(wait, _retry_after(error.headers))
-            except (OSError, HTTPException, ValueError) as error:
-                failure = self._failure(f"no usable answer: {error}")
-                pause = wait
+            except ModelUnavailable as error:
+                failure, pause = error, wait
             pause *= random.uniform(1.0, 1.25)
             if time.monotonic() + pause >= deadline:
                 raise failure
@@ -123,8 +112,7 @@ class OpenAIEmbedder:
             wait = min(wait * 2, 8.0)
 
     def _failure(self, what: str) -> ModelUnavailable:
-        text = f"the embedding endpoint {self._url} gave {what}"
-        return ModelUnavailable(text.replace(self._key, "…") if self._key else text)
+        return ModelUnavailable(self._endpoint.message(what))
 
 
 def parse_setting(detail: str) -> tuple[str, str]:
@@ -136,38 +124,6 @@ def parse_setting(detail: str) -> tuple[str, str]:
             field="embedder",
         )
     return match["model"], match["base"] or DEFAULT_BASE
-
-
-def checked_host(
-    base: str, *, of: str = "the openai embedder", field: str = "embedder"
-) -> tuple[str, bool]:
-    """host[:port] of the base URL, and whether it is loopback. Raises InputError."""
-    try:
-        parts = urlsplit(base)
-        port = "" if parts.port is None else f":{parts.port}"
-    except ValueError:
-        parts, port = urlsplit(""), ""
-    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
-        raise InputError(
-            f"the base URL of {of} must be http(s)://host[:port]/path, without a user name",
-            field=field,
-        )
-    return parts.hostname + port, parts.hostname in _LOOPBACK
-
-
-class NoRedirect(HTTPRedirectHandler):
-    """Follows no redirect: the key would go to another host."""
-
-    def redirect_request(
-        self,
-        req: Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> None:
-        """Refuse the redirect: its status becomes an HTTPError."""
 
 
 def _explain(error: HTTPError) -> str:

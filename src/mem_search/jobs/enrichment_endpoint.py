@@ -1,8 +1,6 @@
 """A language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic messages.
 
-The rules for the address are those of the openai embedder: http(s) without a user name, redirects
-are refused because following one would send the key elsewhere, and loopback uses no proxy. The key
-is in no message. Sources: the API references of OpenAI (JSON mode) and Anthropic (tool use).
+Sources: the API references of OpenAI (JSON mode) and Anthropic (tool use).
 """
 
 from __future__ import annotations
@@ -10,14 +8,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
-from mem_search.embedders.openai import NoRedirect, checked_host
 from mem_search.errors import InputError, ModelUnavailable
 from mem_search.metadata import enrichment
+from mem_search.model_endpoint import ModelEndpoint
 
 BASES: Final = {
     "openai": "https://api.openai.com/v1",
@@ -62,13 +58,14 @@ class EnrichmentEndpoint:
             )
         self._shape, self._model = match["shape"], match["model"]
         base = match["base"] or BASES[self._shape]
-        host, loopback = checked_host(base, of="the enriching model", field="enrich")
-        self.name = f"{self._model}@{host}"
         path = "/chat/completions" if self._shape == "openai" else "/messages"
-        self._url = base.rstrip("/") + path
-        self._key = key
+        self._endpoint = ModelEndpoint(
+            base.rstrip("/") + path, key,
+            title="the model at", of="the enriching model", field="enrich",
+        )  # fmt: skip
+        self.name = f"{self._model}@{self._endpoint.host}"
+        self._headers = {"anthropic-version": "2023-06-01", "x-api-key": key}
         self._seconds = seconds
-        self._opener = build_opener(NoRedirect(), *([ProxyHandler({})] if loopback else []))
 
     def ask(self, question: str) -> Answer:
         """One request, which is not repeated: the job asks again later.
@@ -110,16 +107,9 @@ class EnrichmentEndpoint:
         }
 
     def _post(self, body: dict[str, Any]) -> Any:
-        headers = {"Content-Type": "application/json", "User-Agent": "mem-search"}
-        if self._shape == "anthropic":
-            headers |= {"anthropic-version": "2023-06-01", "x-api-key": self._key}
-        elif self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        content = json.dumps(body).encode("utf-8", "replace")
-        request = Request(self._url, content, headers)  # noqa: S310  http(s) only: see __init__
+        headers = self._headers if self._shape == "anthropic" else None
         try:
-            with self._opener.open(request, timeout=self._seconds) as reply:
-                return json.loads(reply.read(MOST_REPLY))
+            return self._endpoint.post(body, self._seconds, most=MOST_REPLY, headers=headers)
         except HTTPError as error:
             with error:
                 code = error.code
@@ -127,12 +117,12 @@ class EnrichmentEndpoint:
                 raise self._failure(f"status {code} for this document", Refused) from error
             step = "check MEM_SEARCH_ENRICH_KEY" if code in (401, 403) else "try again later"
             raise self._failure(f"status {code}; {step}") from error
-        except (OSError, HTTPException, ValueError, RecursionError) as error:
-            raise self._failure(f"no usable answer: {error}") from error
+        except ModelUnavailable as error:
+            error.field = "enrich"
+            raise
 
     def _failure(self, what: str, sort: type[ModelUnavailable] = ModelUnavailable) -> Exception:
-        text = f"the model at {self._url} gave {what}"
-        return sort(text.replace(self._key, "…") if self._key else text, field="enrich")
+        return sort(self._endpoint.message(what), field="enrich")
 
 
 def _openai(said: Any) -> Answer:

@@ -1,26 +1,21 @@
 """A ``/rerank`` endpoint in the shape of Cohere, Jina, Voyage or text-embeddings-inference (TEI).
 
-The rules for the address are those of the openai embedder: http(s) without a user name, redirects
-are refused because following one would send the key elsewhere, and loopback uses no proxy. The key
-is in no message. Sources: the API references of Cohere v2, Jina, Voyage and TEI.
+Sources: the API references of Cohere v2, Jina, Voyage and TEI.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
 import numpy as np
 
-from mem_search.embedders.openai import NoRedirect, checked_host
 from mem_search.errors import ModelUnavailable
 from mem_search.model.rankings import Values
+from mem_search.model_endpoint import ModelEndpoint
 
 MOST_REPLY = 1 << 20
 """Bytes of a reply that are read; fifty scores need a few thousand."""
@@ -62,14 +57,13 @@ class EndpointReranker:
     """Sends the question and the texts in one request, which is not repeated: there is no time."""
 
     def __init__(self, shape: str, model: str, url: str, *, key: str = "", seconds: float) -> None:
-        host, loopback = checked_host(url, of="the reranker", field="reranker")
-        self.name = f"{shape}:{model or host}"
+        self._endpoint = ModelEndpoint(
+            url, key, title="the endpoint", of="the reranker", field="reranker"
+        )
+        self.name = f"{shape}:{model or self._endpoint.host}"
         self._shape = SHAPES[shape]
         self._model = model
-        self._url = url
-        self._key = key
         self._seconds = seconds
-        self._opener = build_opener(NoRedirect(), *([ProxyHandler({})] if loopback else []))
 
     def score(self, question: str, texts: Sequence[str]) -> Values:
         shape = self._shape
@@ -95,14 +89,8 @@ class EndpointReranker:
         """Does nothing: each request closes its connection."""
 
     def _post(self, body: Mapping[str, Any]) -> Any:
-        headers = {"Content-Type": "application/json", "User-Agent": "mem-search"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        content = json.dumps(body).encode("utf-8", "replace")
-        request = Request(self._url, content, headers)  # noqa: S310  http(s) only: see __init__
         try:
-            with self._opener.open(request, timeout=self._seconds) as reply:
-                return json.loads(reply.read(MOST_REPLY))
+            return self._endpoint.post(body, self._seconds, most=MOST_REPLY)
         except HTTPError as error:
             with error:
                 step = (
@@ -111,9 +99,6 @@ class EndpointReranker:
                     else ("check MEM_SEARCH_RERANKER" if error.code < 500 else "try again later")
                 )
                 raise self._failure(f"status {error.code}; {step}") from error
-        except (OSError, HTTPException, ValueError) as error:
-            raise self._failure(f"no usable answer: {error}") from error
 
     def _failure(self, what: str) -> ModelUnavailable:
-        text = f"the endpoint {self._url} gave {what}"
-        return ModelUnavailable(text.replace(self._key, "…") if self._key else text)
+        return ModelUnavailable(self._endpoint.message(what))
