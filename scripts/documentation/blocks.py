@@ -82,7 +82,7 @@ def layers() -> str:
         row.replace("mem_search.", "").replace(" : ", "\N{NO-BREAK SPACE}|\N{NO-BREAK SPACE}")
         for row in rows
     ]
-    wrapped = textwrap.wrap(" → ".join(names), 96, subsequent_indent="  ")
+    wrapped = textwrap.wrap(" → ".join(names), 114, subsequent_indent="  ", break_long_words=False)
     return "\n".join(f"    {line}" for line in wrapped).replace("\N{NO-BREAK SPACE}", " ")
 
 
