@@ -119,7 +119,7 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
 
     A context is a span of its report, so the reports are searched, and their places compared.
     """
-    page = await call.runtime.search.pipeline.search(
+    page = await call.search(
         SearchRequest(text=query, filters=Filters(kinds=("report",)), limit=_REPORTS)
     )
     numbers = [result.record.number for result in page.results]
