@@ -24,6 +24,8 @@ pytestmark = pytest.mark.worker
 
 OURS = {
     "meta": "key value",
+    "archives": "schedule statistics",
+    "cites": "form",
     "mem_search_migrations": "name",
     "embedding_models": "fingerprint name",
     "outbox": "step",
@@ -46,6 +48,7 @@ OURS = {
 """Table → columns with ids, states and names that we write ourselves."""
 
 BY_PORT = {
+    "archives": "name",
     "cursors": "cursor options label error",
     "ledger": "item reason",
     "jobs": "message",
@@ -149,6 +152,12 @@ def _everything(api: Api, home: Home) -> None:
         assert (
             api.done(api("POST", "/api/import", {"path": str(path)})[1]["job"])["state"] == "done"
         )
+        reports, pages = path.with_suffix(".reports"), path.with_suffix(".pages")
+        reports.mkdir()
+        pages.mkdir()
+        folders = {"researchPath": str(reports), "urlContentPath": str(pages)}
+        status, reply = api("POST", "/api/archive/index", {"name": f"archive-{seed}", **folders})
+        assert status == 202, reply
         assert api("GET", f"/api/search?query={quote(said)}&project={secret}")[0] == 200
         deep = {"query": said, "mode": "deep_research", "folder": f"f {shape.text}"}
         assert (

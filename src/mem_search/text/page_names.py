@@ -155,7 +155,7 @@ def _host(name: str, port: str) -> str:
         try:
             name = name.encode("idna").decode()
         except UnicodeError:  # no name of the DNS; it still names itself
-            name = _escaped(name)
+            name = _escaped(name).lower()
     labels = name.split(".")
     for at in (0, 1):
         left = [*labels[:at], *labels[at + 1 :]]
