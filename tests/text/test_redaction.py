@@ -241,6 +241,14 @@ def test_any_text_comes_through(text: str) -> None:
     assert (count == 0) == (clean == text)
 
 
+@pytest.mark.parametrize("before", ["", "here"])
+def test_a_secret_glued_to_another_is_found(before: str) -> None:
+    secrets = [secret for _, secret in PLANTED.values()]
+    for one, two in product(secrets, repeat=2):
+        clean, _ = redact(f"{before}{one}{two}")
+        assert redact(clean) == (clean, 0)
+
+
 def test_two_secrets_side_by_side_are_both_found() -> None:
     lines = [
         (one, two)
