@@ -29,6 +29,22 @@ settings.register_profile("unhurried", deadline=None, derandomize="CI" in os.env
 settings.load_profile("unhurried")
 
 
+PREPARED_HERE = 10**7
+"""Characters of a batch that tests prepare in a thread, where the worker allows ``SMALL``."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prepared_here() -> Iterator[None]:
+    """No runtime of a test starts the process that prepares batches: it costs half a second, and
+    there are a thousand runtimes. ``tests/ingest/test_preparing.py`` and workers have it.
+    """
+    from mem_search.ingest import preparing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparing, "SMALL", PREPARED_HERE)
+        yield
+
+
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
     """A new store in memory."""

@@ -39,6 +39,7 @@ def their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 async def preparing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Preparing]:
     """One second of processor time for a draft. On a busy machine that may take a minute."""
     monkeypatch.setattr(module, "_PATIENCE", 100)
+    monkeypatch.setattr(module, "SMALL", SMALL)
     preparing = Preparing(seconds=1, megabytes=512)
     yield preparing
     await preparing.close()
