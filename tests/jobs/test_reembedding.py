@@ -26,10 +26,10 @@ RECORDS = [drafts.draft(f"{n}", f"the harbour of town{n} has {n} ships") for n i
 
 
 class Slow(HashingEmbedder):
-    """64 dimensions; waits for ``go_on`` after ``most`` texts."""
+    """Waits for ``go_on`` after ``most`` texts."""
 
-    def __init__(self, most: int = 10**9) -> None:
-        super().__init__("64")
+    def __init__(self, most: int = 10**9, dimensions: int = 64) -> None:
+        super().__init__(str(dimensions))
         self.most = most
         self.texts: list[str] = []
         self.go_on = threading.Event()
@@ -99,13 +99,14 @@ async def test_everything_is_embedded_anew_and_the_choice_survives_a_restart(
 async def test_searches_go_on_meanwhile_and_never_mix_spaces(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home")) as runtime:
         await fill(runtime, *RECORDS)
-        embedder = Slow()
+        # In 64 dimensions town6 and town41 are the same, in 256 town131 and another.
+        embedder = Slow(dimensions=1024)
         running = asyncio.create_task(job(runtime, embedder).run({"model": "x"}, silent))
         searched, dimensions = 0, set()
         while not running.done():
-            asked = f"town{searched % 150} harbour ships"
+            asked = f"town{searched % 130} harbour ships"
             page = await by_meaning(runtime, asked)
-            assert f"town{searched % 150} " in page.results[0].record.text
+            assert f"town{searched % 130} " in page.results[0].record.text
             assert {leg.state for leg in page.report.legs} == {"ok"}
             dimensions.add(runtime.model.embedder.dimensions)
             searched += 1
