@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +15,7 @@ from mem_search.errors import InputError
 from mem_search.http.core.parameters import SearchParameters
 from mem_search.http.schemas.universal_requests import UniversalSearchRequest
 from mem_search.model import Filters, Mode, SearchPage, SearchRequest
+from mem_search.model.saved_searches import Scope
 from mem_search.text.search_fields import FIELDS
 from mem_search.wiring import Runtime
 from runtimes import fill
@@ -66,6 +68,18 @@ async def search(runtime: Runtime, text: str, **values: object) -> SearchPage:
         ("title:lamps", "mail"),
         ("title:lamp", "mail"),
         ("title:登录", "fix"),
+        ("title:invoi*", "mail"),
+        ("title:invoiceq*", ""),
+        ("title:*ghting", "page"),
+        ("title:li*ng", "page"),
+        ("title:invoise~", "mail"),
+        ("title:登录*", "fix"),
+        ('title:"invoice for la*"', "mail"),
+        ("-content:crash*", "mail page"),
+        ("title:invoi*,*ghting", "mail page"),
+        ("author:a*lee", "mail"),
+        ("to:*example.org", "mail"),
+        ("url:https*lamps", "page"),
         ("content:lamps", "fix page"),
         ('content:"their invoice"', "page"),
         ("lamps title:invoice", "mail"),
@@ -168,6 +182,7 @@ async def test_a_parameter_that_no_record_has_is_named(runtime: Runtime) -> None
     ("fields", "found"),
     [
         ({"title": ("their invoice", "lamps")}, "mail"),
+        ({"title": ("invoi*",), "content": ("*tober",)}, "mail"),
         ({"author": ("ann", "zola")}, "mail page"),
         ({"author": ("ann,zola",)}, "mail page"),
         ({"from": ('"Lee, Ann"',)}, ""),
@@ -197,6 +212,9 @@ async def test_a_field_beside_the_text_finds_the_same(
         ({"meta": ("amount>many",)}, "meta.amount>'many' compares with neither a number nor"),
         ({"in": ("blursday",)}, "in:'blursday' is no date, such as 2025-10-03 or \"last week\""),
         ({"title": ("...",)}, "title:'...' has no word"),
+        ({"title": ("*ab",)}, "title:'*ab' cannot be looked up: “*ab” has fewer than three"),
+        ({"title": ("*args and more",)}, "title:'*args and more' cannot be looked up: * stands"),
+        ({"title": ("*aaa,*bbb,*ccc,*ddd,*eee",)}, "title: only 4 words may have * inside"),
         ({"author": (" , ",)}, "has no value; A part of an author's name"),
         ({"auhtor": ("x",)}, "there is no field 'auhtor'; did you mean author?"),
         ({"scope": ("x",)}, "no scope is called 'x', known are none yet"),
@@ -211,6 +229,34 @@ async def test_a_field_that_cannot_be_read_is_named(
     assert refused.value.field == next(iter(fields))
     assert refused.value.message.startswith(said)
     assert "as text" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "asked", [{"text": "title:*zzz"}, {"text": "lamps", "where": {"title": ("*zzz",)}}]
+)
+async def test_the_reply_says_what_signs_in_fields_stand_for(
+    runtime: Runtime, asked: dict[str, Any]
+) -> None:
+    page = await search(runtime, **asked)
+    assert page.total == 0
+    assert page.report.analyzed.warnings == ("no record has a word that “*zzz” stands for",)
+    page = await search(runtime, "title:invoi* lamps -content:zzzz*")
+    assert dict(page.report.analyzed.near) == {"invoi*": ("invoi*", "invoice"), "zzzz*": ("zzzz*",)}
+
+
+async def test_a_scope_may_have_signs_in_its_fields(runtime: Runtime) -> None:
+    await runtime.store.scopes.put(Scope("bills", "title:invoic*", 0))
+    page = await search(runtime, "scope:bills")
+    assert [result.record.source_id for result in page.results] == ["mail"]
+    page = await search(runtime, "lamps", scope="bills")
+    assert [result.record.source_id for result in page.results] == ["mail"]
+
+
+async def test_wildcards_of_one_query_are_few_whatever_fields_they_are_in(
+    runtime: Runtime,
+) -> None:
+    page = await search(runtime, "title:*aaa,*bbb content:*ccc,*ddd -content:*eee")
+    assert page.report.analyzed.warnings[0].startswith("only 4 words may have * inside")
 
 
 def test_every_surface_has_every_field() -> None:

@@ -42,7 +42,7 @@ def ids(page: SearchPage) -> list[str]:
         ("the wnig, please", "wing", "no record has “wnig”; looked for instead: “wing”"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+@pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
 async def test_the_near_word_is_looked_for_and_named(
     runtime: Runtime, text: str, first: str, said: str, mode: str
 ) -> None:
@@ -69,6 +69,18 @@ async def test_the_near_word_is_looked_for_and_named(
 async def test_other_words_stay_what_they_are(runtime: Runtime, text: str) -> None:
     page = await search(runtime, text)
     assert not [notice for notice in page.report.notices if "looked for instead" in notice]
+
+
+@pytest.mark.parametrize("text", ["wing flutter", "trust of jets", "+fluter wing", "jets wig"])
+async def test_other_words_mean_what_they_are(runtime: Runtime, text: str) -> None:
+    page = await search(runtime, text, mode="vector")
+    assert not [notice for notice in page.report.notices if "looked for instead" in notice]
+
+
+async def test_a_slip_means_what_the_word_means(runtime: Runtime) -> None:
+    slip = await search(runtime, "noise of jets and their thurst", mode="vector")
+    word = await search(runtime, "noise of jets and their thrust", mode="vector")
+    assert ids(slip) == ids(word)
 
 
 async def test_an_ordinary_word_is_a_slip_where_nothing_else_is_found(runtime: Runtime) -> None:
@@ -108,3 +120,17 @@ async def test_highlights_and_suggestions_have_the_near_word(runtime: Runtime) -
     page = await search(runtime, "fluter")
     assert page.report.suggestions == ("flutter",)
     assert all("flutter" in result.snippet.text for result in page.results)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_a_misspelt_person_is_found_by_the_name_that_only_metadata_has(
+    runtime: Runtime, mode: str
+) -> None:
+    for place, sender in enumerate(("Ana Schmidt", "Ana Schmidt", "Bo Larsen")):
+        await fill(
+            runtime,
+            draft(f"m{place}", f"the lease of {place}", kind="email", metadata={"from": sender}),
+        )
+    page = await search(runtime, "schmitd lease", mode=mode)
+    assert set(ids(page)[:2]) == {"m0", "m1"}
+    assert "no record has “schmitd”; looked for instead: “schmidt”" in page.report.notices

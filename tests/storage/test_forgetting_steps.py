@@ -18,7 +18,7 @@ from mem_search.model.forgetting import Copies, Tombstone, Traces
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.statistics import LoggedSearch
 from mem_search.sources.jsonl.exchange import export_tombstone, parse_tombstone
-from mem_search.storage.sqlite import migrations, tombstones
+from mem_search.storage.sqlite import fulltext, migrations, tombstones
 from mem_search.storage.sqlite.store import SqliteStore
 
 HERE = Location("test", "/there")
@@ -111,19 +111,19 @@ async def test_a_database_of_any_size_is_written_anew(
 async def test_an_older_sqlite_writes_an_index_anew_that_it_cannot_read(tmp_path: Path) -> None:
     path = tmp_path / "mem-search.db"
     store = await SqliteStore.open(path)
-    await take(store, draft("a", "harbour lights"))
+    await take(store, draft("a", "harbour lights", metadata={"author": "Ana Schmidt"}))
     await store.close()
     if sqlite3.sqlite_version_info < (3, 42):
         with closing(sqlite3.connect(path)) as connection:
-            for table in ("passages_fts", "words_fts"):
+            for table in fulltext.FILLED_BY:
                 connection.execute(f"update {table}_config set v = 5 where k = 'version'")
             connection.commit()
     store = await SqliteStore.open(path)
     try:
         matching = "select count(*) from passages_fts where passages_fts match 'harbour'"
         assert await store.database.read(lambda c: c.execute(matching).fetchone()) == (1,)
-        known = "select doc from words where term = 'lights'"
-        assert await store.database.read(lambda c: c.execute(known).fetchone()) == (1,)
+        known = "select term from known_words where term in ('lights', 'schmidt')"
+        assert len(await store.database.read(lambda c: c.execute(known).fetchall())) == 2
     finally:
         await store.close()
 

@@ -6,6 +6,7 @@ import sqlite3
 
 from drafts import draft, store
 from mem_search.storage.sqlite import fulltext, record_writer, vocabulary
+from mem_search.storage.sqlite.word_list import WordList
 
 
 def words(connection: sqlite3.Connection) -> dict[str, int]:
@@ -38,6 +39,41 @@ def test_a_record_refiled_without_a_change_of_words_keeps_them(
     assert words(connection) == {"same": 1}
 
 
+def names(connection: sqlite3.Connection) -> dict[str, int]:
+    return dict(connection.execute("select term, doc from people_words").fetchall())
+
+
+def test_names_of_people_and_attached_files_are_words_of_the_store(
+    connection: sqlite3.Connection,
+) -> None:
+    mail = {"from": "Ana Schmidt", "to": "Bo", "attachments": ["Invoice-7.pdf"]}
+    one = draft("a", "dear Bo " * 500, kind="email", metadata=mail)  # several passages
+    store(connection, one, draft("b", "of Schmidt", metadata={"author": "Schmidt"}))
+    assert names(connection) == {"ana": 1, "bo": 1, "schmidt": 2, "invoice": 1, "7": 1, "pdf": 1}
+    assert ("schmidt", 2) in vocabulary.like(connection, "schmitd")
+    assert vocabulary.beginning_with(connection, "schm", 5) == [("schmidt", 2)]
+    assert vocabulary.expand(connection, ["*midt", "sch*dt"], WordList()) == {
+        "*midt": ("schmidt",),
+        "sch*dt": ("schmidt",),
+    }
+
+
+def test_names_change_and_go_with_their_record(connection: sqlite3.Connection) -> None:
+    words = WordList()
+    (stored,) = store(connection, draft("a", "same", metadata={"author": "Ana Schmidt"}))
+    assert words.alike(connection, "*midt") == ["schmidt"]
+    store(connection, draft("a", "same", metadata={"author": "Ana Goldschmidt"}))
+    assert names(connection) == {"ana": 1, "goldschmidt": 1}
+    assert words.alike(connection, "*midt") == ["goldschmidt"]
+    store(connection, draft("a", "same"))
+    assert names(connection) == {}
+    store(connection, draft("a", "other", metadata={"author": "Ana"}))
+    assert names(connection) == {"ana": 1}
+    record_writer.remove(connection, [stored.number], forget=True)
+    assert names(connection) == {}
+    connection.execute("insert into people_fts(people_fts) values('integrity-check')")
+
+
 def test_words_are_completed_by_how_many_records_have_them(
     connection: sqlite3.Connection,
 ) -> None:
@@ -58,6 +94,12 @@ def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) 
     store(connection, draft("a", "token"))
     for typed in ("toekn", "otken", "oken", "yoken", "xtoken"):
         assert ("token", 1) in vocabulary.like(connection, typed)
+
+
+def test_the_last_of_words_in_a_row_is_the_prefix(connection: sqlite3.Connection) -> None:
+    store(connection, draft("a", "snake_authentication"))
+    found = vocabulary.beginnings(connection, "snake_authenti")
+    assert "snake_authentication" in found  # the index has its stem, which does not begin so
 
 
 def test_projects_and_tags_are_found_by_their_beginning_in_any_case(

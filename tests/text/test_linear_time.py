@@ -57,7 +57,7 @@ from mem_search.text import (
     wordpieces,
     words,
 )
-from mem_search.text.query import fields, parse
+from mem_search.text.query import field_values, parse, wild
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 SIZES = (1_000, 10_000, 100_000)
@@ -84,7 +84,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "page_names.doi_name": page_names.doi_name,
     "page_names.page_name": lambda text: page_names.page_name(f"https://{text}"),
     "dates.normalised": dates.normalised,
-    "fields.written": fields.written,
+    "field_values.parts_of": field_values.parts_of,
+    "field_values.values_at": lambda text: field_values.values_at(text, 0, inside=True),
+    "field_values.written": field_values.written,
     "spelling.closest": lambda text: spelling.closest(text, ["claude-mem", "mem-search"]),
     "decoding.without_escapes": decoding.without_escapes,
     "decoding.without_folds": decoding.without_folds,
@@ -169,6 +171,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "wordpieces.count": wordpieces.count,
     "wordpieces.is_word": wordpieces.is_word,
     "wordpieces.spans": wordpieces.spans,
+    "wild.of_value": wild.of_value,
+    "wild.read": wild.read,
     "words.folded": words.folded,
     "words.hashes_alone": words.hashes_alone,
     "words.mostly_foreign": words.mostly_foreign,

@@ -46,7 +46,7 @@ from mem_search.search.query_understanding import (
 )
 from mem_search.search.ranking import LegResults, count_facets, rank
 from mem_search.search.reranking import LONGEST_TEXT, TOP, Reranking
-from mem_search.search.respelling import Near, respelled
+from mem_search.search.respelling import Near, respelled, respelled_alone
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
@@ -175,12 +175,19 @@ class SearchPipeline:
             weights = query.fusion.weights
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        answers = await run_legs(self._store, legs, question, depth)
         near: Near = {}
+        if query.mode == "vector":
+            question, near = await self._store.read(respelled_alone, question)
+        answers = await run_legs(self._store, legs, question, depth)
+        again = False
         for answer in answers:
-            if answer.ranking is not None and answer.ranking.unknown:
-                question, near = await self._store.read(respelled, question, answer.ranking)
-        if near:
+            if answer.ranking is not None and (unknown := answer.ranking.unknown):
+                others_match = len(answer.ranking.matched) > 0
+                question, near = await self._store.read(
+                    respelled, question, unknown, others_match=others_match
+                )
+                again = bool(near)
+        if again:
             answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
         if not rankings:

@@ -16,7 +16,8 @@ from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import words
 from mem_search.text.plain_words import Named
-from mem_search.text.query.fields import Fields, written
+from mem_search.text.query.field_values import written
+from mem_search.text.query.fields import Fields
 from mem_search.text.question_times import EMPTY
 
 SHORTEST_PART: Final = 4

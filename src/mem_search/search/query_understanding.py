@@ -35,7 +35,7 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import plain_words, words
 from mem_search.text import query as language
 from mem_search.text.plain_words import Named
-from mem_search.text.query import demands
+from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
 
 
@@ -79,7 +79,10 @@ async def understand_query(
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = request.filters
     if reading.demand is not None:
-        filters = replace(filters, demand=_both(filters.demand, reading.demand))
+        asked = await _with_words(store, reading.demand)
+        filters = replace(filters, demand=_both(filters.demand, asked))
+    if filters.demand is not None:
+        analyzed = _with_signed(analyzed, filters.demand)
     if filters.demand is not None and (kinds_asked := demands.kinds_of(filters)):
         filters = replace(filters, kinds=kinds_asked)
     lifted: tuple[DateRange, ...] = ()
@@ -91,6 +94,27 @@ async def understand_query(
     if is_plain and kinds.vocabulary.asks.search(reading.text):
         return await _read_plainly(store, request, kinds, question, analyzed, now)
     return question, analyzed
+
+
+async def _with_words(store: SearchStore, demand: Demand) -> Demand:
+    """``demand`` with the store's words for what its fields have signs in: ``title:auth*``."""
+    terms = tuple(demands.signed_in_fields(demand))
+    if not terms:
+        return demand
+    names = tuple(dict.fromkeys(map(demands.written_term, terms)))
+    near = await store.read(lambda snapshot: snapshot.expand_words(names))
+    return demands.with_near(demand, near)
+
+
+def _with_signed(analyzed: Analyzed, demand: Demand) -> Analyzed:
+    """``analyzed`` with the words that signs in fields of ``demand`` stand for."""
+    terms = {demands.written_term(term): term for term in demands.signed_in_fields(demand)}
+    wildcards = ((name, term.near) for name, term in terms.items() if term.form == "wildcard")
+    return replace(
+        analyzed,
+        near=(*analyzed.near, *((name, term.near) for name, term in terms.items())),
+        warnings=(*analyzed.warnings, *parse.of_wildcards(wildcards)),
+    )
 
 
 async def _read_plainly(
@@ -272,19 +296,20 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
     filters = request.filters
     if set(filters.kinds) >= set(kinds.names):
         filters = replace(filters, kinds=())
-    demands = [] if filters.demand is None else [filters.demand]
+    asked = [] if filters.demand is None else [filters.demand]
     if request.folder or request.domain:
-        demands += _narrowings(request)
+        asked += _narrowings(request)
     if request.where:
         now = request.asked_at or datetime.now().astimezone()
         scopes = await named(store, now, kinds) if "scope" in request.where else {}
         fields = Fields(kinds, now, now.tzinfo or cast(tzinfo, now.astimezone().tzinfo), scopes)
-        demands += [fields.asked(name, values) for name, values in request.where.items()]
+        asked += [fields.asked(name, values) for name, values in request.where.items()]
     if request.scope:
         now = request.asked_at or datetime.now().astimezone()
-        demands.append(await scope(store, request.scope, now, kinds))
-    if demands:
-        filters = replace(filters, demand=AllOf(tuple(demands)) if demands[1:] else demands[0])
+        asked.append(await scope(store, request.scope, now, kinds))
+    if asked:
+        demand = AllOf(tuple(asked)) if asked[1:] else asked[0]
+        filters = replace(filters, demand=await _with_words(store, demand))
     if not (filters or request.filters or request.text.strip()):
         raise MissingField("give a query, or at least one filter", field="query")
     if request.hide_scratchpad and not request.folder and _asks_for(request, "note"):

@@ -15,7 +15,6 @@ from typing import Final
 
 from mem_search.contracts import Question
 from mem_search.model import Term
-from mem_search.model.rankings import Ranking
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import spelling, wordpieces
 from mem_search.text.query import demands
@@ -39,18 +38,26 @@ Near = Mapping[str, Sequence[str]]
 """A word that the store does not have → near ones that it has, the likeliest first."""
 
 
-def respelled(
-    snapshot: SearchSnapshot, question: Question, ranking: Ranking
-) -> tuple[Question, Near]:
-    """``question`` with the near words of its unknown ones, and which they are.
+def respelled_alone(snapshot: SearchSnapshot, question: Question) -> tuple[Question, Near]:
+    """``respelled`` before a search without the keyword leg, which would tell what is unknown."""
+    asked = question.words.words
+    unknown = snapshot.unknown_words(asked)
+    return respelled(snapshot, question, unknown, others_match=len(unknown) < len(asked))
 
-    Words of an explicit demand stay what they are. ``ranking`` is what the words as typed found.
+
+def respelled(
+    snapshot: SearchSnapshot, question: Question, unknown: Sequence[str], *, others_match: bool
+) -> tuple[Question, Near]:
+    """``question`` with the near words of its ``unknown`` ones, and which they are.
+
+    Words of an explicit demand stay what they are. ``others_match``: a record has other words of
+    the question.
     """
     demand = question.filters.demand
     leaves = demands.leaves(demand) if demand is not None else ()
     judged = {word for leaf, _ in leaves if isinstance(leaf, Term) for word in leaf.words}
-    unknown = [word for word in ranking.unknown if word not in judged]
-    near = near_words(snapshot, unknown, others_match=len(ranking.matched) > 0)
+    unknown = [word for word in unknown if word not in judged]
+    near = near_words(snapshot, unknown, others_match=others_match)
     looked_for = set(question.words.near)  # as ``fluter~`` has it already
     near = {word: words for word, words in near.items() if looked_for.isdisjoint(words)}
     if not near:

@@ -107,7 +107,7 @@ def where(filters: Filters) -> tuple[str, list[Any]]:
             *parameters,
         )
     if filters.url:
-        add("r.url like ? escape '\\'", f"%{like(filters.url)}%")
+        add("r.url like ? escape '\\'", f"%{_any_letters(filters.url)}%")
     for test in filters.metadata:
         add(*_metadata(test))
     if filters.without:
@@ -207,10 +207,10 @@ def value_condition(test: MetadataTest) -> tuple[str, list[Any]]:
     if test.test == "has":
         return "v.type not in ('null', 'false') and v.value not in ('', 0)", []
     if test.test == "contains":
-        return "v.type = 'text' and v.value like ? escape '\\'", [f"%{like(test.value)}%"]
+        return "v.type = 'text' and v.value like ? escape '\\'", [f"%{_any_letters(test.value)}%"]
     if test.test == "is":
         alternatives = ["v.type = 'text' and v.value like ? escape '\\'", "v.type = lower(?)"]
-        values: list[Any] = [like(test.value).replace("*", "%"), test.value]
+        values: list[Any] = [_any_letters(test.value), test.value]
         if test.bounds is not None:
             above, least = _compared(test, ">=", 0)
             below, most = _compared(test, "<=", 1)
@@ -249,6 +249,11 @@ def is_met(connection: sqlite3.Connection, filters: Filters) -> bool:
     condition, values = where(filters)
     statement = f"select exists (select 1 from records r where {condition})"
     return bool(connection.execute(statement, values).fetchone()[0])
+
+
+def _any_letters(text: str) -> str:
+    """``text`` for LIKE, where ``*`` stands for any letters."""
+    return like(text).replace("*", "%")
 
 
 def like(text: str) -> str:

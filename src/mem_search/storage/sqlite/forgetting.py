@@ -26,7 +26,7 @@ from mem_search.model.forgetting import (
     Traces,
 )
 from mem_search.storage.sqlite import filters as sql_filters
-from mem_search.storage.sqlite import quotes, record_writer, tombstones
+from mem_search.storage.sqlite import fulltext, quotes, record_writer, tombstones
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 from mem_search.text.dates import now_ms
 
@@ -139,7 +139,7 @@ class SqliteForgetting(Repository):
     async def merge_words(self) -> None:
         # A first negative number takes all segments into one merge, the following continue it
         # until they change nothing (https://sqlite.org/fts5.html#the_merge_command).
-        for table in ("passages_fts", "words_fts"):
+        for table in fulltext.FILLED_BY:
             pages = -_PAGES
             while await self._database.write(_merged, table, pages):
                 pages = _PAGES

@@ -202,6 +202,14 @@ def holding(
     return np.array(found, np.int64), np.array([held[each] for each in found], np.float64)
 
 
+FILLED_BY: Final = {
+    "passages_fts": "insert into passages_fts(passages_fts) values('rebuild')",
+    "words_fts": "insert into words_fts(rowid, title, body) select id, title, body from records",
+    "people_fts": "insert into people_fts(rowid, people)"
+    " select id, people from passages where people != ''",
+}
+"""Full-text index → the statement that fills it when it is empty."""
+
 _SECURE_SINCE = (3, 42)
 _PLAIN_FORMAT = 4
 
@@ -212,7 +220,7 @@ def secure_words(connection: sqlite3.Connection) -> None:
     That changes the format of the index. An older SQLite cannot read it, so it writes the index
     anew; it removes deleted terms when the index is merged (``SqliteForgetting.merge_words``).
     """
-    for table in ("passages_fts", "words_fts"):
+    for table in FILLED_BY:
         held = dict(connection.execute(f"select k, v from {table}_config").fetchall())
         if sqlite3.sqlite_version_info >= _SECURE_SINCE:
             if not held.get("secure-delete"):
@@ -225,11 +233,7 @@ def _written_anew(connection: sqlite3.Connection, table: str) -> None:
     connection.execute("begin immediate")
     connection.execute(f"delete from {table}_config where k = 'secure-delete'")
     connection.execute(f"update {table}_config set v = ? where k = 'version'", (_PLAIN_FORMAT,))
-    if table == "passages_fts":
-        connection.execute("insert into passages_fts(passages_fts) values('rebuild')")
-    else:
-        connection.execute("insert into words_fts(words_fts) values('delete-all')")
-        connection.execute(
-            "insert into words_fts(rowid, title, body) select id, title, body from records"
-        )
+    if table != "passages_fts":
+        connection.execute(f"insert into {table}({table}) values('delete-all')")
+    connection.execute(FILLED_BY[table])
     connection.commit()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Final
 
@@ -27,8 +28,9 @@ Counted = tuple[str, int]
 def beginning_with(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
     """Longer words that begin with ``prefix`` (in lower case), the most frequent first."""
     return connection.execute(
-        "select term, doc from words where term > ? and term < ?"
-        " and length(term) <= ? and term not glob '[0-9]*' order by doc desc, term limit ?",
+        "select term, max(doc) as most from known_words where term > ? and term < ?"
+        " and length(term) <= ? and term not glob '[0-9]*'"
+        " group by term order by most desc, term limit ?",
         (prefix, prefix + LAST, LONGEST, limit),
     ).fetchall()
 
@@ -39,21 +41,23 @@ def like(connection: sqlite3.Connection, word: str) -> list[Counted]:
     They begin with its first or second letter; words one edit away may begin with any letter.
     """
     edits = edits_allowed(word)
-    found: dict[str, int] = {}
-    for initial in dict.fromkeys(word[:2]):
-        found.update(
+    rows = chain(
+        *(
             connection.execute(
-                "select term, doc from words where term >= ? and term < ?"
+                "select term, doc from known_words where term >= ? and term < ?"
                 " and length(term) between ? and ?",
                 (initial, initial + LAST, len(word) - edits, len(word) + edits),
             )
-        )
-    found.update(
+            for initial in dict.fromkeys(word[:2])
+        ),
         connection.execute(
-            "select w.term, w.doc from json_each(?) j cross join words w on w.term = j.value",
+            "select w.term, w.doc from json_each(?) j cross join known_words w on w.term = j.value",
             (json.dumps(other_beginnings(word)),),
-        )
+        ),
     )
+    found: dict[str, int] = {}
+    for term, records in rows:
+        found[term] = max(records, found.get(term, 0))
     return list(found.items())
 
 
@@ -84,8 +88,8 @@ def alike(connection: sqlite3.Connection, pattern: str, words: WordList) -> tupl
     beginning = pattern.partition("*")[0]
     if beginning:
         rows = connection.execute(
-            "select term from words where term >= ? and term < ? and term glob ?"
-            " and length(term) <= ? order by doc desc, term limit ?",
+            "select term from known_words where term >= ? and term < ? and term glob ?"
+            " and length(term) <= ? group by term order by max(doc) desc, term limit ?",
             (beginning, beginning + LAST, pattern, LONGEST, MOST_MEANT),
         )
         found = [word for (word,) in rows]
@@ -98,11 +102,15 @@ def beginnings(connection: sqlite3.Connection, prefix: str) -> tuple[str, ...]:
     """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
 
     The index holds stems: ``authent`` does not begin with ``authenti``, and ``running*`` would be
-    looked up as ``run*``. So words are listed one by one, as long as they are few.
+    looked up as ``run*``. So words are listed one by one, as long as they are few. Of words in a
+    row (``rate_lim``) the last is a prefix.
     """
+    before, sign, prefix = prefix.rpartition("_")
+    if sign:
+        return tuple(f"{before}_{word}" for word in beginnings(connection, prefix))
     rows = beginning_with(connection, prefix, MOST_MEANT)
     found = tuple(word for word, _ in rows if word.isalnum())
-    if "_" in prefix or len(rows) == MOST_MEANT or stem(prefix) == prefix:
+    if len(rows) == MOST_MEANT or stem(prefix) == prefix:
         return (f"{prefix}*", *found)
     return (prefix, *found)
 

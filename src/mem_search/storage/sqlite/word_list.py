@@ -52,7 +52,7 @@ class WordList:
         # A word of the list may be forgotten by now.
         (known,) = connection.execute(
             "select json_group_array(j.value) from json_each(?) j"
-            " where exists (select 1 from words w where w.term = j.value)",
+            " where exists (select 1 from known_words w where w.term = j.value)",
             (json.dumps(found),),
         ).fetchone()
         return list(json.loads(known))
@@ -66,11 +66,11 @@ class WordList:
                 written = self._written_since(connection)
                 if written is None:
                     (words,) = connection.execute(
-                        "select json_group_array(term) from (select term from words"
+                        "select json_group_array(term) from (select term from known_words"
                         " where length(term) <= ? order by doc desc)",
                         (LONGEST,),
                     ).fetchone()
-                    self._lines = "\n".join(["", *json.loads(words), ""])
+                    self._lines = "\n".join(["", *dict.fromkeys(json.loads(words)), ""])
                 else:
                     new = dict.fromkeys(map(str.lower, RUN.findall(written)))
                     known = set(self._lines.split("\n"))
@@ -85,7 +85,9 @@ class WordList:
         if self._revision < 0 or oldest > self._revision + 1:
             return None
         (count, text) = connection.execute(
-            "select count(*), group_concat(title || char(10) || body, char(10)) from records"
+            "select count(*), group_concat(title || char(10) || body || char(10) ||"
+            " coalesce((select p.people from passages p where p.record_id = r.id"
+            " and p.people != ''), ''), char(10)) from records r"
             " where id in (select record_id from record_changes where revision > ?)",
             (self._revision,),
         ).fetchone()

@@ -6,12 +6,14 @@ Reading the canonical form gives the same demand again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal
 
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not, Term
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node
-from mem_search.text.query.lexer import WILD, Token
+from mem_search.text.query.lexer import Token
+from mem_search.text.query.wild import FORMS
 from mem_search.text.words import STOP_WORDS
 
 DEPENDENT: Final = STOP_WORDS | {"not"}
@@ -96,6 +98,42 @@ def leaves(demand: Demand, positive: bool = True) -> Iterator[tuple[Term | Condi
             yield demand, positive
 
 
+def signed_in_fields(demand: Demand) -> Iterator[Term]:
+    """The terms with signs inside fields, such as that of ``title:auth*``."""
+    for leaf, _ in leaves(demand):
+        if isinstance(leaf, Condition):
+            for filters in leaf.any_of:
+                if filters.demand is not None:
+                    yield from signed_in_fields(filters.demand)
+        elif leaf.column and leaf.form != "exact":
+            yield leaf
+
+
+def with_near(demand: Demand, near: Near) -> Demand:
+    """``demand`` with the store's words for the terms of ``signed_in_fields``."""
+
+    def known(part: Demand) -> Demand:
+        return with_near(part, near)
+
+    match demand:
+        case Term():
+            is_signed = demand.column and demand.form != "exact"
+            words = near.get(written_term(demand), ()) if is_signed else demand.near
+            return replace(demand, near=words)
+        case Condition():
+            return replace(
+                demand,
+                any_of=tuple(
+                    each if each.demand is None else replace(each, demand=known(each.demand))
+                    for each in demand.any_of
+                ),
+            )
+        case Not():
+            return Not(known(demand.of))
+        case AllOf() | AnyOf():
+            return replace(demand, of=tuple(map(known, demand.of)))
+
+
 def kinds_of(filters: Filters) -> tuple[Kind, ...]:
     """The kinds of which every record within ``filters`` is, by its demand, too; empty for any."""
     asked = None if filters.demand is None else _kinds(filters.demand)
@@ -170,7 +208,7 @@ def _of_leaf(leaf: Leaf, near: Near) -> Demand:
     token = leaf.token
     if token.condition is not None:
         return token.condition
-    if token.sort not in WILD:
+    if token.sort not in FORMS:
         return Term(token.words)
     term = wild_term(token)
     return Term(term.words, term.form, near.get(written_term(term), ()))

@@ -18,12 +18,13 @@ from mem_search.model import (
     Kind,
     MetadataTest,
     Not,
-    Term,
 )
 from mem_search.model.requests import Comparison
-from mem_search.text import dates, spelling, words
+from mem_search.text import dates, spelling
 from mem_search.text.dates import clipped
 from mem_search.text.plain_words import Vocabulary
+from mem_search.text.query import wild
+from mem_search.text.query.field_values import QUOTED, listed, parts_of, values_at, written
 from mem_search.text.search_fields import DOCUMENT_FIELDS, FIELDS, PEOPLE, holding
 
 
@@ -90,13 +91,8 @@ _REFUSED: Final = {
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
 _DAY: Final = re.compile(r"\d{4}-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?)?")
 _FIELD: Final = re.compile(r"([A-Za-z_]{2,20}):(?!:|//)")
-_QUOTED: Final = re.compile(r'"([^"]*)"')
 _PHRASE_OF_DATE: Final = re.compile(r"[^\s\"()]+(?:[ \t]+(?!AND\b|OR\b|NOT\b)[^\s\"():]+){0,3}")
 _LAST_WORD: Final = re.compile(r"[ \t]+[^ \t]+\Z")
-_PLAIN: Final = re.compile(r'(?!:|//)[^\s",()`]+')
-_MOST_VALUES: Final = 32
-_PART: Final = re.compile(r'"([^"]*)"|[^",]+')
-"""A value of a parameter: up to a comma, or in quotes."""
 _AS_TEXT: Final = re.compile(r"[;,] (?:it is )?read as text\Z")
 
 
@@ -132,7 +128,7 @@ class Fields:
             return warning if near else None
         if name in _DATES:
             return self._date(name, text, match.end(), inside)
-        values, end = _values(text, match.end(), inside)
+        values, end = values_at(text, match.end(), inside)
         if not values:
             return f"{name}: has no value right after it; it is read as text"
         found: list[Filters] = []
@@ -141,7 +137,13 @@ class Fields:
             if isinstance(filters, str):
                 return filters
             found.append(filters)
-        return Condition(f"{name}:{_listed(values)}", tuple(found)), end
+        condition = Condition(f"{name}:{listed(values)}", tuple(found))
+        if (
+            len([each for each in wild.terms_of(condition) if each.form == "wildcard"])
+            > wild.MOST_INNER
+        ):
+            return f"{name}: {wild.TOO_MANY.format(listed(values))}; it is read as text"
+        return condition, end
 
     def asked(self, name: str, values: Iterable[str]) -> Demand:
         """What a parameter ``name`` with ``values`` asks for, outside of a query.
@@ -208,11 +210,11 @@ class Fields:
             case "failed":
                 return self._failed(value)
             case "title" | "content":
-                runs = words.runs_of(value)
-                if not runs:
-                    return f"{name}:{clipped(value)} has no word; it is read as text"
+                term = wild.of_value(value)
+                if isinstance(term, str):
+                    return f"{name}:{clipped(value)} {term}; it is read as text"
                 column: Literal["title", "text"] = "title" if name == "title" else "text"
-                return Filters(demand=Term(runs, column=column))
+                return Filters(demand=replace(term, column=column))
             case _:
                 return Filters(files=(value,))
 
@@ -235,7 +237,7 @@ class Fields:
         field = _ALSO.get(name, name)
         typed, *_ = DOCUMENT_FIELDS.get(field, ("",)) if match[2] else ("",)
         names = holding(field) if match[2] else (name,)
-        found, end = _values(text, match.end(), inside)
+        found, end = values_at(text, match.end(), inside)
         if not found:
             return f"{match[0]} has no value right after it; it is read as text"
         tests: list[Filters] = []
@@ -245,7 +247,7 @@ class Fields:
                 return f"{match[0]}{clipped(value)} {_REFUSED[typed]}"
             sort = cast(Comparison, "is" if operator in ":=" else operator)
             tests.append(Filters(metadata=(MetadataTest(names, sort, value, bounds, days),)))
-        return Condition(f"{match[0]}{_listed(found)}", tuple(tests)), end
+        return Condition(f"{match[0]}{listed(found)}", tuple(tests)), end
 
     def _bounds(self, value: str, typed: str) -> tuple[_Bounds | None, _Bounds | None]:
         """The bounds and the days of ``MetadataTest``. ``typed`` is what the value has to be."""
@@ -291,7 +293,7 @@ class Fields:
         return Filters(demand=demand)
 
     def _date(self, name: str, text: str, at: int, inside: bool) -> tuple[Condition, int] | str:
-        quoted = _QUOTED.match(text, at)
+        quoted = QUOTED.match(text, at)
         values: Iterator[tuple[str, int]] = (
             iter([(quoted[1].strip(), quoted.end())]) if quoted else _date_words(text, at)
         )
@@ -327,64 +329,17 @@ def _texts(name: str, values: Iterable[str]) -> Iterator[str]:
     if name == "meta":
         for value in values:
             match = _META.match(f"meta.{value}")
-            yield f"{match[0]}{_listed(_parts(value[match.end() - 5 :]))}" if match else value
+            yield f"{match[0]}{listed(parts_of(value[match.end() - 5 :]))}" if match else value
     elif name in _DATES:
-        yield from (f"{name}:{written(part)}" for value in values for part in _parts(value))
+        yield from (f"{name}:{written(part)}" for value in values for part in parts_of(value))
     elif DOCUMENT_FIELDS.get(name, ("",))[0] in ("number", "date"):
-        for part in (part for value in values for part in _parts(value)):
+        for part in (part for value in values for part in parts_of(value)):
             bare = part.lstrip("<>=")
             yield f"{name}{part[: len(part) - len(bare)] or ':'}{written(bare.strip())}"
     else:
-        parts = [part for value in values for part in _parts(value)]
+        parts = [part for value in values for part in parts_of(value)]
         if parts:
-            yield f"{name}:{_listed(parts)}"
-
-
-def _parts(value: str) -> list[str]:
-    found = (match[1] or match[0] for match in _PART.finditer(value))
-    return [part for each in found if (part := each.strip().strip('"').strip())]
-
-
-def _listed(values: Iterable[str]) -> str:
-    return ",".join(map(written, values))
-
-
-def _values(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:
-    """Comma-separated values, each quoted or up to a space; empty when the first is missing."""
-    found: list[str] = []
-    while len(found) < _MOST_VALUES:
-        if quoted := _QUOTED.match(text, at):
-            value, end = quoted[1].strip(), quoted.end()
-        else:
-            end = _end_of_value(text, at, inside)
-            value = text[at:end]
-        if not value:
-            break
-        found.append(value)
-        at = end
-        more = text.startswith(',"', at) or _end_of_value(text, at + 1, inside) > at + 1
-        if not (text.startswith(",", at) and more):
-            break
-        at += 1
-    return tuple(dict.fromkeys(found)), at
-
-
-def _end_of_value(text: str, at: int, inside: bool) -> int:
-    depth = 0
-    while at < len(text) and not text[at].isspace() and text[at] not in '",':
-        if text[at] == "(":
-            depth += 1
-        elif text[at] == ")":
-            if not depth and inside:
-                break
-            depth -= 1
-        at += 1
-    return at
-
-
-def written(value: str) -> str:
-    """A value as it can be read again, quoted if necessary."""
-    return value if _PLAIN.fullmatch(value) else f'"{value}"'
+            yield f"{name}:{listed(parts)}"
 
 
 def _has(value: str) -> Filters:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mem_search.text.query.lexer import WILD, Token
+from mem_search.text.query.lexer import Token
+from mem_search.text.query.wild import FORMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Group:
 
 
 Node = Leaf | Must | Never | Chain | Group
-_STARTS = frozenset({"word", "phrase", "field", "open", "not", "minus", "plus", *WILD})
+_STARTS = frozenset({"word", "phrase", "field", "open", "not", "minus", "plus", *FORMS})
 
 
 class Parser:

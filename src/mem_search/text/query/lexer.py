@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
-from mem_search.model import Condition
-from mem_search.text.words import hashes_alone, is_cjk, runs_of
+from mem_search.model import Condition, Term
+from mem_search.text.query import wild
+from mem_search.text.words import hashes_alone, runs_of
 
 Sort = Literal[
     "word", "phrase", "prefix", "fuzzy", "wildcard", "field", "and", "or", "not", "minus", "plus",
     "open", "close", "noise",
 ]  # fmt: skip
-
-WILD: Final = ("prefix", "fuzzy", "wildcard")
-"""Sorts of tokens that stand for words of the store."""
 
 DEEPEST: Final = 50
 """Nested parentheses; deeper ones are read as text."""
@@ -31,14 +29,6 @@ MOST_DEMANDS: Final = 300
 _SPACE: Final = re.compile(r"\s+")
 _OPERATOR: Final = re.compile(r'(AND|OR|NOT)(?=[\s()"]|\Z)')
 _CODE: Final = re.compile(r"`[^`]*`")
-_WILD: Final = re.compile(r"([^\W_](?:\w*[^\W_])?)([*~])")
-_INNER_WILD: Final = re.compile(r"(?=\*|\w+\*\w)\*?\w+(?:\*\w+)*\*?")
-"""``au*tion``, ``*tion`` and ``*tion*``."""
-MOST_INNER: Final = 4
-"""Wildcards inside and before words in one query: each may read all words of the store."""
-
-LEAST_LETTERS: Final = 3
-"""Letters beside the signs of such a wildcard."""
 _SHOWN: Final = 24
 
 FieldReader = Callable[[str, int, bool], tuple[Condition, int] | str | None]
@@ -92,8 +82,13 @@ class Lexer:
                 self._warn(found)
             elif found is not None:
                 condition, end = found
-                self._demand("field", at, end, condition)
-                return end
+                terms = wild.terms_of(condition)
+                self._demands += len(terms)
+                self._inner += len([term for term in terms if term.form == "wildcard"])
+                if self._inner <= wild.MOST_INNER:
+                    self._demand("field", at, end, condition)
+                    return end
+                self._warn(f"{wild.TOO_MANY.format(condition.text)}; it is read as text")
         return self._word(at)
 
     def _phrase(self, at: int) -> int:
@@ -124,38 +119,21 @@ class Lexer:
 
     def _word(self, at: int) -> int:
         end = self._end_of_word(at)
-        words = runs_of(self._text[at:end])
-        wild = _WILD.fullmatch(self._text, at, end)
-        if wild and self._is_wild("".join(words), wild[2]) and self._demands < MOST_DEMANDS:
-            self._demands += 1
-            self._add("prefix" if wild[2] == "*" else "fuzzy", at, end, words)
-        else:
-            pattern = self._inner_wildcard(self._text[at:end])
-            sort: Sort = "wildcard" if pattern else "word" if words else "noise"
-            self._add(sort, at, end, (pattern,) if pattern else words)
-        return end
-
-    def _inner_wildcard(self, text: str) -> str:
-        """The pattern of ``au*tion`` or ``*tion`` in lower case; "" for none, with a warning."""
-        pieces = [piece for piece in text.split("*") if piece]
-        # A number beside the sign is a product, and one letter on both sides may be one.
-        if not _INNER_WILD.fullmatch(text) or any(not any(map(str.isalpha, p)) for p in pieces):
-            return ""
-        shown = f"“{text[:_SHOWN]}”"
-        if sum(map(str.isalpha, text)) < LEAST_LETTERS:
-            self._warn(f"{shown} has fewer than three letters beside its *; it is read as text")
-        elif "_" in text:
-            self._warn(
-                f"* stands for a part of one word, and _ ends a word: {shown} is read as text"
-            )
-        elif self._inner == MOST_INNER:
-            self._warn(f"only {MOST_INNER} words may have * inside or in front: {shown} is text")
-        elif len(runs := runs_of(text)) == len(pieces) and not any(map(is_cjk, runs)):
+        text = self._text[at:end]
+        term = wild.read(text) if self._demands < MOST_DEMANDS else None
+        if isinstance(term, Term) and term.form == "wildcard":
             self._inner += 1
+            if self._inner > wild.MOST_INNER:
+                term = wild.TOO_MANY.format(f"“{text[:_SHOWN]}”")
+        if isinstance(term, Term):
             self._demands += 1
-            signs = (text.startswith("*"), text.endswith("*"))
-            return "*" * signs[0] + "*".join(runs) + "*" * signs[1]
-        return ""
+            self._add(cast(Sort, term.form), at, end, term.words)
+            return end
+        if term is not None:
+            self._warn(f"{term}; it is read as text")
+        words = runs_of(text)
+        self._add("word" if words else "noise", at, end, words)
+        return end
 
     def _end_of_word(self, at: int) -> int:
         """The place of the next space or quote, or of a parenthesis that closes an outer one."""
@@ -187,15 +165,10 @@ class Lexer:
             return True
         if not after.isalpha():
             word = text[at + 1 : self._end_of_word(at + 1)]
-            return hashes_alone(word) or bool(_INNER_WILD.fullmatch(word))
+            return hashes_alone(word) or bool(wild.PATTERN.fullmatch(word))
         # "-q", "-q/--quiet" and "-q," are flags of a program.
         is_flag = after.isascii() and not text[at + 2 : at + 3].isalnum()
         return text[at] == "+" or not is_flag
-
-    @staticmethod
-    def _is_wild(word: str, sign: str) -> bool:
-        """Whether the word is long enough for a prefix or fuzzy search."""
-        return not word.isascii() or len(word) >= (2 if sign == "*" else 3)
 
     def _demand(self, sort: str, start: int, end: int, condition: Condition | None = None) -> int:
         self._demands += 1

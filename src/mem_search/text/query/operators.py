@@ -11,13 +11,14 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from mem_search.text.query.demands import DEPENDENT
-from mem_search.text.query.lexer import WILD, Token
+from mem_search.text.query.lexer import Token
+from mem_search.text.query.wild import FORMS
 from mem_search.text.words import runs_of
 
 OPERATORS: Final = ("and", "or", "not")
 
 _SIGNS: Final = ("minus", "plus", "not")
-_ENDS: Final = ("word", "phrase", *WILD, "field", "close")
+_ENDS: Final = ("word", "phrase", *FORMS, "field", "close")
 _BEFORE_NOT: Final = DEPENDENT | frozenset(
     "am been being can cannot could may might must shall should".split()
 )

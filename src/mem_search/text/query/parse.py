@@ -17,9 +17,11 @@ from mem_search.model import AllOf, Analyzed, AnyOf, Condition, Demand, Filters,
 from mem_search.text import words
 from mem_search.text.query import demands, operators
 from mem_search.text.query.demands import Near
-from mem_search.text.query.fields import Fields, KnownKinds, written
+from mem_search.text.query.field_values import written
+from mem_search.text.query.fields import Fields, KnownKinds
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
-from mem_search.text.query.lexer import WILD, Lexer, Token
+from mem_search.text.query.lexer import Lexer, Token
+from mem_search.text.query.wild import FORMS
 from mem_search.text.question_times import Times, find_times
 from mem_search.text.words import Words
 
@@ -131,7 +133,13 @@ def read(
     found = replace(found, near=looked_up)
     warnings = parsed.warnings
     if near is not None:
-        warnings += tuple(_of_wildcards(wild, near))
+        warnings += tuple(
+            of_wildcards(
+                (_name(token), near.get(_name(token), ()))
+                for token in wild
+                if token.sort == "wildcard"
+            )
+        )
     if not plain and not found:
         kept = ""
     return Reading(
@@ -238,15 +246,13 @@ def _kept(text: str, tokens: Iterable[Token], near: Near) -> str:
     return " ".join(kept)
 
 
-def _of_wildcards(tokens: Iterable[Token], near: Near) -> Iterator[str]:
-    """What is to be said of the wildcards among ``tokens``: no word matches, or too many do."""
-    for token in tokens:
-        if token.sort == "wildcard":
-            found = len(near.get(_name(token), ()))
-            if not found:
-                yield f"no record has a word that “{token.words[0]}” stands for"
-            elif found >= MOST_MEANT:
-                yield f"“{token.words[0]}” stands for the {found} most frequent words of that form"
+def of_wildcards(near: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """What is to be said of wildcards, each with its words: there are none, or too many."""
+    for wildcard, found in near:
+        if not found:
+            yield f"no record has a word that “{wildcard}” stands for"
+        elif len(found) >= MOST_MEANT:
+            yield f"“{wildcard}” stands for the {len(found)} most frequent words of that form"
 
 
 def _question(text: str, tokens: Sequence[Token]) -> str | None:
@@ -322,7 +328,7 @@ def _with_times(analyzed: Analyzed, asked: Times, demand: Demand | None) -> Anal
 
 
 def _wild(tokens: Iterable[Token]) -> list[Token]:
-    return [token for token in tokens if token.sort in WILD]
+    return [token for token in tokens if token.sort in FORMS]
 
 
 def _name(token: Token) -> str:

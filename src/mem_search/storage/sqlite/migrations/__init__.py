@@ -28,6 +28,7 @@ from mem_search.storage.sqlite.migrations.m015_copies import m015_copies
 from mem_search.storage.sqlite.migrations.m016_redacted_by import m016_redacted_by
 from mem_search.storage.sqlite.migrations.m017_archives import m017_archives
 from mem_search.storage.sqlite.migrations.m018_filetypes import m018_filetypes
+from mem_search.storage.sqlite.migrations.m019_names import m019_names
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -54,6 +55,7 @@ MIGRATIONS = (
     m016_redacted_by,
     m017_archives,
     m018_filetypes,
+    m019_names,
 )
 
 
