@@ -23,11 +23,14 @@ START = {"hook_event_name": "SessionStart", "session_id": SESSION, "cwd": "/gone
 PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "prompt": "Mend it"}
 
 
-def run(home: Path, event: Any, **environ: str) -> tuple[str, list[dict[str, Any]]]:
+def run(
+    home: Path, event: Any, agent: str = "", **environ: str
+) -> tuple[str, list[dict[str, Any]]]:
     """What the hook printed, and the events that it left; it must end well and say nothing else."""
+    whose = [f"--mem-search={agent}"] if agent else []
     given = event if isinstance(event, bytes) else json.dumps(event).encode()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(HOOK)],
+        [sys.executable, "-I", "-S", str(HOOK), *whose],
         input=given,
         env={"PATH": os.defpath, "HOME": str(home.parent), "MEM_SEARCH_HOME": str(home), **environ},
         capture_output=True,
@@ -103,6 +106,62 @@ def test_an_event_has_no_content_where_there_is_a_transcript(home: Path) -> None
         {key: PROMPT[key] for key in ("hook_event_name", "session_id")}
         | {"transcript_path": str(transcript)}
     ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "name"),
+    [
+        ("codex", {**PROMPT, "transcript_path": None}, "UserPromptSubmit"),
+        ("gemini", {**PROMPT, "hook_event_name": "BeforeAgent"}, "UserPromptSubmit"),
+        ("gemini", {"hook_event_name": "AfterAgent", "session_id": SESSION}, "Stop"),
+        (
+            "cursor",
+            {
+                "hook_event_name": "beforeSubmitPrompt",
+                "conversation_id": SESSION,
+                "prompt": "Mend it",
+                "workspace_roots": ["/gone/harbour"],
+            },
+            "UserPromptSubmit",
+        ),
+        ("copilot", {"hook_event_name": "Stop", "sessionId": SESSION}, "Stop"),
+    ],
+)
+def test_events_of_other_agents_say_only_that_a_session_went_on(
+    home: Path, agent: str, event: dict[str, Any], name: str
+) -> None:
+    for _ in range(2):
+        said, left = run(home, event, agent)
+    assert said == ""
+    (kept,) = left
+    assert kept.pop("transcript_path", None) is None
+    cwd = event.get("cwd") or (event.get("workspace_roots") or [""])[0]
+    assert kept == {"hook_event_name": name, "session_id": SESSION, "cwd": cwd, "agent": agent}
+
+
+@pytest.mark.parametrize(
+    ("agent", "start", "reply"),
+    [
+        ("cursor", "sessionStart", {"additional_context": "earlier: the gauge"}),
+        ("copilot", "SessionStart", {"additionalContext": "earlier: the gauge"}),
+        (
+            "gemini",
+            "SessionStart",
+            {
+                "hookSpecificOutput": {
+                    "hookEventName": "SessionStart",
+                    "additionalContext": "earlier: the gauge",
+                }
+            },
+        ),
+    ],
+)
+def test_each_agent_gets_the_context_in_its_own_form(
+    home: Path, agent: str, start: str, reply: dict[str, Any]
+) -> None:
+    with standing_in(home, worker()):
+        said, _ = run(home, {**START, "hook_event_name": start}, agent)
+    assert json.loads(said) == reply
 
 
 def test_without_a_worker_events_wait_and_a_session_starts_one(home: Path) -> None:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A hook of an agent: leave the event in mem-search's home and wake its worker.
 
-Reads the hook's JSON from the standard input. The event becomes one file, so it is not lost while
-the worker is away, and a worker that was woken twice takes it once. Where the session's transcript
-lies on this machine, the file has no content: the worker reads the transcript. Whatever goes wrong,
-the hook ends with status 0 within its time and says nothing. It uses the standard library only.
+Reads the hook's JSON from the standard input; ``--mem-search=codex`` says whose hook it is. The
+event becomes one file, so it is not lost while the worker is away, and a worker that was woken
+twice takes it once. Where the session's transcript lies on this machine, the file has no content:
+the worker reads the transcript. Whatever goes wrong, the hook ends with status 0 within its time
+and says nothing. It uses the standard library only.
 
 MEM_SEARCH_HOOKS=off turns it off; MEM_SEARCH_HOME, MEM_SEARCH_TOKEN and MEM_SEARCH_COMMAND are as
 for mem-search.
@@ -30,7 +31,18 @@ CONTENT = {
     "PostCompact": ("compact_summary",),
     "SessionEnd": (),
 }
-ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd")
+ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent")
+NAMES = {
+    "BeforeAgent": "UserPromptSubmit",
+    "AfterAgent": "Stop",
+    "sessionStart": "SessionStart",
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "stop": "Stop",
+    "sessionEnd": "SessionEnd",
+}
+"""What other agents call an event."""
+MARK = "--mem-search="
+OWN = "claude-code"
 
 
 def main():
@@ -53,8 +65,16 @@ def main():
         if context is None:
             start_worker()
         elif context:
-            said = {"hookEventName": name, "additionalContext": context}
-            sys.stdout.write(json.dumps({"hookSpecificOutput": said}))
+            sys.stdout.write(json.dumps(reply(event.get("agent"), name, context)))
+
+
+def reply(agent, name, context):
+    """The context in the form that the agent reads."""
+    if agent == "cursor":
+        return {"additional_context": context}
+    if agent == "copilot":
+        return {"additionalContext": context}
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
 
 
 def understood(raw):
@@ -67,6 +87,10 @@ def understood(raw):
         return None, "no JSON"
     if not isinstance(event, dict):
         return None, "no JSON object"
+    agent = next((word[len(MARK) :] for word in sys.argv[1:] if word.startswith(MARK)), OWN)
+    event.pop("agent", None)
+    if agent != OWN:
+        event = translated(event, agent)
     if event.get("hook_event_name") not in CONTENT:
         return None, f"unknown event {event.get('hook_event_name')!r:.60}"
     if not isinstance(event.get("session_id"), str) or not event["session_id"]:
@@ -74,10 +98,24 @@ def understood(raw):
     return event, ""
 
 
+def translated(event, agent):
+    """The event of another agent, in the words of Claude Code's."""
+    roots = event.get("workspace_roots")
+    cwd = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
+    session = event.get("session_id") or event.get("conversation_id") or event.get("sessionId")
+    name = event.get("hook_event_name")
+    name = NAMES.get(name, name) if isinstance(name, str) else name
+    same = {"hook_event_name": name, "session_id": session, "cwd": cwd, "agent": agent}
+    return {**event, **same}
+
+
 def leave(home, event):
-    """Write the event as a file; without content where there is a transcript."""
+    """Write the event as a file; without content where there is a transcript.
+
+    Other agents than Claude Code keep their sessions where the worker finds them.
+    """
     transcript = event.get("transcript_path")
-    known = isinstance(transcript, str) and os.path.isfile(transcript)
+    known = "agent" in event or (isinstance(transcript, str) and os.path.isfile(transcript))
     if not known and event["hook_event_name"] == "SessionStart":
         return  # there is nothing to read yet
     names = ALWAYS if known else ALWAYS + CONTENT[event["hook_event_name"]]
@@ -87,7 +125,8 @@ def leave(home, event):
     session = "".join(c for c in event["session_id"][:64] if c.isalnum() or c == "-") or "none"
     unique = f"{time.time_ns():020}-{os.urandom(4).hex()}"
     # One file a session is enough to say that its transcript grew.
-    file = os.path.join(folder, ("session-" + session if known else unique) + ".json")
+    whose = event.get("agent", "session")
+    file = os.path.join(folder, (f"{whose}-{session}" if known else unique) + ".json")
     part = os.path.join(folder, unique + ".part")
     try:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -190,6 +229,7 @@ def start_worker():
         os.environ.get("MEM_SEARCH_COMMAND"),
         shutil.which("mem-search"),
         os.path.join(here, "..", "..", ".venv", "bin", "mem-search"),
+        os.path.join(os.path.dirname(sys.executable), "mem-search"),
         os.path.expanduser("~/.local/bin/mem-search"),
     ):
         if command and os.access(command, os.X_OK):

@@ -107,6 +107,33 @@ async def test_an_event_with_a_transcript_has_the_transcript_read(tmp_path: Path
         assert (known.location.path, known.followed) == (str(transcript), True)
 
 
+async def test_an_event_of_another_agent_has_its_sessions_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    sessions = tmp_path / "codex" / "sessions"
+    sessions.mkdir(parents=True)
+    content = [{"type": "input_text", "text": "Deepen the harbour basin"}]
+    lines = [
+        {"type": "session_meta", "payload": {"id": SESSION, "cwd": "/gone/harbour"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": content},
+        },
+    ]
+    rollout = sessions / "rollout-1.jsonl"
+    rollout.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    async with open_runtime(small(tmp_path / "home"), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "Stop", agent="codex")
+        leave(events, "2", "Stop", agent="no-such-agent")
+        assert not await events.drain()
+        assert await stored(runtime) == [("user_prompt", "Deepen the harbour basin")]
+        assert list(events.folder.iterdir()) == []
+        (known,) = await runtime.store.ingest.locations()
+        assert (known.location.path, known.followed) == (str(sessions), True)
+
+
 async def test_the_first_prompt_waits_for_its_transcript(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path), background=False) as runtime:
         events = runtime.ingest.hooks

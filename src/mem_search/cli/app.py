@@ -10,6 +10,7 @@ import typer
 from mem_search import __version__
 from mem_search.cli import (
     access,
+    agents,
     archives,
     backup,
     doctor,
@@ -67,7 +68,7 @@ def mcp() -> None:
     raise typer.Exit(relay())
 
 
-for group in (search, records, forget, documents, ingest, backup, stats, jobs):
+for group in (search, records, forget, documents, ingest, agents, backup, stats, jobs):
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)

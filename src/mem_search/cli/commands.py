@@ -24,6 +24,7 @@ MEANT: Final = {
     **dict.fromkeys(["update", "pull", "refresh", "reindex"], "sync"),
     **dict.fromkeys(["check", "diagnose", "config", "settings"], "doctor"),
     **{name: f"day {name}" for name in ("today", "yesterday")},
+    **dict.fromkeys(["setup", "integrate"], "install"),
     **dict.fromkeys(["start", "serve", "server", "daemon", "run"], "worker start"),
     **{name: f"worker {name}" for name in ("stop", "restart", "status", "logs")},
     **dict.fromkeys(["login", "auth-token"], "token create"),

@@ -213,6 +213,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.chroma(settings)
     if (finding := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
         yield finding
+    yield from local_checks.agents(settings)
     try:
         state = running(settings)
     except Unavailable as error:

@@ -12,7 +12,7 @@ import shutil
 import socket
 import sqlite3
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -179,6 +179,29 @@ def port(settings: Settings) -> Finding:
             detail = f"{settings.port} is taken: {who}"
             return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
     return Finding("port", "ok", f"{settings.port} is free")
+
+
+def agents(settings: Settings) -> Iterator[Finding]:
+    """What is installed into an agent is as this version would write it."""
+    from mem_search.agents import AGENTS
+    from mem_search.agents.base import Setup
+    from mem_search.agents.installing import Installation
+
+    if not (settings.home / "agents").is_dir():
+        return
+    for agent in AGENTS:
+        try:
+            state = Installation(agent, Setup.here(settings.home), settings.home)
+            if not state.is_installed:
+                continue
+            if files := state.outdated():
+                detail = f"{', '.join(map(str, files))}: not as this version writes it"
+                fix = f"mem-search install {agent.name}"
+                yield Finding(f"agent {agent.name}", "advice", detail, fix)
+            else:
+                yield Finding(f"agent {agent.name}", "ok", f"{agent.title}: installed")
+        except MemSearchError as error:
+            yield Finding(f"agent {agent.name}", "missing", *problem_and_fix(error.message))
 
 
 def claude_mem(settings: Settings, environ: Mapping[str, str], user: int) -> Finding | None:

@@ -2,7 +2,8 @@
 
 A hook writes one file an event into ``HOME/hooks/events`` and wakes the worker, or leaves the file
 until a worker runs. An event of a session whose transcript lies on this machine only says that
-there is something to read. Other events have their content, and become lines of a transcript of our
+there is something to read, and so does every event of another agent than Claude Code, whose source
+finds its sessions. Other events have their content, and become lines of a transcript of our
 own in ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other, and which is
 removed when the session ends. Records have the ids of their lines, so an event that is taken twice,
 because the worker was killed in between, is one record.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import MemSearchError
-from mem_search.jobs.reader import LocationReader
+from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
 from mem_search.storage.ports import IngestStore
 from mem_search.text.redaction import Redaction
@@ -41,8 +43,11 @@ _SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}")
 _TAIL: Final = 65_536
 
 
-Taken = tuple[Path, int, str]
-"""The file of an event, when it was written (ns), and the path to read for it, or empty."""
+Place = tuple[str, str]
+"""A source and the path to read; with an empty path all that the source knows or finds."""
+
+Taken = tuple[Path, int, Place | None]
+"""The file of an event, when it was written (ns), and what to read for it."""
 
 
 class HookEvents:
@@ -84,7 +89,7 @@ class HookEvents:
         taken, ended, waiting = await asyncio.to_thread(
             self._sorted_events, time.time() if now is None else now
         )
-        for location in await self._locations({path for _, _, path in taken if path}):
+        for location in await self._locations({place for _, _, place in taken if place}):
             try:
                 await self._reader.read(location)
             except MemSearchError as error:
@@ -104,18 +109,20 @@ class HookEvents:
             event = self._event(file)
             if event is None:
                 self.dropped += 1
-                taken.append((file, written, ""))
+                taken.append((file, written, None))
                 continue
             if event.get("hook_event_name") == "SessionEnd":
                 ended.add(event["session_id"])
             transcript = Path(str(event.get("transcript_path") or ""))
-            if transcript.suffix == ".jsonl" and transcript.is_file():
-                taken.append((file, written, str(transcript)))
+            if agent := str(event.get("agent") or ""):
+                taken.append((file, written, (agent, "")))
+            elif transcript.suffix == ".jsonl" and transcript.is_file():
+                taken.append((file, written, (_SOURCE, str(transcript))))
             elif now - written / 1e9 < GRACE_SECONDS:
                 waiting = True
             else:
                 self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
-                taken.append((file, written, str(self.sessions)))
+                taken.append((file, written, (_SOURCE, str(self.sessions))))
         return taken, ended, waiting
 
     def _sweep(self, ended: set[str], now: float) -> None:
@@ -159,20 +166,29 @@ class HookEvents:
             if f'"uuid": "{uuid}"'.encode() not in opened.read():
                 opened.write("".join(f"{line}\n" for line in lines).encode())
 
-    async def _locations(self, paths: set[str]) -> list[Location]:
+    async def _locations(self, places: set[Place]) -> list[Location]:
         """What to read: the followed location that has the path, else the path itself."""
-        if not paths:
+        if not places:
             return []
-        followed = [
-            each.location.path
-            for each in await self._store.locations()
-            if each.followed and each.location.source == _SOURCE
-        ]
-        found = set()
-        for path in paths:
-            parents = {path, *map(str, Path(path).parents)}
-            found.add(next((known for known in followed if known in parents), path))
-        return [Location(_SOURCE, path) for path in sorted(found)]
+        followed = [each.location for each in await self._store.locations() if each.followed]
+        found: dict[Place, Location] = {}
+        for source, path in sorted(places):
+            known = [each for each in followed if each.source == source]
+            if path:
+                parents = {path, *map(str, Path(path).parents)}
+                known = [each for each in known if each.path in parents][:1]
+                known = known or [Location(source, path)]
+            found |= {(each.source, each.path): each for each in known or _discovered(source)}
+        return list(found.values())
+
+
+def _discovered(source: str) -> list[Location]:
+    """Where the sessions of an agent lie that was never read before."""
+    try:
+        return find_locations(machine_from({}, os.environ), source)
+    except MemSearchError as error:
+        log.warning("the events of %r are dropped: %s", source, error)
+        return []
 
 
 def _remove(taken: list[Taken]) -> None:

@@ -1,0 +1,42 @@
+"""The agents that mem-search can be installed into: one module each, and one line each here."""
+
+from __future__ import annotations
+
+from mem_search.agents import (
+    claude_code,
+    codex,
+    copilot,
+    cursor,
+    gemini,
+    openclaw,
+    opencode,
+    pi,
+    qwen,
+)
+from mem_search.agents.base import Agent
+from mem_search.errors import InputError
+
+AGENTS: tuple[Agent, ...] = (
+    claude_code.AGENT,
+    codex.AGENT,
+    gemini.AGENT,
+    cursor.AGENT,
+    opencode.AGENT,
+    copilot.AGENT,
+    qwen.AGENT,
+    pi.AGENT,
+    openclaw.AGENT,
+)
+
+
+def by_name(name: str) -> Agent:
+    """The agent called ``codex``, ...; raises InputError listing the names."""
+    known = {agent.name: agent for agent in AGENTS}
+    if name.lower() in known:
+        return known[name.lower()]
+    raise InputError(f"{name!r} is no agent; known are {', '.join(known)}", field="agent")
+
+
+def of_source(source: str) -> Agent | None:
+    """The agent whose sessions a source reads; None for a source of something else."""
+    return next((agent for agent in AGENTS if agent.sessions == source), None)
