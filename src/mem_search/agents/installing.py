@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -207,7 +206,7 @@ def _merged(
     text, entries = _text(file, before), [part for part in parts if isinstance(part, Entry)]
     try:
         return _merged_text(file, text, entries, written)
-    except (json_text.NotJson, tomllib.TOMLDecodeError) as error:
+    except json_text.NotJson as error:
         raise Conflict(
             f"{file}: {error}; nothing was changed. Repair it, then try again"
         ) from error
@@ -248,9 +247,18 @@ def _merged_text(
     return text.encode(), kept
 
 
+def _toml(text: str) -> dict[str, Any]:
+    import tomllib  # the command line starts without it
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise json_text.NotJson(str(error)) from error
+
+
 def _merged_toml(text: str, entries: Sequence[Entry], written: Written) -> tuple[bytes, list[str]]:
     rest = _without_toml(text)
-    content = tomllib.loads(rest)
+    content = _toml(rest)
     kept: list[str] = []
     lines: list[str] = []
     wanted: Any = content
@@ -266,7 +274,7 @@ def _merged_toml(text: str, entries: Sequence[Entry], written: Written) -> tuple
     block = "\n".join([_TOML_START, *lines, _TOML_END]) + "\n"
     gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
     new = rest + gap + block
-    if tomllib.loads(new) != wanted:
+    if _toml(new) != wanted:
         raise json_text.NotJson("it cannot be changed without changing something else in it")
     written.entries = [{"path": [*entry.path]} for entry in entries]
     return new.encode(), kept
