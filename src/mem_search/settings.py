@@ -55,6 +55,7 @@ class Settings:
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
     be on this machine or a private network.
+    ``photo_places``: whether the place where a picture was taken is kept.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
     ``connections…``: open connections, in all and of one address.
     ``header_timeout``, ``idle_timeout``: seconds for a request's head, and without any progress.
@@ -83,6 +84,7 @@ class Settings:
     reranker: str = ""
     reranker_key: str = field(default="", repr=False)
     reranker_seconds: float = 2.0
+    photo_places: bool = False
     enrich: str = ""
     enrich_key: str = field(default="", repr=False)
     enrich_seconds: float = 60.0
@@ -212,7 +214,7 @@ def _coerce(name: str, value: Any) -> Any:
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 
                 return ZoneInfo(value).key if value else ""
-            case "search_log" | "read_token":
+            case "search_log" | "read_token" | "photo_places":
                 return _SWITCH[str(value).strip().lower()]
             case "allowed_hosts" | "webhook_allow" | "fetch_allow":
                 if isinstance(value, str):
@@ -258,7 +260,7 @@ def _allowed(name: str) -> str:
             return "seconds, 0 or more"
         case "reranker_seconds" | "enrich_seconds":
             return "seconds, more than 0"
-        case "search_log" | "read_token":
+        case "search_log" | "read_token" | "photo_places":
             return "true or false"
         case "timezone":
             return "an IANA name such as Europe/Berlin"

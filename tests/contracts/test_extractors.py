@@ -1,6 +1,7 @@
 """The contract of every reader of a file format, each on tiny files made here."""
 
 import io
+import plistlib
 import struct
 import zipfile
 import zlib
@@ -124,6 +125,20 @@ FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
             b"--b--\r\n"
         ),
     ),
+    "webarchive": (
+        "lamp.webarchive",
+        lambda: plistlib.dumps(
+            {
+                "WebMainResource": {
+                    "WebResourceData": b"<html><body><p>The lamp burns.</p></body></html>",
+                    "WebResourceMIMEType": "text/html",
+                    "WebResourceTextEncodingName": "UTF-8",
+                    "WebResourceURL": "https://lamps.example/a",
+                }
+            },
+            fmt=plistlib.FMT_BINARY,
+        ),
+    ),
     "markdown": ("lamp.md", lambda: b"---\ntags: [sea]\n---\n# Lamp\n\nThe lamp burns. #night\n"),
     "image": ("lamp.png", png),
     "text": ("lamp.txt", lambda: b"The lamp burns."),
@@ -172,6 +187,14 @@ class TestExtractor:
         ("a.pdf", b"Not found", "its name says that it is a PDF, but it is something else"),
         ("a.docx", archive({"word/document.xml": "0" * 5_000_000}), "ZIP bomb"),
         ("a.docx", archive({"word/document.xml": "<a/>", "../../x": ""}), "leaves the archive"),
+        ("a.webarchive", plistlib.dumps({"WebMainResource": 1}), "it is damaged"),
+        (
+            "a.webarchive",
+            plistlib.dumps(
+                {"WebMainResource": {"WebResourceData": b"", "WebResourceMIMEType": "a/b"}}
+            ),
+            "it is no saved web page, but a/b",
+        ),
         ("a.bin", bytes(range(256)) * 4, "it is binary and holds no text"),
     ],
 )
@@ -189,6 +212,22 @@ def test_an_entity_that_grows_is_not_resolved(tmp_path: Path) -> None:
         + "'>]><a xmlns:w='w'><w:p><w:t>&b;</w:t></w:p></a>"
     )
     assert "xxx" not in read(tmp_path, "a.docx", archive({"word/document.xml": bomb}))
+
+
+@pytest.mark.parametrize("form", [plistlib.FMT_XML, plistlib.FMT_BINARY])
+def test_a_page_that_safari_saved_knows_where_it_is_from(form, tmp_path: Path) -> None:
+    path = tmp_path / "saved.webarchive"
+    page = {
+        "WebResourceData": "<html><body><p>Les bougies brûlent.</p></body></html>".encode("cp1252"),
+        "WebResourceMIMEType": "text/html",
+        "WebResourceTextEncodingName": "windows-1252",
+        "WebResourceURL": "https://lamps.example/a",
+    }
+    path.write_bytes(plistlib.dumps({"WebMainResource": page}, fmt=form))
+    found = extract(path, path.name)
+    assert (found.text, found.url, found.kind) == (
+        "Les bougies brûlent.", "https://lamps.example/a", "website",
+    )  # fmt: skip
 
 
 def test_front_matter_and_tags_of_a_note(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_an_alias_may_have_spaces(tmp_path: Path) -> None:
 def test_tags_are_those_of_the_front_matter_and_of_the_text(tmp_path: Path) -> None:
     text = (
         "---\ntags: [sea, '#salt']\n---\n#travel/2024 (#maybe) [top](#top) a#b `x`\n\n"
-        "```\n#code\n```\n"
+        "```\n#code\n```\n`a #span b`\n\n- ~~~\n  #nested\n  ~~~\n"
     )
     assert read(tmp_path, text).tags == ("sea", "salt", "travel/2024", "maybe")
 

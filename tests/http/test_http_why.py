@@ -64,8 +64,18 @@ async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None
         told = await ask(empty, folder / name)
         assert said in told["sentence"], told
         assert told["state"] == (state if name != "old/pier.txt" else "left")
+    (folder / "in" / "deep").mkdir(parents=True)
+    (folder / "in" / "deep" / "sail.txt").write_text("It is red.")
+    (folder / "in" / "none.txt").write_text("")
+    await reader.read(Location("files", str(folder)))
+    part = await ask(empty, folder / "in")
+    assert f"is read as a part of {folder}: 1 left by files, 1 taken by files" in part["sentence"]
+    assert (await ask(empty, folder / "in" / "deep"))["state"] == "read"
+    left = await (await empty.get("/api/ledger?outcome=left&item=none")).json()
+    assert [entry["item"] for entry in left["entries"]] == ["in/none.txt"]
+    assert (await empty.get("/api/ledger?outcome=gone")).status == 422
     whole = await ask(empty, folder)
-    assert (whole["state"], "1 failed, 3 left, 3 taken" in whole["sentence"]) == ("read", True)
+    assert (whole["state"], "1 failed, 4 left, 4 taken" in whole["sentence"]) == ("read", True)
     assert (await ask(empty, folder.parent))["state"] == "unseen"
 
 

@@ -14,7 +14,8 @@ NOTES = {
     "trips/Lisbon.md": "---\naliases: [White City]\n---\n# Lisbon\n\n"
     "Went with [[Ana]] ![[Tram 28#Route|map]].",
     "people/Ana.md": "Lives in the [[White City|city]]: [the tram](../trips/Tram%2028.md#Route).",
-    "trips/Tram 28.md": "Runs past [[trips/Lisbon]].",
+    "trips/Tram 28.md": "Runs past [[trips/Lisbon]].\n\n```sh\nif [[ -f x ]]; then [[Ana]]; fi\n"
+    "echo [Ana](../people/Ana.md)\n```\nNot `[[Ana]]`, nor `[a](../people/Ana.md)`.",
 }
 
 

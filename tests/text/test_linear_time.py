@@ -57,6 +57,7 @@ from mem_search.text import (
     wordpieces,
     words,
 )
+from mem_search.text.markdown_code import CodeSpans
 from mem_search.text.query import field_values, parse, wild
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -84,6 +85,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "page_names.doi_name": page_names.doi_name,
     "page_names.page_name": lambda text: page_names.page_name(f"https://{text}"),
     "dates.normalised": dates.normalised,
+    "markdown_code.CodeSpans": CodeSpans,
     "field_values.parts_of": field_values.parts_of,
     "field_values.values_at": lambda text: field_values.values_at(text, 0, inside=True),
     "field_values.written": field_values.written,

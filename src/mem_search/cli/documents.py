@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Annotated, Any, Final
@@ -24,6 +25,8 @@ from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = re.compile(r"imaps?://\S+\Z", re.IGNORECASE)
 _FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
+_SHOWN: Final = 10
+"""Files that could not be read, each with its reason."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -170,9 +173,22 @@ def _add_place(client: Client, path: str) -> None:
     job = client.json("POST", "/api/sync", body={"path": path})["job"]
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in import_lines(result)))
-    for entry in _entries(client, path, 500):
-        if entry["location"] == path and entry["outcome"] == "failed":
-            note(f"mem-search: {entry['item']}: {entry['reason']}")
+    _tell_unread(client, path)
+
+
+def _tell_unread(client: Client, path: str) -> None:
+    """What of a place is not stored, and what would make it readable."""
+    failed = _entries(client, path, "failed")
+    for entry in failed[:_SHOWN]:
+        note(f"mem-search: {entry['item']}: {entry['reason']}")
+    more = "; to see which: mem-search ledger --outcome"
+    if len(failed) > _SHOWN:
+        note(f"mem-search: {len(failed) - _SHOWN} more could not be read{more} failed")
+    steps = (
+        entry["reason"].partition("; to read it, ")[2] for entry in _entries(client, path, "left")
+    )
+    for step, files in Counter(filter(None, steps)).items():
+        note(f"mem-search: {files} file(s) are left out{more} left; to read them, {step}")
 
 
 def _send_file(client: Client, path: Path) -> None:
@@ -212,6 +228,8 @@ def why(
     show(told, [told["sentence"]], as_json=as_json)
 
 
-def _entries(client: Client, path: str, limit: int) -> list[dict[str, Any]]:
-    pairs = [("item", path), ("limit", str(limit))]
-    return list(client.json("GET", "/api/ledger", pairs)["entries"])
+def _entries(client: Client, path: str, outcome: str) -> list[dict[str, Any]]:
+    """The newest entries of the ledger about the place at ``path``."""
+    pairs = [("item", path), ("outcome", outcome), ("limit", "500")]
+    found = client.json("GET", "/api/ledger", pairs)["entries"]
+    return [entry for entry in found if entry["location"] == path]

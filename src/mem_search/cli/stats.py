@@ -60,11 +60,14 @@ def picture(kinds: Mapping[str, int], months: Mapping[str, int], width: int) -> 
 def ledger(
     item: Annotated[str, typer.Option("--item", help="Part of a path, or a row or line.")] = "",
     source: Annotated[str, typer.Option("--source", help="Only this source.")] = "",
+    outcome: Annotated[
+        str, typer.Option("--outcome", help="Only what is: taken, left, failed or deleted.")
+    ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 500.")] = 50,
     as_json: Json = False,
 ) -> None:
     """Show what happened to each item that a source read, and why; newest first."""
-    pairs = [("item", item), ("source", source), ("limit", str(limit))]
+    pairs = [("item", item), ("source", source), ("outcome", outcome), ("limit", str(limit))]
     answer = open_client().json("GET", "/api/ledger", [(n, v) for n, v in pairs if v])
     show(answer, map(ledger_line, answer["entries"]), as_json=as_json, empty="no such entries")
     if not answer["entries"]:

@@ -26,6 +26,7 @@ BUILT_IN: Final = {
     "rtf": "mem_search.extractors.rtf:Rtf",
     "image": "mem_search.extractors.image:Image",
     "mhtml": "mem_search.extractors.mhtml:Mhtml",
+    "webarchive": "mem_search.extractors.webarchive:WebArchive",
     "html": "mem_search.extractors.html:Html",
     "markdown": "mem_search.extractors.markdown:Markdown",
     "text": "mem_search.extractors.text:Text",
@@ -33,9 +34,9 @@ BUILT_IN: Final = {
 """Name → class of the reader. The first that recognises a file reads it; ``text`` is the last."""
 
 SUFFIXES: Final = (
-    ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".pdf", ".docx",
-    ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub", ".rtf",
-    ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
+    ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".webarchive", ".pdf",
+    ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xls", ".ods", ".odt", ".odp", ".epub",
+    ".rtf", ".csv", ".rst", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp",
 )  # fmt: skip
 """Ends of names that say that a reader here can read a file, for uploads. A contract test compares
 them with the readers."""

@@ -1,13 +1,11 @@
-"""Pictures: the text in them (OCR), and when a photograph was taken."""
+"""Pictures: the text in them (OCR), and what they say of themselves."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.extractors import ocr
+from mem_search.extractors import embedded, ocr
 from mem_search.model.documents import Extracted
 
 _MAGIC: Final = (
@@ -18,12 +16,11 @@ _MAGIC: Final = (
     (b"GIF8", "image/gif"),
     (b"BM", "image/bmp"),
 )
-_TAKEN: Final = 0x9003
-_EXIF: Final = 0x8769
 
 
 class Image:
-    """Reads a picture with what is installed for it (``ocr``); one without text is left out."""
+    """Reads a picture with what is installed for it (``ocr``). One without text, of which nobody
+    has said anything, is left out."""
 
     name = "image"
     suffixes = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp")
@@ -34,17 +31,25 @@ class Image:
     def extract(self, path: Path, name: str) -> Extracted:
         with path.open("rb") as file:
             media_type = _media_type(file.read(16))
-        found = ocr.recognise(path)
+        found, said = ocr.recognise(path), embedded.of_picture(path)
+        metadata: dict[str, Any] = {"media_type": media_type, **said.metadata}
+        note, lacks = "no text was recognised in the picture", ""
         if found is None:
-            return Extracted("", note=f"it is a picture ({media_type}); {ocr.ADVICE}", lacks="ocr")
-        metadata: dict[str, Any] = {"media_type": media_type, "ocr": found.by}
-        if found.text:
-            metadata["ocr_confidence"] = found.confidence
+            note, lacks = f"it is a picture ({media_type}); {ocr.ADVICE}", "ocr"
+        else:
+            metadata["ocr"] = found.by
+            if found.text:
+                metadata["ocr_confidence"] = found.confidence
+        texts = (said.description, ", ".join(said.keywords), found.text if found else "")
+        text = "\n\n".join(filter(None, texts)) or said.title
         return Extracted(
-            found.text,
-            created_at=_taken(path) if found.by == "rapidocr" else None,
+            text,
+            title=said.title,
+            created_at=said.created_at,
+            tags=said.keywords,
             metadata=metadata,
-            note="no text was recognised in the picture",
+            note=note,
+            lacks=lacks,
         )
 
 
@@ -52,14 +57,3 @@ def _media_type(head: bytes) -> str:
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((name for magic, name in _MAGIC if head.startswith(magic)), "")
-
-
-def _taken(path: Path) -> int | None:
-    """When the camera says that it took the picture, in ms since 1970, as if in UTC."""
-    from PIL import Image as Pillow
-
-    with suppress(OSError, ValueError, SyntaxError), Pillow.open(path) as image:
-        said = str(image.getexif().get_ifd(_EXIF).get(_TAKEN, ""))
-        at = datetime.strptime(said[:19], "%Y:%m:%d %H:%M:%S").replace(tzinfo=UTC)
-        return round(at.timestamp() * 1000)
-    return None

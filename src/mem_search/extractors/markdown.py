@@ -10,10 +10,10 @@ from typing import Any, Final
 from mem_search.extractors.text import decoded
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
+from mem_search.text.markdown_code import CodeSpans
 
 _FRONT: Final = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _TAG: Final = re.compile(r"(?:^|(?<=\s)|(?<=[^\]]\())#([^\W\d][\w/-]{0,49})")
-_CODE: Final = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _ELSEWHERE: Final = frozenset(
     "title tag tags path pages source_type content_id archived sha256 fetched_from".split()
@@ -44,9 +44,10 @@ class Markdown:
         front, body = _front_matter(text)
         heading = _HEADING.search(body)
         title = str(front.get("title") or (heading[1] if heading else ""))
-        prose = _CODE.sub("", body)
+        code = CodeSpans(body)
         given = _words(front.get("tags")) + _words(front.get("tag"))
-        tags = dict.fromkeys([*given, *(match[1] for match in _TAG.finditer(prose))])
+        found_tags = (each[1] for each in _TAG.finditer(body) if each.start(1) not in code)
+        tags = dict.fromkeys([*given, *found_tags])
         created = next((at for key in _DATES if (at := _time(front.get(key))) is not None), None)
         metadata = _kept(front)
         url = front.get("url") or front.get("source")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.extractors import ocr
+from mem_search.extractors import embedded, ocr
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import PAGE_BREAK, Extracted
@@ -67,9 +67,10 @@ class Pdf:
             found = _read(document, page)
             properties = document.get_metadata_dict(skip_empty=True)
             count = len(document)
-        metadata: dict[str, Any] = {"pages": count}
-        if author := properties.get("Author", "").strip():
-            metadata["author"] = author
+        created = _time(properties.get("CreationDate", ""))
+        said = embedded.of_properties(properties, created)
+        said = said.or_else(embedded.of_pdf(path))
+        metadata: dict[str, Any] = {"pages": count, **said.metadata}
         recognised = len(found.confidences)
         if recognised:
             metadata |= {
@@ -82,8 +83,9 @@ class Pdf:
         end = page + len(found.pages)
         return Extracted(
             PAGE_BREAK.join(found.pages),
-            title=properties.get("Title", "").strip(),
-            created_at=_time(properties.get("CreationDate", "")),
+            title=said.title,
+            created_at=said.created_at,
+            tags=said.keywords,
             metadata=metadata,
             note=_note(found, count),
             lacks="ocr" if found.scans and not found.by else "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -39,6 +40,9 @@ class LedgerParameters(Parameters):
 
     source: Text = Field(default="", description="Source by name")
     item: Text = Field(default="", description="Part of a place, a path, a row or a line")
+    outcome: Literal["", "taken", "left", "failed", "deleted"] = Field(
+        default="", description="Only what became so"
+    )
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
     offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
 
@@ -101,7 +105,7 @@ async def ledger(call: Call) -> web.StreamResponse:
     """What became of each item that a source saw, newest first."""
     params = call.parameters(LedgerParameters)
     rows = await call.runtime.store.ingest.ledger(
-        params.source, params.item, params.limit, params.offset
+        params.source, params.item, params.limit, params.offset, params.outcome
     )
     return json_reply(Ledger(entries=[LedgerEntry(**asdict(row)) for row in rows]))
 

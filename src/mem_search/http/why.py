@@ -81,6 +81,14 @@ async def _told(call: Call, path: str) -> WhyPath:
         )  # fmt: skip
     for folder in around[1:]:
         if (above := known.get(folder)) is not None:
+            below = f"{path.removeprefix(folder.rstrip('/') + '/')}/"
+            if counts := await store.ingest.ledger_counts(folder, below):
+                numbers = ", ".join(f"{items} {outcome} by {by}" for by, outcome, items in counts)
+                return WhyPath(
+                    path=path, state="read", source=above.location.source, at=above.read_at,
+                    sentence=f"{path} is read as a part of {folder}: {numbers}"
+                    f" (at {iso(above.read_at)}).",
+                )  # fmt: skip
             step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
             if not above.followed or not call.lifecycle.settings.follow:
                 step = f"can be read again: mem-search add {folder}"

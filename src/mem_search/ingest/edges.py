@@ -22,6 +22,7 @@ from mem_search.model.ingest import NewEdge
 from mem_search.records.canonical_text import listed
 from mem_search.records.registry import installed_kinds
 from mem_search.text import cites, mentions, urls
+from mem_search.text.markdown_code import CodeSpans
 from mem_search.text.mentions import Mention, MentionKind
 from mem_search.text.page_names import doi_name, page_name
 from mem_search.text.record_ids import alias_of
@@ -168,9 +169,12 @@ def key_of_link(to: str) -> str:
 def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[NewEdge]:
     kinds = installed_kinds().names
     for text in (draft.title, draft.text[:READ]):
+        code = CodeSpans(text if draft.kind in _TITLED else "")
         for mention in mentions.find(text, kinds):
             if mention.value in files or (source_code and mention.kind not in _IN_CODE):
                 continue
+            if mention.kind == "wikilink" and mention.start in code:
+                continue  # an example, or "if [[ -n $x ]]" of a shell
             if key := _key(mention, draft.project):
                 before = text[max(0, mention.start - _BEFORE) : mention.start]
                 relation = _relation(before, mention)
@@ -182,7 +186,10 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
 def _linked(draft: Draft, files: Iterable[str]) -> Iterator[NewEdge]:
     """An edge for each link of a Markdown text to a file, from the folder of its own file."""
     own = next((path for path in files if "/" in path), "")
+    code = CodeSpans(draft.text[:READ])
     for match in _LINK.finditer(draft.text[:READ]):
+        if match.start() in code:
+            continue
         written = match[2] or match[3]
         target = unquote(written.partition("#")[0])
         if not target or "\0" in target or _SCHEME.match(target):

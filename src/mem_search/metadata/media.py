@@ -18,6 +18,7 @@ class Pdf(DocumentMetadata):
     author: Text | Texts | None = None
     pages: Annotated[int, Field(ge=0)] | None = None
     keywords: Texts | None = None
+    description: Text | None = None
     ocr_confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
@@ -27,6 +28,7 @@ class Image(DocumentMetadata):
     type_name = "image"
     also = ("photo", "picture", "screenshot")
 
+    author: Text | Texts | None = None
     description: Text | None = None
     camera: Text | None = None
     ocr_confidence: Annotated[float, Field(ge=0, le=1)] | None = None

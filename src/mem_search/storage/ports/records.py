@@ -149,8 +149,10 @@ class IngestStore(Protocol):
         """Forget the cursor and stop following; False when the location was never read."""
         ...
 
-    async def ledger(self, source: str, item: str, limit: int, offset: int) -> list[LedgerRow]:
-        """Entries, newest first. ``source`` and ``item``, when not empty, narrow them down.
+    async def ledger(
+        self, source: str, item: str, limit: int, offset: int, outcome: str = ""
+    ) -> list[LedgerRow]:
+        """Entries, newest first. What is not empty narrows them down.
 
         ``item`` is a part of the location and item: ``notes.jsonl/line 2``.
         """
@@ -160,8 +162,11 @@ class IngestStore(Protocol):
         """Entries about exactly these paths, newest first: location and item are a path."""
         ...
 
-    async def ledger_counts(self, location: str = "") -> list[tuple[str, str, int]]:
-        """(source, outcome, number of items), of all locations or of one."""
+    async def ledger_counts(
+        self, location: str = "", below: str = ""
+    ) -> list[tuple[str, str, int]]:
+        """(source, outcome, number of items), of all locations or of one; of items that begin with
+        ``below``."""
         ...
 
 

@@ -181,14 +181,21 @@ class SqliteIngest(Repository):
 
     @reads
     def ledger(
-        self, connection: Connection, source: str, item: str, limit: int, offset: int
+        self,
+        connection: Connection,
+        source: str,
+        item: str,
+        limit: int,
+        offset: int,
+        outcome: str = "",
     ) -> list[LedgerRow]:
         rows = connection.execute(
             "select source, location, item, outcome, reason, records, at from ledger"
             " where (?1 = '' or source = ?1)"
             " and (?2 = '' or instr(location || '/' || item, ?2) > 0)"
+            " and (?5 = '' or outcome = ?5)"
             " order by at desc, item limit ?3 offset ?4",
-            (source, item, limit, offset),
+            (source, item, limit, offset, outcome),
         )
         return [LedgerRow(*row) for row in rows]
 
@@ -206,12 +213,13 @@ class SqliteIngest(Repository):
 
     @reads
     def ledger_counts(
-        self, connection: Connection, location: str = ""
+        self, connection: Connection, location: str = "", below: str = ""
     ) -> list[tuple[str, str, int]]:
         return connection.execute(
             "select source, outcome, count(*) from ledger where ?1 in ('', location)"
+            " and substr(item, 1, length(?2)) = ?2"
             " group by source, outcome order by 1, 2",
-            (location,),
+            (location, below),
         ).fetchall()
 
 
