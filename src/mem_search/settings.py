@@ -55,6 +55,7 @@ class Settings:
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
     be on this machine or a private network.
+    ``mailgun_key``, ``sendgrid_key``: keys of services whose incoming mail is taken only signed.
     ``photo_places``: whether the place where a picture was taken is kept.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
     ``connections…``: open connections, in all and of one address.
@@ -84,6 +85,8 @@ class Settings:
     reranker: str = ""
     reranker_key: str = field(default="", repr=False)
     reranker_seconds: float = 2.0
+    mailgun_key: str = field(default="", repr=False)
+    sendgrid_key: str = ""
     photo_places: bool = False
     enrich: str = ""
     enrich_key: str = field(default="", repr=False)

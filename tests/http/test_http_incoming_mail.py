@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
+import hmac
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import FormData, encode_basic_auth
+from aiohttp.test_utils import TestClient, TestServer
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from http_worker import AUTHORIZED, TOKEN, Client, lifecycle_of
 
 from mem_search.http import incoming_mail
+from mem_search.http.core.app import build_app
+from mem_search.settings import Settings
 from patience import PATIENCE
 
 LETTER = (
@@ -124,6 +133,49 @@ async def test_a_message_that_is_too_large_is_refused(
         )
 
 
+async def test_with_the_key_of_a_service_only_what_it_signed_is_taken(settings: Settings) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    public = base64.b64encode(private.public_key().public_bytes(serialization.Encoding.DER, form))
+    keys = {"mailgun_key": "key-1", "sendgrid_key": public.decode()}
+    async with TestClient(TestServer(build_app(replace(settings, **keys)))) as client:
+        await lifecycle_of(client).ready()
+
+        async def status(data: Any, **headers: str) -> int:
+            reply = await client.post("/documents/mail", data=data, headers=AUTHORIZED | headers)
+            assert reply.status == 200 or "is not signed by a service" in await reply.text()
+            return reply.status
+
+        def mailgun(at: float, nonce: str, *, key: str = "key-1") -> FormData:
+            said = f"{int(at)}{nonce}".encode()
+            signature = hmac.new(key.encode(), said, hashlib.sha256).hexdigest()
+            signed = {"timestamp": str(int(at)), "token": nonce, "signature": signature}
+            return FormData({**signed, "body-mime": LETTER.decode()})
+
+        now = time.time()
+        assert await status(mailgun(now, "a")) == 200
+        assert await status(mailgun(now, "a", key="other")) == 403
+        assert await status(mailgun(now - 13 * 3600, "a")) == 403
+        assert await status(FormData({"body-mime": LETTER.decode()})) == 403
+        assert await status(LETTER, **RAW) == 403
+
+        at, border = str(int(now)), "b"
+        body = (
+            f'--{border}\r\nContent-Disposition: form-data; name="email"\r\n\r\n'.encode()
+            + LETTER.replace(b"<1@", b"<2@")
+            + f"\r\n--{border}--\r\n".encode()
+        )
+        signature = private.sign(at.encode() + body, ec.ECDSA(hashes.SHA256()))
+        signed = {
+            "Content-Type": f"multipart/form-data; boundary={border}",
+            "X-Twilio-Email-Event-Webhook-Signature": base64.b64encode(signature).decode(),
+            "X-Twilio-Email-Event-Webhook-Timestamp": at,
+        }
+        assert await status(body, **signed) == 200
+        assert await status(body.replace(b"empty", b"full"), **signed) == 403
+        assert await status(body, **signed | {"X-Twilio-Email-Event-Webhook-Timestamp": "1"}) == 403
+
+
 async def test_a_message_is_opened_with_its_thread_and_with_what_it_quotes(empty: Client) -> None:
     def answer(number: int, day: int, text: str, **headers: str) -> bytes:
         head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
@@ -155,6 +207,23 @@ async def test_a_message_is_opened_with_its_thread_and_with_what_it_quotes(empty
         shown = [next(t for t in sorted(refs, reverse=True) if t in line) for line in lines]
         assert shown == ["Oil", "Re: Oil 2", "Re: Oil 3", "Re: Oil 4"]
         assert [line.endswith("  <- this") for line in lines] == [each == title for each in shown]
+    path = f"/api/records/{refs['Re: Oil 2']}"
+    opened = await (await empty.get(path, headers=AUTHORIZED)).json()
+    assert [each["title"] for each in opened["thread"]] == [
+        "Oil",
+        "Re: Oil 2",
+        "Re: Oil 3",
+        "Re: Oil 4",
+    ]
+    assert opened["thread"][1] == {
+        "ref": refs["Re: Oil 2"], "title": "Re: Oil 2", "sender": "bob@example.org",
+        "created_at": "2026-03-02T10:00:00.000Z",
+    }  # fmt: skip
+    for tokens, has_thread in ((5000, True), (150, False)):
+        less = await (await empty.get(f"{path}?max_tokens={tokens}", headers=AUTHORIZED)).json()
+        assert ("thread" in less, less["tokens_used"] <= tokens) == (has_thread, True)
+    alone = await (await empty.get(f"/api/records/{refs['Re: Oil 5']}", headers=AUTHORIZED)).json()
+    assert "thread" not in alone
     assert "### Thread" not in await text(f"/api/records/{refs['Re: Oil 5']}")
     content = await text(f"/documents/{refs['Re: Oil 2']}/content")
     assert content == "> The barrel is empty.\nFill it."

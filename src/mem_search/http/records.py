@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +15,14 @@ from mem_search.http.core.parameters import ListParameters, RecordParameters, bu
 from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Handler
 from mem_search.http.schemas.forgetting import Receipt
-from mem_search.http.schemas.records import DeletedRecord, RecordList, Records, RecordText
+from mem_search.http.schemas.records import (
+    DeletedRecord,
+    OpenedRecord,
+    RecordList,
+    Records,
+    RecordText,
+    ThreadMessage,
+)
 from mem_search.model import Filters, Kind, Order, Record
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
@@ -180,9 +188,15 @@ async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
     params = call.parameters(RecordParameters)
     record, links = found
     wants_text = prefers(call.request, TEXT)
+    thread = await _thread(call, record)
     if params.format == "json" and not wants_text:
-        return json_reply(record_within(WholeRecord.of(record, links), params.max_tokens))
-    text = render_record(record, call.display(params.tz), links, await _thread(call, record))
+        opened = OpenedRecord.of(record, links)
+        told = [ThreadMessage.of(each) for each in thread] if len(thread) > 1 else None
+        shown = record_within(replace(opened, thread=told), params.max_tokens)
+        if told and not (isinstance(shown, OpenedRecord) and shown.cut is None):
+            shown = record_within(opened, params.max_tokens)
+        return json_reply(shown)
+    text = render_record(record, call.display(params.tz), links, thread)
     if params.max_tokens is not None:
         step = f"open it whole: mem-search get {record.ref} (HTTP: /api/records/{record.ref})"
         text = fitted_text(text, params.max_tokens, step)

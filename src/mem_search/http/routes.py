@@ -92,7 +92,7 @@ CREATED, ACCEPTED = 201, 202
 UNIVERSAL_PATH = "/api/v1/search"
 FOUND: Any = SearchReply | search_schemas.SearchListing | ChosenReply
 TIMELINE_FOUND: Any = search_schemas.Timeline | search_schemas.TimelineText | FOUND
-OPENED: Any = WholeRecord | RecordExcerpt | record_schemas.RecordText
+OPENED: Any = record_schemas.OpenedRecord | RecordExcerpt | record_schemas.RecordText
 
 # fmt: off
 SEARCH = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from mem_search.http.schemas.common import TextReply
 from mem_search.http.schemas.forgetting import Receipt
-from mem_search.renderers.schema import Absent, Count, WholeRecord, schema
+from mem_search.model import Record
+from mem_search.records.base import people
+from mem_search.renderers.schema import Absent, Count, Time, WholeRecord, schema, title_of
 
 
 @schema
@@ -16,6 +18,32 @@ class RecordText(TextReply):
     """A record as text."""
 
     ref: str
+
+
+@schema
+class ThreadMessage:
+    """A message of the thread of a mail."""
+
+    ref: str
+    title: str
+    sender: str
+    created_at: Time
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        sender = ", ".join(people(record.metadata.get("from")))
+        return cls(
+            ref=str(record.ref), title=title_of(record), sender=sender, created_at=record.created_at
+        )
+
+
+@schema
+class OpenedRecord(WholeRecord):
+    """A record that is opened alone. A mail has its `thread`, oldest message first and with itself,
+    if others are in it; with `max_tokens` only where it fits.
+    """
+
+    thread: Absent[list[ThreadMessage]] = None
 
 
 @schema
