@@ -89,7 +89,7 @@ def test_a_generated_client_compiles_and_returns_typed_results(client: Path, mem
         assert "Token lifetime" in listing.content[0].text
 
         opened = module("api.records.get_api_records_ref").sync(result.ref, client=worker)
-        assert isinstance(opened, models.WholeRecord)
+        assert isinstance(opened, models.OpenedRecord)
         assert opened.text == record["text"]
 
         refused = unified.sync(client=worker, query="tokens", date_start="no date at all")
