@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,3 +110,23 @@ def make(tmp_path: Path, **settings: str) -> Home:
         **settings,
     }
     return Home(tmp_path / "home", environ)
+
+
+def quick(tmp_path: Path, **settings: str) -> Home:
+    """A home for tests of everything but the model: its worker starts without it, and Chroma."""
+    return make(tmp_path, MEM_SEARCH_EMBEDDER="hashing", MEM_SEARCH_CHROMA_URL="off", **settings)
+
+
+def copy(home: Home, tmp_path: Path, **settings: str) -> Home:
+    """A home of its own with the files of ``home``, whose worker has ended."""
+    made = make(
+        tmp_path,
+        **{
+            name: value
+            for name, value in home.environ.items()
+            if name.startswith("MEM_SEARCH_") and name not in ("MEM_SEARCH_HOME", "MEM_SEARCH_PORT")
+        },
+        **settings,
+    )
+    shutil.copytree(home.path, made.path)
+    return made

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from homes import Home, make
+from homes import Home, make, quick
 
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Home]:
     """A home for tests of everything but the model: quick to start."""
-    home = make(tmp_path, MEM_SEARCH_EMBEDDER="hashing", MEM_SEARCH_CHROMA_URL="off")
+    home = quick(tmp_path)
     yield home
     home.end()
 

@@ -12,13 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from homes import Home, make
+from homes import Home, copy, quick
+from mem_search.daemon.restore import finish
 from standin_worker import Standin, standing_in
 
 NOTES = "".join(
@@ -27,18 +28,41 @@ NOTES = "".join(
 )
 
 
-@pytest.fixture
-def filled(mem: Home) -> Home:
-    """Notes, one of them forgotten, a saved search, a scope, a token, and a user with a store."""
-    mem.ok("import", "jsonl", "-", given=NOTES)
-    mem.ok("delete", "note:3", "--yes")
-    mem.ok("saved", "add", "watch", "auth", "--inbox")
-    mem.ok("scope", "add", "mine", "kind:note")
-    secret = mem.ok("token", "create", "ada-laptop", "--user", "ada").strip()
-    theirs = Home(mem.path, mem.environ | {"MEM_SEARCH_TOKEN": secret})
-    theirs.ok("import", "jsonl", "-", given='{"kind": "note", "text": "a secret garden"}\n')
-    (mem.path / "config.toml").write_text('log_level = "INFO"\nchroma_token = "very secret"\n')
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """Notes, one of them forgotten, a saved search, a scope, a token, and a user with a store.
+
+    Beside the home is its backup, ``all.zip``. The worker has ended; each test takes a copy.
+    """
+    mem = quick(tmp_path_factory.mktemp("template"))
+    try:
+        mem.ok("import", "jsonl", "-", given=NOTES)
+        mem.ok("delete", "note:3", "--yes")
+        mem.ok("saved", "add", "watch", "auth", "--inbox")
+        mem.ok("scope", "add", "mine", "kind:note")
+        secret = mem.ok("token", "create", "ada-laptop", "--user", "ada").strip()
+        theirs = Home(mem.path, mem.environ | {"MEM_SEARCH_TOKEN": secret})
+        theirs.ok("import", "jsonl", "-", given='{"kind": "note", "text": "a secret garden"}\n')
+        (mem.path / "config.toml").write_text('log_level = "INFO"\nchroma_token = "very secret"\n')
+        mem.ok("backup", str(mem.path.parent / "all.zip"))
+        mem.ok("worker", "stop")
+    finally:
+        mem.end()
     return theirs
+
+
+@pytest.fixture
+def filled(template: Home, tmp_path: Path) -> Iterator[Home]:
+    """A copy of ``template`` with its user's token; no worker runs yet."""
+    home = copy(template, tmp_path)
+    yield home
+    owner(home).end()
+
+
+@pytest.fixture
+def backup(template: Home, tmp_path: Path) -> Path:
+    """A copy of the backup of ``template``."""
+    return Path(shutil.copy(template.path.parent / "all.zip", tmp_path))
 
 
 def owner(home: Home) -> Home:
@@ -64,10 +88,7 @@ def said(home: Home) -> list[str]:
 
 def other_home(tmp_path: Path) -> Home:
     (tmp_path / "other").mkdir()
-    return make(
-        tmp_path / "other", MEM_SEARCH_EMBEDDER="hashing", MEM_SEARCH_CHROMA_URL="off",
-        MEM_SEARCH_FOLLOW="0",
-    )  # fmt: skip
+    return quick(tmp_path / "other", MEM_SEARCH_FOLLOW="0")
 
 
 @pytest.mark.parametrize("options", [(), ("--no-vectors",)])
@@ -240,14 +261,11 @@ def newer(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [flip, cut, other_content, smuggled, escaping, newer])
 def test_a_damaged_or_hostile_backup_changes_nothing(
-    filled: Home, tmp_path: Path, damage: Callable[[Path], None]
+    filled: Home, backup: Path, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    file, mine = tmp_path / "all.zip", owner(filled)
-    mine.ok("backup", str(file))
-    mine.ok("worker", "stop")
-    damage(file)
+    damage(backup)
     before = {each: each.stat().st_mtime_ns for each in filled.path.rglob("*") if each.is_file()}
-    done = mine.run("restore", "--replace", str(file))
+    done = owner(filled).run("restore", "--replace", str(backup))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "is not a whole backup" in done.stderr
     after = {each: each.stat().st_mtime_ns for each in filled.path.rglob("*") if each.is_file()}
@@ -274,29 +292,43 @@ restore(Settings.read(), Path(sys.argv[1]), replace=True)
 
 
 def test_a_restore_that_is_killed_anywhere_leaves_a_whole_home(
-    filled: Home, tmp_path: Path
+    filled: Home, backup: Path, tmp_path: Path
 ) -> None:
-    file, mine = tmp_path / "all.zip", owner(filled)
-    mine.ok("backup", str(file))
+    mine, whole = owner(filled), tmp_path / "whole"
     mine.ok("import", "jsonl", "-", given='{"kind": "note", "text": "after the backup"}\n')
     mine.ok("worker", "stop")
-    whole = tmp_path / "whole"
     shutil.copytree(filled.path, whole)
-    outcomes, moment = set(), 0
-    while True:
+
+    def killed(moment: int) -> bool:
         shutil.rmtree(filled.path)
         shutil.copytree(whole, filled.path)
         done = subprocess.run(
-            [sys.executable, "-c", INTERRUPTED, str(file), str(moment)],
+            [sys.executable, "-c", INTERRUPTED, str(backup), str(moment)],
             env=mine.environ, check=False, capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode in (0, 9), done.stderr
-        found = "after the backup" in mine.ok("export"), filled.ok("unified", "garden") != ""
-        mine.ok("worker", "stop")
-        outcomes.add(found)
+        return done.returncode == 9
+
+    def holds(text: str, *stores: Path) -> bool:
+        assert len(stores) == 1
+        with closing(sqlite3.connect(stores[0])) as store:
+            assert store.execute("pragma integrity_check").fetchone() == ("ok",)
+            return text in {found for (found,) in store.execute("select body from records")}
+
+    outcomes, moment = set(), 0
+    while killed(moment):
+        finish(filled.path)  # as the worker does when it starts
         assert not (filled.path / ".restoring").exists()
-        if done.returncode == 0:
-            break
+        mine_then = holds("after the backup", filled.path / "mem-search.db")
+        theirs_then = holds("a secret garden", *filled.path.glob("users/*/mem-search.db"))
+        if (mine_then, theirs_then) not in outcomes:
+            outcomes.add((mine_then, theirs_then))
+            assert killed(moment)
+            assert ("after the backup" in mine.ok("export")) is mine_then
+            assert (filled.ok("unified", "garden") != "") is theirs_then
+            mine.ok("worker", "stop")
+            assert not (filled.path / ".restoring").exists()
         moment += 1
+    assert not holds("after the backup", filled.path / "mem-search.db")
     assert moment > 4
     assert outcomes == {(True, True), (False, True)}  # all as before, or all restored

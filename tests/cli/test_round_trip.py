@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from homes import Home
+from homes import Home, quick
 from source_samples import file_of
 
 RECORDS = [
@@ -37,86 +38,99 @@ RECORDS = [
 ]
 
 
-@pytest.fixture
-def filled(mem: Home) -> Home:
+def fill(mem: Home) -> Home:
     lines = "".join(json.dumps(record) + "\n" for record in RECORDS)
     assert mem.ok("import", "jsonl", "-", given=lines) == "jsonl standard input: 3 new\n"
     return mem
+
+
+@pytest.fixture
+def filled(mem: Home) -> Home:
+    """A home of one test, which may change it."""
+    return fill(mem)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home with one worker for all tests that only read."""
+    home = quick(tmp_path_factory.mktemp("shared"))
+    yield fill(home)
+    home.end()
 
 
 def results(mem: Home, *argv: str) -> list[str]:
     return [each["title"] for each in json.loads(mem.ok(*argv, "--json"))["results"]]
 
 
-def test_imported_records_are_found(filled: Home) -> None:
-    listing = filled.ok("unified", "auth")
+def test_imported_records_are_found(shared: Home) -> None:
+    listing = shared.ok("unified", "auth")
     assert listing.startswith('Found 2 result(s) matching "auth":\n')
     assert "Note #1 - Token lifetime (" in listing
     assert "\x1b" not in listing
-    assert results(filled, "unified", "auth") == ["Slow login", "Token lifetime"]
-    assert results(filled, "emails", "auth") == ["Slow login"]
-    assert results(filled, "search", "--tag", "auth") == ["Token lifetime"]
-    assert results(filled, "unified", "--project", "web", "--until", "2026-01-02") == [
+    assert results(shared, "unified", "auth") == ["Slow login", "Token lifetime"]
+    assert results(shared, "emails", "auth") == ["Slow login"]
+    assert results(shared, "search", "--tag", "auth") == ["Token lifetime"]
+    assert results(shared, "unified", "--project", "web", "--until", "2026-01-02") == [
         "Token lifetime"
     ]
     assert results(
-        filled, "unified", "--kind", "email", "--kind", "note", "--order", "date_asc"
+        shared, "unified", "--kind", "email", "--kind", "note", "--order", "date_asc"
     ) == [
         "Token lifetime",
         "Slow login",
     ]
 
 
-def test_the_quick_path_and_the_framework_print_the_same(filled: Home) -> None:
-    quick = filled.ok("unified", "auth")
+def test_the_quick_path_and_the_framework_print_the_same(shared: Home) -> None:
+    quick = shared.ok("unified", "auth")
     # The two dashes are left to the framework.
-    assert filled.ok("unified", "--", "auth") == quick
+    assert shared.ok("unified", "--", "auth") == quick
 
 
-def test_explain_prints_why_a_record_has_its_rank(filled: Home) -> None:
-    assert "why:" not in filled.ok("search", "auth")
-    assert "    why: keyword " in filled.ok("search", "auth", "--explain")
-    found = json.loads(filled.ok("search", "auth", "--explain", "--json"))["results"]
+def test_explain_prints_why_a_record_has_its_rank(shared: Home) -> None:
+    assert "why:" not in shared.ok("search", "auth")
+    assert "    why: keyword " in shared.ok("search", "auth", "--explain")
+    found = json.loads(shared.ok("search", "auth", "--explain", "--json"))["results"]
     assert "keyword.weight" in found[0]["scores"]
 
 
-def test_nothing_found_is_exit_1(filled: Home) -> None:
-    done = filled.run("unified", "--project", "nowhere")
+def test_nothing_found_is_exit_1(shared: Home) -> None:
+    done = shared.run("unified", "--project", "nowhere")
     assert done.returncode == 1
     assert done.stdout.startswith("No results found")
 
 
-def test_records_are_opened_by_ref_and_by_number(filled: Home) -> None:
-    whole = filled.ok("get", "note:1", "2")
+def test_records_are_opened_by_ref_and_by_number(shared: Home) -> None:
+    whole = shared.ok("get", "note:1", "2")
     assert "Auth tokens expire after an hour." in whole
     assert "\n---\n" in whole
     assert "ten seconds" in whole
-    assert filled.ok("get", "#1", "2") == whole
-    lines = filled.ok("get", "1", "email:2", "--json").splitlines()
+    assert shared.ok("get", "#1", "2") == whole
+    lines = shared.ok("get", "1", "email:2", "--json").splitlines()
     assert [json.loads(line)["ref"] for line in lines] == ["note:1", "email:2"]
 
 
-def test_existing_records_are_printed_beside_missing_ones(filled: Home) -> None:
-    done = filled.run("get", "note:99", "note:1")
+def test_existing_records_are_printed_beside_missing_ones(shared: Home) -> None:
+    done = shared.run("get", "note:99", "note:1")
     assert done.returncode == 4
     assert "Auth tokens" in done.stdout
     assert "99" in done.stderr
 
 
-def test_a_timeline_is_around_a_record_or_the_best_result(filled: Home) -> None:
-    around = filled.ok("timeline", "email:2")
+def test_a_timeline_is_around_a_record_or_the_best_result(shared: Home) -> None:
+    around = shared.ok("timeline", "email:2")
     assert "Slow login (10:00 AM)  <- anchor" in around
     assert "Token lifetime" in around
-    assert filled.ok("timeline", "slow login") == around
-    assert "Slow login" not in filled.ok("timeline", "1", "--after", "0")
-    assert "Slow login" in filled.ok("timeline", "yesterday")  # a moment, also in words
+    assert shared.ok("timeline", "slow login") == around
+    assert "Slow login" not in shared.ok("timeline", "1", "--after", "0")
+    assert "Slow login" in shared.ok("timeline", "yesterday")  # a moment, also in words
 
 
-def test_export_import_export_is_identical(filled: Home, tmp_path: Path) -> None:
-    first = filled.ok("export")
+def test_export_import_export_is_identical(shared: Home, tmp_path: Path) -> None:
+    first = shared.ok("export")
     assert len(first.splitlines()) == 3
     other = Home(
-        tmp_path / "second", filled.environ | {"MEM_SEARCH_HOME": str(tmp_path / "second")}
+        tmp_path / "second", shared.environ | {"MEM_SEARCH_HOME": str(tmp_path / "second")}
     )
     try:
         file = tmp_path / "all.jsonl"
@@ -183,10 +197,10 @@ def test_sync_reads_a_location_and_prints_the_counts(filled: Home, tmp_path: Pat
     assert "sync" in filled.ok("jobs")
 
 
-def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
-    assert filled.ok("stats").startswith("3 records\n")
-    assert json.loads(filled.ok("stats", "--json"))["records"]["total"] == 3
-    assert json.loads(filled.ok("index", "status", "--json"))["passages"] >= 3
+def test_stats_and_index_say_how_things_stand(shared: Home) -> None:
+    assert shared.ok("stats").startswith("3 records\n")
+    assert json.loads(shared.ok("stats", "--json"))["records"]["total"] == 3
+    assert json.loads(shared.ok("index", "status", "--json"))["passages"] >= 3
 
 
 @pytest.mark.parametrize(
@@ -210,17 +224,17 @@ def test_stats_and_index_say_how_things_stand(filled: Home) -> None:
         (["jobs", "nonsense"], 4, "nonsense"),
     ],
 )
-def test_bad_input_gets_one_clear_line(mem: Home, argv: list[str], code: int, word: str) -> None:
-    done = mem.run(*argv)
+def test_bad_input_gets_one_clear_line(shared: Home, argv: list[str], code: int, word: str) -> None:
+    done = shared.run(*argv)
     assert done.returncode == code, done.stderr
     assert word in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
 
-def test_a_closed_pipe_is_no_error(filled: Home) -> None:
+def test_a_closed_pipe_is_no_error(shared: Home) -> None:
     for argv in (["unified", "auth"], ["export"], ["stats"]):
-        process = filled.popen(*argv)
+        process = shared.popen(*argv)
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 import mem_search.cli
-from homes import Home, make
+from homes import Home, quick
 from mem_search.cli.app import app
 from mem_search.cli.output import coloured
 from mem_search.cli.search_options import MIXED
@@ -88,11 +88,7 @@ def record(kind: str, number: int, **more: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A home whose every stored text is hostile."""
-    home = make(
-        tmp_path_factory.mktemp("hostile"),
-        MEM_SEARCH_EMBEDDER="hashing",
-        MEM_SEARCH_CHROMA_URL="off",
-    )
+    home = quick(tmp_path_factory.mktemp("hostile"))
     lines = [
         record("observation", 1, metadata={"type": "decision", "concepts": [f"c{EVIL}"],
                                            "files_modified": [f"src/{EVIL}.py"]}),
