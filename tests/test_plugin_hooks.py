@@ -83,18 +83,29 @@ def test_a_session_that_starts_gets_its_context(home: Path) -> None:
             "additionalContext": "earlier: the gauge",
         }
     }
-    told = {"hook_event_name": "SessionStart", "cwd": "/gone/harbour"}
+    told = {"hook_event_name": "SessionStart", "session_id": SESSION, "cwd": "/gone/harbour"}
     assert kind.told == [("Bearer the-token", told)]
     assert left == []
 
 
+def test_a_prompt_gets_its_context_and_is_left_in_the_home(home: Path) -> None:
+    kind = worker()
+    long = {**PROMPT, "prompt": "x" * 9_000, "permission_mode": "plan"}
+    with standing_in(home, kind):
+        said, left = run(home, long)
+    heard = {"hookEventName": "UserPromptSubmit", "additionalContext": "earlier: the gauge"}
+    assert json.loads(said) == {"hookSpecificOutput": heard}
+    assert left == [{**PROMPT, "prompt": "x" * 9_000}]
+    ((_, told),) = kind.told
+    assert told == {**PROMPT, "cwd": "", "prompt": "x" * 2_000}
+
+
 def test_other_events_are_left_in_the_home_and_say_nothing(home: Path) -> None:
     kind = worker()
+    said = {"hook_event_name": "Stop", "session_id": SESSION, "last_assistant_message": "Done"}
     with standing_in(home, kind):
-        said, left = run(home, {**PROMPT, "permission_mode": "plan"})
-    assert said == ""
-    assert left == [PROMPT]
-    assert [body["hook_event_name"] for _, body in kind.told] == ["UserPromptSubmit"]
+        assert run(home, said) == ("", [said])
+    assert [body for _, body in kind.told] == [{"hook_event_name": "Stop", "cwd": ""}]
 
 
 def test_an_event_has_no_content_where_there_is_a_transcript(home: Path) -> None:
@@ -246,7 +257,7 @@ def test_a_hook_imports_little(home: Path) -> None:
     }
 
 
-def test_hooks_are_in_exec_form_and_only_the_start_is_waited_for() -> None:
+def test_hooks_are_in_exec_form_and_only_what_the_agent_hears_is_waited_for() -> None:
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
     assert {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostCompact"} <= set(hooks)
     for name, ((each,),) in (
@@ -254,5 +265,7 @@ def test_hooks_are_in_exec_form_and_only_the_start_is_waited_for() -> None:
     ):
         assert (each["type"], each["command"]) == ("command", "python3")
         assert each["args"] == ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/bin/hook.py"]
-        assert each.get("async", False) == (name not in ("SessionStart", "SessionEnd"))
+        assert each.get("async", False) == (
+            name not in ("SessionStart", "UserPromptSubmit", "SessionEnd")
+        )
         assert each["timeout"] <= 10

@@ -31,6 +31,8 @@ CONTENT = {
     "PostCompact": ("compact_summary",),
     "SessionEnd": (),
 }
+HEARD = ("SessionStart", "UserPromptSubmit")  # the agent reads what they print
+LONGEST_PROMPT = 2000  # characters that the worker searches for
 ALWAYS = ("hook_event_name", "session_id", "transcript_path", "cwd", "agent")
 NAMES = {
     "BeforeAgent": "UserPromptSubmit",
@@ -61,11 +63,10 @@ def main():
         drop(home, f"cannot be left: {error.strerror}")
     deadline = time.monotonic() + SECONDS.get(name, OTHERS_SECONDS)
     context = wake(home, event, deadline)
-    if name == "SessionStart":
-        if context is None:
-            start_worker()
-        elif context:
-            sys.stdout.write(json.dumps(reply(event.get("agent"), name, context)))
+    if context is None and name == "SessionStart":
+        start_worker()
+    if context and name in HEARD:
+        sys.stdout.write(json.dumps(reply(event.get("agent"), name, context)))
 
 
 def reply(agent, name, context):
@@ -143,18 +144,25 @@ def leave(home, event):
 
 
 def wake(home, event, deadline):
-    """The worker's context for the session; empty without; None if no worker answered in time."""
+    """The worker's context for the session or prompt, or ""; None if none answered in time."""
     try:
         with open(os.path.join(home, "worker.json"), encoding="utf-8") as file:
             state = json.load(file)
         host, _, port = state["url"].partition("://")[2].rstrip("/").rpartition(":")
-        body = json.dumps(
-            {"hook_event_name": event["hook_event_name"], "cwd": str(event.get("cwd") or "")[:4096]}
-        ).encode()
+        told = {"hook_event_name": event["hook_event_name"], "cwd": text_of(event, "cwd", 4096)}
+        if event["hook_event_name"] in HEARD:
+            told["session_id"] = text_of(event, "session_id", 1024)
+        if event["hook_event_name"] == "UserPromptSubmit":
+            told["prompt"] = text_of(event, "prompt", LONGEST_PROMPT)
+        body = json.dumps(told).encode()
         with socket.create_connection((host.strip("[]"), int(port)), left(deadline)) as connection:
             return ask(connection, state["key"], int(port), host, body, token(home), deadline)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def text_of(event, name, longest):
+    return str(event.get(name) or "")[:longest]
 
 
 def ask(connection, key, port, host, body, secret, deadline):

@@ -24,8 +24,13 @@ _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
     "header_timeout": 1, "idle_timeout": 1, "enrich_tokens": 0, "enrich_per_minute": 1,
+    "context_tokens": 0,
 }  # fmt: skip
 """The smallest value of each whole number; with less memory no process starts."""
+
+
+PROMPT_CONTEXTS = ("guide", "records", "off")
+"""When to search and how many records match; these and the best of them; nothing."""
 
 
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
@@ -58,6 +63,8 @@ class Settings:
     ``mailgun_key``, ``sendgrid_key``: keys of services whose incoming mail is taken only signed.
     ``photo_places``: whether the place where a picture was taken is kept.
     ``prepare_…``: seconds of processor time and megabytes that preparing one record may take.
+    ``context_tokens``: most tokens that an agent gets at the start of a session; 0 for none.
+    ``prompt_context``: what it gets with a prompt, one of ``PROMPT_CONTEXTS``.
     ``connections…``: open connections, in all and of one address.
     ``header_timeout``, ``idle_timeout``: seconds for a request's head, and without any progress.
     """
@@ -95,6 +102,8 @@ class Settings:
     enrich_per_minute: int = 20
     prepare_seconds: int = 120
     prepare_memory: int = 2048
+    context_tokens: int = 1500
+    prompt_context: str = "guide"
     connections: int = 512
     connections_per_address: int = 256
     header_timeout: int = 15
@@ -219,6 +228,8 @@ def _coerce(name: str, value: Any) -> Any:
                 return ZoneInfo(value).key if value else ""
             case "search_log" | "read_token" | "photo_places":
                 return _SWITCH[str(value).strip().lower()]
+            case "prompt_context":
+                return PROMPT_CONTEXTS[PROMPT_CONTEXTS.index(str(value).strip().lower())]
             case "allowed_hosts" | "webhook_allow" | "fetch_allow":
                 if isinstance(value, str):
                     value = value.split(",")
@@ -265,6 +276,8 @@ def _allowed(name: str) -> str:
             return "seconds, more than 0"
         case "search_log" | "read_token" | "photo_places":
             return "true or false"
+        case "prompt_context":
+            return ", ".join(PROMPT_CONTEXTS)
         case "timezone":
             return "an IANA name such as Europe/Berlin"
         case "allowed_hosts" | "webhook_allow" | "fetch_allow":

@@ -139,6 +139,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "uninstall": ((EVIL,), ("codex",)),
     "resume": (("observation:1",), (f"observation:9{EVIL}",)),
     "why": ((f"/nowhere/{EVIL}",),),
+    "context": (("--project", "web"), ("--project", EVIL), ("--project", "web", "--json")),
     "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
     "purge": ((),),
     "backup": ((f"/nowhere/{EVIL}",),),

@@ -43,6 +43,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/forget": [{"refs": ["observation:1"]}],
     "/api/sync": [{}],
     "/api/hooks": [{"hook_event_name": "Stop"}, {"hook_event_name": "SessionStart", "cwd": "/x"}],
+    "/api/context/semantic": [{"q": "how do we handle auth here?"}],
     "/api/archive/index": [{"name": "known", "researchPath": "/nowhere"}],
     "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
     "/api/import": [{"path": "/etc/hostname"}],

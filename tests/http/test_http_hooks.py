@@ -7,14 +7,13 @@ import json
 import pytest
 from http_worker import TOKEN, Client, lifecycle_of
 
-from mem_search.http.hooks import BUDGET_TOKENS
 from mem_search.text import token_count
 
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
 
 
-async def told(client: Client, hook: str, cwd: str = "") -> str:
-    body = {"hook_event_name": hook, "cwd": cwd}
+async def told(client: Client, hook: str, cwd: str = "", prompt: str = "") -> str:
+    body = {"hook_event_name": hook, "cwd": cwd, "session_id": "s", "prompt": prompt}
     reply = await client.post("/api/hooks", json=body, headers=OWNER)
     assert reply.status == 200, await reply.text()
     context = (await reply.json())["context"]
@@ -22,19 +21,36 @@ async def told(client: Client, hook: str, cwd: str = "") -> str:
     return context
 
 
-async def test_the_start_of_a_session_gets_the_newest_sessions_of_its_project(
+async def test_the_start_of_a_session_gets_what_its_project_calls_for(
     client: Client,
 ) -> None:
     context = await told(client, "SessionStart", "/gone/web")
-    assert context.startswith("mem-search remembers earlier work on web. Search it before")
+    assert context.startswith("mem-search holds 4 records of earlier work on web")
     assert "<recalled-memory>" in context
     assert context.rstrip().endswith("</recalled-memory>")
-    assert token_count.count(context) <= BUDGET_TOKENS
+    assert token_count.count(context) <= 1_500
 
 
 async def test_an_unknown_project_and_other_events_get_nothing(client: Client) -> None:
     assert await told(client, "SessionStart", "/gone/never-seen") == ""
     assert await told(client, "Stop", "/gone/web") == ""
+
+
+async def test_a_prompt_gets_a_number_and_a_short_one_nothing(client: Client) -> None:
+    context = await told(client, "UserPromptSubmit", "/gone/web", "Which endpoint checks auth?")
+    assert context.startswith("mem-search: ")
+    assert context.splitlines()[0].endswith(" of 4 records on web match this prompt.")
+    assert len(context.splitlines()) == 2
+    assert token_count.count(context) <= 100
+    assert await told(client, "UserPromptSubmit", "/gone/web", "yes") == ""
+
+
+async def test_settings_choose_what_a_prompt_gets(client: Client) -> None:
+    settings = lifecycle_of(client).runtime.settings
+    for chosen, expected in (("records", True), ("off", False)):
+        object.__setattr__(settings, "prompt_context", chosen)
+        context = await told(client, "UserPromptSubmit", "/gone/web", "Which endpoint checks auth?")
+        assert ("<recalled-memory>" in context, bool(context)) == (expected, expected)
 
 
 async def test_a_hook_wakes_the_worker(empty: Client) -> None:

@@ -13,6 +13,7 @@ from mem_search.cli import (
     agents,
     archives,
     backup,
+    context,
     doctor,
     documents,
     forget,
@@ -68,7 +69,9 @@ def mcp() -> None:
     raise typer.Exit(relay())
 
 
-for group in (search, records, forget, documents, ingest, agents, backup, stats, jobs):
+for group in (
+    search, records, context, forget, documents, ingest, agents, backup, stats, jobs
+):  # fmt: skip
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)

@@ -1,4 +1,7 @@
-"""The context for the start of a session: the newest sessions and their observations."""
+"""What an agent gets from memory: the newest sessions, and the briefing for its situation.
+
+Hooks, the command ``mem-search context`` and the routes below all get the briefing of ``brief``.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,37 @@ from functools import partial
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import PlatformParameters, TimeZoneParameters, budget
-from mem_search.http.core.replies import text_reply
+from mem_search.errors import MissingField
+from mem_search.http.access.rate_limits import admit
+from mem_search.http.core.parameter_types import Text, Words
+from mem_search.http.core.parameters import (
+    Body,
+    PlatformParameters,
+    TimeZoneParameters,
+    also,
+    budget,
+)
+from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.context import BriefedRecord, BriefingReply, SemanticContext
 from mem_search.http.schemas.search import RecentContext
 from mem_search.model import Filters
-from mem_search.renderers import render_context
+from mem_search.model.briefing import Situation
+from mem_search.records.registry import installed_kinds
+from mem_search.renderers import (
+    RenderedBriefing,
+    render_briefing,
+    render_context,
+    render_matches,
+)
 from mem_search.renderers.token_budget import fits, most_that
+from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.text.dates import now_ms
 
 OBSERVATIONS_A_SESSION = 20
+_MOST_PROJECTS = 5
+_FULL = 10
+"""So many times the usual records with ``full``."""
 
 
 class RecentParameters(TimeZoneParameters, PlatformParameters):
@@ -58,4 +82,114 @@ async def recent(call: Call) -> web.StreamResponse:
             sessions=[str(record.ref) for record in sessions],
             observations=[str(record.ref) for record in observations],
         ),
+    )
+
+
+class BriefingParameters(TimeZoneParameters, PlatformParameters):
+    """The situation of an agent, and how much it may get."""
+
+    project: Text = Field(default="", description="Project by name")
+    projects: Words = Field(
+        default=(), max_length=_MOST_PROJECTS, description="Several projects, its own first"
+    )
+    branch: Text = Field(default="", description="The branch that it works on")
+    files: Words = Field(
+        default=(), description="Files at hand: paths or their ends", json_schema_extra=also("file")
+    )
+    session: Text = Field(default="", description="Its session: files changed there are at hand")
+    prompt: Text = Field(default="", description="What it was asked")
+    max_tokens: int | None = budget()
+    full: bool = Field(default=False, description="More records than an agent gets by itself")
+    colors: bool = Field(default=False, description="Accepted from claude-mem's clients; no effect")
+
+    @property
+    def situation(self) -> Situation:
+        """Raises MissingField without a project."""
+        named = (self.project.strip(), *self.projects)
+        projects = tuple(dict.fromkeys(name for name in named if name))
+        if not projects:
+            raise MissingField("name the project; GET /api/projects lists them", field="project")
+        return Situation(
+            projects, self.branch.strip(), self.files, self.session.strip(), self.prompt,
+            self.facets(),
+        )  # fmt: skip
+
+
+async def inject(call: Call) -> web.StreamResponse:
+    """The briefing as an agent gets it: bare text, or JSON where the caller prefers it."""
+    return await _briefed(call, as_text=not prefers(call.request, JSON, TEXT))
+
+
+async def preview(call: Call) -> web.StreamResponse:
+    """The same briefing with the reason for each record, as JSON or as text."""
+    return await _briefed(call, as_text=prefers(call.request, TEXT))
+
+
+async def _briefed(call: Call, *, as_text: bool) -> web.StreamResponse:
+    params = call.parameters(BriefingParameters)
+    situation, more = params.situation, _FULL if params.full else 1
+    if situation.prompt.strip():
+        admit(call.request, situation.prompt)
+    limit = params.max_tokens or call.runtime.settings.context_tokens * more
+    runtime = call.runtime
+    briefing = await brief(
+        runtime.store.records, runtime.search.service, situation, now_ms(), more=more
+    )
+    rendered = render_briefing(briefing, call.display(params.tz), limit, more=more)
+    if as_text:
+        body = f"{rendered.text}\n" if rendered.text else ""
+        return web.Response(
+            body=body.encode("utf-8", "replace"), content_type=TEXT, charset="utf-8"
+        )
+    return json_reply(
+        BriefingReply(
+            context=rendered.text,
+            tokens_used=rendered.tokens,
+            max_tokens=limit,
+            total=briefing.total,
+            on_branch=briefing.on_branch,
+            matching=briefing.matching,
+            records=_records(rendered),
+            left_out=len(briefing.candidates) - len(rendered.shown),
+        )
+    )
+
+
+def _records(rendered: RenderedBriefing) -> list[BriefedRecord]:
+    kinds = installed_kinds()
+    return [
+        BriefedRecord(
+            ref=str(each.record.ref),
+            title=kinds.get(each.record.kind).title(each.record),
+            score=round(each.score, 3),
+            reasons=list(each.reasons),
+        )
+        for each in rendered.shown
+    ]
+
+
+class SemanticBody(Body):
+    """A prompt, as claude-mem's hook sends it."""
+
+    q: str = Field(max_length=100_000, description="The prompt; a short one gets nothing")
+    project: str = Field(default="", max_length=4096, description="Project by name")
+    limit: int = Field(default=5, ge=1, le=20, description="How many records at most")
+    max_tokens: int = Field(default=500, ge=50, le=100_000, description="Most tokens of the text")
+
+
+async def semantic(call: Call) -> web.StreamResponse:
+    """The records that match a prompt, fenced and within a budget; empty for a short prompt."""
+    body = call.json_body(SemanticBody)
+    prompt = body.q.strip()
+    if len(prompt) < SHORTEST_PROMPT:
+        return json_reply(SemanticContext(context="", count=0, tokens_used=0))
+    admit(call.request, prompt)
+    runtime = call.runtime
+    situation = Situation((body.project.strip(),), prompt=prompt)
+    briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
+    rendered = render_matches(briefing, call.display(), body.max_tokens, body.limit)
+    return json_reply(
+        SemanticContext(
+            context=rendered.text, count=len(rendered.shown), tokens_used=rendered.tokens
+        )
     )

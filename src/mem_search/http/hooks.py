@@ -1,9 +1,8 @@
-"""Hooks of agents: an event was left in the home; a session that begins gets its context."""
+"""Hooks of agents: an event was left in the home; a session or a prompt gets its context."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
 from aiohttp import web
 from pydantic import Field
@@ -12,23 +11,15 @@ from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.hooks import HookReply
-from mem_search.model import Filters
+from mem_search.model.briefing import Situation
 from mem_search.projects import identify
-from mem_search.renderers import render_context
-from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.token_budget import fits, most_that
+from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
+from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.text.dates import now_ms
 
-BUDGET_TOKENS: Final = 1_500
-"""Most tokens that a session gets at its start, guide and fence included."""
-
-_SESSIONS, _OBSERVATIONS = 3, 5
-_LONGEST: Final = 6_000
-_GUIDE: Final = """\
-mem-search remembers earlier work{about}. Search it before you plan a change, when an error \
-appears, when a decision is needed, and when the user refers to something earlier: the tool \
-`search` of the MCP server mem-search, or the skill mem-search. Open only what you need.
-
-"""
+_FOR_PROMPT = 400
+"""Most tokens of the records that a prompt gets."""
+_MATCHES = 5
 
 
 class HookBody(Body):
@@ -36,30 +27,31 @@ class HookBody(Body):
 
     hook_event_name: str = Field(max_length=100, description="SessionStart, Stop, ...")
     cwd: str = Field(default="", max_length=4096, description="The directory of the session")
+    session_id: str = Field(default="", max_length=1024, description="The session")
+    prompt: str = Field(default="", max_length=4000, description="The beginning of a prompt")
 
 
 async def event(call: Call) -> web.StreamResponse:
-    """Take what hooks left in the home; the context for a session that starts."""
+    """Take what hooks left in the home; the context for a session that starts, or a prompt."""
     body = call.json_body(HookBody)
     call.runtime.ingest.hooks.wake()
-    context = await _context(call, body.cwd) if body.hook_event_name == "SessionStart" else ""
-    return json_reply(HookReply(context=context))
+    return json_reply(HookReply(context=await _context(call, body)))
 
 
-async def _context(call: Call, cwd: str) -> str:
-    """The newest sessions of the project, fenced, within the budget; empty if nothing is known."""
-    project = (await asyncio.to_thread(identify, cwd)).name if cwd else ""
-    sessions, observations = await call.runtime.store.records.recent_sessions(
-        Filters(project=project), _SESSIONS, _OBSERVATIONS
-    )
-    if not sessions and not observations:
+async def _context(call: Call, body: HookBody) -> str:
+    """What the agent gets; empty if nothing is known, or if the settings say so."""
+    settings, prompt = call.runtime.settings, body.prompt.strip()
+    starts = body.hook_event_name == "SessionStart" and settings.context_tokens > 0
+    asks = body.hook_event_name == "UserPromptSubmit" and settings.prompt_context != "off"
+    if not body.cwd or not (starts or (asks and len(prompt) >= SHORTEST_PROMPT)):
         return ""
-    display = call.display(None)
-    guide = _GUIDE.format(about=f" on {one_line(project)}" if project else "")
-
-    def block(longest: int) -> str:
-        return guide + render_context(
-            sessions, observations, project=project, display=display, max_chars=longest
-        )
-
-    return block(most_that(lambda length: fits(block(length), BUDGET_TOKENS), _LONGEST))
+    place = await asyncio.to_thread(identify, body.cwd)
+    situation = Situation((place.name,), place.branch, session=body.session_id, prompt=prompt)
+    runtime = call.runtime
+    briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
+    if starts:
+        return render_briefing(briefing, call.display(), settings.context_tokens).text
+    matches = ""
+    if settings.prompt_context == "records":
+        matches = render_matches(briefing, call.display(), _FOR_PROMPT, _MATCHES).text
+    return "\n\n".join(filter(None, (render_prompt_guide(briefing), matches)))

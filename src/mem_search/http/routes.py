@@ -53,6 +53,7 @@ from mem_search.http.core.routing import ANY_TYPE, Route
 from mem_search.http.schemas import about as about_schemas
 from mem_search.http.schemas import access as access_schemas
 from mem_search.http.schemas import archives as archive_schemas
+from mem_search.http.schemas import context as context_schemas
 from mem_search.http.schemas import documents as document_schemas
 from mem_search.http.schemas import forgetting as forgetting_schemas
 from mem_search.http.schemas import graph as graph_schemas
@@ -160,6 +161,9 @@ TIMELINE = (
     GET("/api/timeline/by-query", timeline.by_query, "Show the records around the best result", "timeline", timeline.ByQueryParameters, response=TIMELINE_FOUND, errors=(404,)),
     GET("/api/context/timeline", timeline.timeline, "The same as /api/timeline", "timeline", timeline.TimelineParameters, response=TIMELINE_FOUND, errors=(404, 429)),
     GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
+    GET("/api/context/inject", context.inject, "Show what an agent gets at the start of a session", "timeline", context.BriefingParameters, content_type=TEXT, other_types=(JSON,), response=context_schemas.BriefingReply),
+    GET("/api/context/preview", context.preview, "Show what an agent gets, with the reason for each record", "timeline", context.BriefingParameters, other_types=(TEXT,), response=context_schemas.BriefingReply),
+    POST("/api/context/semantic", context.semantic, "Show what an agent gets with a prompt", "timeline", body=context.SemanticBody, response=context_schemas.SemanticContext),
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),

@@ -3,7 +3,13 @@
 All renderers are pure functions of a page or of records, and a ``DisplayOptions``.
 """
 
-from mem_search.renderers.context import render_context
+from mem_search.renderers.context import (
+    RenderedBriefing,
+    render_briefing,
+    render_context,
+    render_matches,
+    render_prompt_guide,
+)
 from mem_search.renderers.listing import LISTINGS, Fitted, fitted, render, render_record
 from mem_search.renderers.record_line import DisplayOptions
 from mem_search.renderers.related import render_related
@@ -13,9 +19,13 @@ __all__ = [
     "LISTINGS",
     "DisplayOptions",
     "Fitted",
+    "RenderedBriefing",
     "fitted",
     "render",
+    "render_briefing",
     "render_context",
+    "render_matches",
+    "render_prompt_guide",
     "render_record",
     "render_related",
     "render_timeline",

@@ -7,6 +7,6 @@ from mem_search.renderers.schema import schema
 
 @schema
 class HookReply:
-    """`context` is for the agent of a session that starts; empty for every other event."""
+    """`context` is for the agent of a session that starts, or of a prompt; else it is empty."""
 
     context: str

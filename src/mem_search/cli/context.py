@@ -1,0 +1,65 @@
+"""``mem-search context``: what an agent gets from memory without asking."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from mem_search.cli import completion
+from mem_search.cli.client import local, open_client
+from mem_search.cli.options import Json, show
+from mem_search.cli.output import note, write
+from mem_search.projects import identify
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command()(context)
+
+
+def context(
+    project: Annotated[
+        str,
+        typer.Option(
+            "--project",
+            help="The project; that of this directory by default.",
+            autocompletion=completion.facet("project"),
+        ),
+    ] = "",
+    branch: Annotated[str, typer.Option("--branch", help="The branch; this one by default.")] = "",
+    files: Annotated[
+        list[str] | None, typer.Option("--files", help="A file at hand; may be repeated.")
+    ] = None,
+    prompt: Annotated[str, typer.Option("--prompt", help="What the agent was asked.")] = "",
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="N", help="Most tokens, 50 to 100000; 1500 by default."),
+    ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Say why each record is in it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what an agent gets from memory at the start of a session, exactly as it gets it."""
+    here = identify(os.getcwd())  # noqa: PTH109 - as the hook names it
+    pairs = [("project", project or here.name)]
+    if branch or not project:
+        pairs.append(("branch", branch or here.branch))
+    pairs += [("files", each) for each in files or ()]
+    given = (("prompt", prompt), ("max_tokens", "" if budget is None else str(budget)))
+    pairs = [(name, value) for name, value in (*pairs, *given) if value]
+    answer = open_client().json("GET", "/api/context/preview", local(pairs))
+    if as_json:
+        show(answer, (), as_json=True)
+        return
+    if not answer["context"]:
+        note(f"mem-search: nothing is known of {pairs[0][1]}, or nothing fits; "
+             "mem-search stats lists what is stored")  # fmt: skip
+        raise typer.Exit(1)
+    write(f"{answer['context']}\n")
+    if why:
+        for each in answer["records"]:
+            write(f"{each['score']:.2f}  {each['ref']}  {', '.join(each['reasons'])}\n")
+    shown, left = len(answer["records"]), answer["left_out"]
+    note(f"mem-search: {answer['tokens_used']} of {answer['max_tokens']} tokens, "
+         f"{shown} record(s) shown, {left} left out")  # fmt: skip
