@@ -74,6 +74,9 @@ class RecordKind(Protocol):
     ``checkpoint``."""
     agent_source_type: str
     """The same for records from sessions of an agent; empty where that makes no difference."""
+    origin: str
+    """Who wrote such records: ``own_words`` of the person, ``own_work`` of an agent,
+    ``tool_output`` of a program, or ``external``: anybody (``records.origin``)."""
     csl_type: str
     """The type of CSL-JSON by which the records are cited: ``document``, ``webpage``, ..."""
     genre: str

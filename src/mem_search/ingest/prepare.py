@@ -10,8 +10,9 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
@@ -19,10 +20,12 @@ from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
+from mem_search.model.records import WHOLE_TEXT
 from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
+from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
-from mem_search.text import passages, words
+from mem_search.text import instructions, passages, words
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
@@ -83,11 +86,13 @@ def outcome(draft: Draft) -> PreparedDraft | str:
 def prepare(draft: Draft) -> PreparedDraft:
     """Redact, compose, cut into passages. Raises InputError that names the wrong field."""
     kind = installed_kinds().require(draft.kind)
-    draft = kind.compose(redacted(draft))
+    given = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
+    draft = kind.compose(redacted(replace(draft, metadata=given)))
     source_code = draft.kind == "file" and is_code(draft.text)
     if kind.documents and not source_code:
         stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
         draft = replace(draft, metadata=stated)
+    draft = replace(draft, metadata=flagged(draft))
     facets = tuple(kind.facets(draft))
     _check_facets(draft, facets)
     names = names_of(draft, facets)
@@ -113,6 +118,14 @@ def prepare(draft: Draft) -> PreparedDraft:
         names=names,
         sketch=sketch(draft.title, draft.text),
     )
+
+
+def flagged(draft: Draft) -> Mapping[str, Any]:
+    """The metadata of ``draft`` with the rules for instructions that its texts meet, if any."""
+    texts = (draft.title, draft.text, str(draft.metadata.get(WHOLE_TEXT) or ""))
+    flags = instructions.found("\n".join(texts))
+    others = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
+    return {**others, INSTRUCTION_LIKE: list(flags)} if flags else others
 
 
 def _check_facets(draft: Draft, facets: Collection[tuple[str, str]]) -> None:

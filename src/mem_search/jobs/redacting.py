@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.ingest.forgetting import Forgetting
-from mem_search.ingest.prepare import redacted
+from mem_search.ingest.prepare import flagged, redacted
 from mem_search.ingest.preparing import Preparing
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
@@ -22,8 +23,19 @@ _PAGE: Final = 200
 """Records at a time: about a tenth of a second of redaction."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Differing:
+    """A record that the rules of today would store otherwise."""
+
+    record: Record
+    draft: Draft
+    has_secret: bool
+
+
 class RedactJob:
     """Redact every text of the store with the rules of today, and purge the bytes of the old ones.
+
+    Texts that read like instructions are flagged in the same pass.
 
     Records keep their numbers; only those that change are prepared, embedded and indexed again.
     ``stored`` is called after records changed. A record that cannot be prepared, such as one of
@@ -51,18 +63,23 @@ class RedactJob:
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         """Safe to repeat: a marker is never redacted again."""
         total = sum((await self._store.statistics.totals()).records.values())
-        looked = changed = left = after = 0
+        looked = changed = flags = left = after = 0
         while page := await self._store.records.export_page(Filters(), after, _PAGE):
             differing = await asyncio.to_thread(self._differing, page)
-            outcomes = await self._preparing.prepare([draft for _, draft in differing])
-            ready: list[tuple[Record, PreparedDraft]] = []
-            for (record, _), outcome in zip(differing, outcomes, strict=True):
-                if isinstance(outcome, PreparedDraft):
-                    ready.append((record, outcome))
-                else:
-                    left += 1
-            if ready:
-                changed += await self._store.redacting.replace(ready)
+            for has_secret in (True, False):
+                some = [each for each in differing if each.has_secret == has_secret]
+                outcomes = await self._preparing.prepare([each.draft for each in some])
+                ready = [
+                    (each.record, outcome)
+                    for each, outcome in zip(some, outcomes, strict=True)
+                    if isinstance(outcome, PreparedDraft)
+                ]
+                left += len(some) - len(ready)
+                if not ready:
+                    continue
+                replaced = await self._store.redacting.replace(ready)
+                changed += replaced if has_secret else 0
+                flags += 0 if has_secret else replaced
                 self._stored()
             after, looked = page[-1][0].number, looked + len(page)
             await report(looked, max(total, looked), f"{changed} record(s) had a secret")
@@ -70,9 +87,11 @@ class RedactJob:
         if changed or texts:
             await self._forgetting.purge()  # their old bytes
         await self._store.redacting.note_rules(rules())
-        return {"records": looked, "changed": changed, "texts": texts, "left": left}
+        return {
+            "records": looked, "changed": changed, "flagged": flags, "texts": texts, "left": left,
+        }  # fmt: skip
 
-    def _differing(self, page: Sequence[RecordWithLinks]) -> list[tuple[Record, Draft]]:
+    def _differing(self, page: Sequence[RecordWithLinks]) -> list[_Differing]:
         found = []
         for record, links in page:
             draft = Draft(
@@ -84,8 +103,9 @@ class RedactJob:
                 links=tuple(links),
             )  # fmt: skip
             named = clean(draft, self._redaction)
-            if redacted(named) != draft:
-                found.append((record, named))
+            has_secret = redacted(named) != draft
+            if has_secret or flagged(draft) != draft.metadata:
+                found.append(_Differing(record, named, has_secret))
         return found
 
     def _clean(self, text: str) -> str:

@@ -9,6 +9,8 @@ from typing import Self
 
 from mem_search.mcp.tool import ToolContext
 from mem_search.model import Citation, Record
+from mem_search.records.origin import TRUST, flags_of, origin_of
+from mem_search.renderers.safe_text import fenced, fenced_title
 from mem_search.renderers.schema import schema
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.citations import citation
@@ -17,7 +19,10 @@ from mem_search.text import dates
 
 @schema
 class Document:
-    """A whole record; passages that other tools cite are spans of its ``text``."""
+    """A whole record; passages that other tools cite are spans of its ``text``.
+
+    A text that reads like instructions is fenced, and ``metadata`` says by which rules.
+    """
 
     id: str
     title: str
@@ -27,11 +32,11 @@ class Document:
 
     @classmethod
     def of(cls, record: Record, context: ToolContext) -> Self:
-        cited = citation(record)
+        cited, flagged = citation(record), flags_of(record.metadata)
         return cls(
             id=id_of(record),
-            title=cited.source_title,
-            text=record.text,
+            title=fenced_title(cited.source_title) if flagged else cited.source_title,
+            text=fenced(record.text) if flagged else record.text,
             url=url_of(record, context.base),
             metadata=_metadata(record, cited, context),
         )
@@ -58,5 +63,7 @@ def _metadata(record: Record, citation: Citation, context: ToolContext) -> dict[
         "session": record.session,
         "source": record.source,
         "tags": ", ".join(record.tags),
+        "origin": origin_of(record),
+        "trust": TRUST[origin_of(record)],
     }
     return {name: text for name, text in {**own, **cited, **common}.items() if text}

@@ -74,6 +74,7 @@ class Metadata(BaseModel):
     whole_text: str | None = None
     from_text: dict[str, Any] | None = None
     from_model: dict[str, Any] | None = None
+    instruction_like: list[str] | None = None
 
 
 M = TypeVar("M", bound=Metadata)
@@ -107,6 +108,7 @@ class BaseKind(Generic[M]):
     documents = False
     source_type = "api_import"
     agent_source_type = ""
+    origin = "external"
     csl_type = "document"
     genre = ""
     sign: str

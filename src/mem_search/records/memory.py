@@ -17,6 +17,7 @@ class Memory(BaseKind[Metadata]):
     plural = "memories"
     label = "Memory"
     sign = "🧠"
+    origin = "own_words"
     source_type = "direct_input"
     agent_source_type = "conversation"
     genre = "Memory"

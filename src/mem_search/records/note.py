@@ -29,6 +29,7 @@ class Note(BaseKind[NoteMetadata]):
     may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("note", "notes", "notiz", "notizen", "nota", "notas"), "kind:note"
     )
+    origin = "own_words"
     source_type = "direct_input"
     agent_source_type = "conversation"
     genre = "Note"

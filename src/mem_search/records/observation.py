@@ -30,6 +30,7 @@ class Observation(BaseKind[ObservationMetadata]):
     name: Kind = "observation"
     plural = "observations"
     label = "Observation"
+    origin = "own_work"
     coding = True
     session = True
     sign = "🟣"

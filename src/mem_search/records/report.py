@@ -25,6 +25,7 @@ class Report(BaseKind[ReportMetadata]):
     label = "Report"
     sign = "📊"
     cites = True
+    origin = "tool_output"
     source_type = "reflection"
     csl_type = "report"
     genre = "Research report"

@@ -26,6 +26,7 @@ class SessionSummary(BaseKind[SessionSummaryMetadata]):
     name: Kind = "session_summary"
     plural = "sessions"
     label = "Session"
+    origin = "own_work"
     coding = True
     aliases = ("session", "summary", "summaries")
     sign = "🎯"

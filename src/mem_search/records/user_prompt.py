@@ -12,6 +12,7 @@ class UserPrompt(BaseKind[Metadata]):
     name: Kind = "user_prompt"
     plural = "prompts"
     label = "User Prompt"
+    origin = "own_words"
     coding = True
     aliases = ("prompt",)
     chat = True

@@ -17,7 +17,7 @@ from mem_search.model.briefing import Briefing, Candidate
 from mem_search.renderers.record_line import DisplayOptions, index_line
 from mem_search.renderers.safe_text import cut, one_line
 from mem_search.renderers.token_budget import fits, most_that
-from mem_search.text import token_count
+from mem_search.text import instructions, token_count
 
 _TAG = "recalled-memory"
 _TAG_LIKE = re.compile(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)
@@ -211,8 +211,11 @@ def _chosen(
     for candidate in candidates:
         section = next(name for name, _, _ in _SECTIONS if not name or name in candidate.reasons)
         if taken[section] < places.get(section, 0):
+            text = _briefly(candidate.record, section, display)
+            if instructions.found(text):  # a version without these rules stored it
+                continue
             taken[section] += 1
-            found.append((candidate, section, _briefly(candidate.record, section, display)))
+            found.append((candidate, section, text))
     return found
 
 

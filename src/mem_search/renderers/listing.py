@@ -12,6 +12,7 @@ from typing import Final
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, Link, Record, Ref, Result, SearchPage, SearchRequest
+from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.renderers.record_line import (
     DisplayOptions,
     explanation,
@@ -20,7 +21,7 @@ from mem_search.renderers.record_line import (
     reading_notes,
     total_scores,
 )
-from mem_search.renderers.safe_text import cut, harmless, one_line
+from mem_search.renderers.safe_text import cut, fenced, harmless, one_line
 from mem_search.renderers.token_budget import (
     cut_text,
     fits,
@@ -336,7 +337,8 @@ def _blocks(record: Record, display: DisplayOptions, links: Sequence[Link] = ())
         for label, text in _fields(record, display, links)
         if text
     )
-    yield harmless(record.text)
+    text = harmless(record.text)
+    yield fenced(text) if record.metadata.get(INSTRUCTION_LIKE) else text
 
 
 def _fields(

@@ -11,7 +11,8 @@ from datetime import UTC, datetime, tzinfo
 
 from mem_search.contracts import RecordKind
 from mem_search.model import Analyzed, DateRange, Record, Ref, Result
-from mem_search.renderers.safe_text import cost, cut, cut_to_cost
+from mem_search.records.origin import INSTRUCTION_LIKE
+from mem_search.renderers.safe_text import cost, cut, cut_to_cost, fenced_title
 from mem_search.text import dates
 
 _LONG_AGO = datetime(4, 1, 1, tzinfo=UTC)
@@ -98,9 +99,10 @@ def index_line(record: Record, display: DisplayOptions, similar: Sequence[Ref] =
 def name_of(record: Record, display: DisplayOptions, beside: str = "") -> str:
     """``🟣 Observation #5678 - Added login endpoint``, cut so that ``beside`` fits as well."""
     kind = display.kinds(record.kind)
-    title = cut_to_cost(
-        kind.title(record), max(_LEAST_TITLE, _TITLE_COST - (cost(beside) if beside else 0))
-    )
+    title = kind.title(record)
+    if record.metadata.get(INSTRUCTION_LIKE):
+        title = fenced_title(title)
+    title = cut_to_cost(title, max(_LEAST_TITLE, _TITLE_COST - (cost(beside) if beside else 0)))
     return f"{kind.icon(record)} {kind.label} #{record.number} - {title}"
 
 

@@ -39,6 +39,7 @@ from mem_search.model import (
     SearchReport,
     Snippet,
 )
+from mem_search.records.origin import TRUST, Origin, Trust, origin_of
 from mem_search.renderers.record_line import reading_notes
 from mem_search.renderers.safe_text import cut
 from mem_search.search.citations import Span
@@ -231,14 +232,15 @@ class RecordFields:
 
 @schema
 class WholeRecord(RecordFields):
-    """A record with its whole text; passages and citations are spans of `text`.
-
-    Opened with `max_tokens`, the reply says what it costs, and `cut` names what is not whole.
+    """A record with its whole text; passages and citations are spans of `text`. `origin` and
+    `trust` say who wrote it. With `max_tokens` the reply says what it costs and what is `cut`.
     """
 
     source_id: str
     position: int
     text: str
+    origin: Origin
+    trust: Trust
     links: list[RecordLink]
     cut: Absent[list[str]] = None
     note: Absent[str] = None
@@ -251,6 +253,8 @@ class WholeRecord(RecordFields):
             source_id=record.source_id,
             position=record.position,
             text=record.text,
+            origin=origin_of(record),
+            trust=TRUST[origin_of(record)],
             links=[RecordLink.of(link) for link in links],
         )
 
@@ -378,10 +382,7 @@ class HowSearched:
 
     @classmethod
     def of(
-        cls,
-        report: SearchReport,
-        flags: tuple[str, ...] = (),
-        bounds: str = "dateStart/dateEnd",
+        cls, report: SearchReport, flags: tuple[str, ...] = (), bounds: str = "dateStart/dateEnd"
     ) -> Self:
         """``bounds`` are the parameters of the surface that keep only what is from a time."""
         return cls(

@@ -3,7 +3,7 @@
 An agent that gets a list of titles believes that it has seen everything, and searches hardly ever.
 So a briefing has the few records that its situation calls for, and says how many more there are.
 Records come from an agent's own work and its person's own words: what others wrote (mail, web
-pages, files) is counted and never given.
+pages, files), and what reads like instructions, is counted and never given.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 from mem_search.model import Filters, Record, SearchRequest
 from mem_search.model.briefing import Briefing, Candidate, Situation
 from mem_search.model.requests import ResultTexts
+from mem_search.records.origin import is_given
 from mem_search.search.service import UNLOGGED, SearchService
 from mem_search.storage.ports import RecordStore
 
@@ -36,7 +37,6 @@ _TYPE_WEIGHTS: Final = {"decision": 0.6, "bugfix": 0.2}
 prompt, then the files at hand, the branch, and what was decided), not measured."""
 
 _WORK: Final = ("session_summary", "observation")
-_OWN: Final = (*_WORK, "user_prompt", "note", "memory")
 _FILE_FIELDS: Final = ("files_modified", "files_edited", "files_read")
 _NO_WORD: Final = re.compile(r"[^\w\s]+")
 
@@ -80,12 +80,12 @@ async def brief(
             )  # fmt: skip
             answer = await service.search(request, UNLOGGED)
             found.append(answer.total)
-            own = [each.record for each in answer.results if each.record.kind in _OWN]
-            for rank, record in enumerate(each for each in own if each.superseded_by is None):
+            found_now = (each.record for each in answer.results)
+            for rank, record in enumerate(r for r in found_now if r.superseded_by is None):
                 seen[record.number], ranks[record.number] = record, rank
     return Briefing(
         situation, total, on_branch, sum(found) if found else None, max(newest, default=None),
-        ranked(seen.values(), situation, now, ranks),
+        ranked(filter(is_given, seen.values()), situation, now, ranks),
     )  # fmt: skip
 
 

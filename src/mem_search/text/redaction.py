@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from mem_search.errors import InputError
+from mem_search.text import instructions
 from mem_search.text.decoding import View, without_escapes, without_folds
 from mem_search.text.secret_finders import (
     FINDERS,
@@ -50,8 +51,11 @@ _VIEWS: Final = (
 
 
 def rules() -> str:
-    """The version of the rules; a store that other rules redacted is redacted again."""
-    return f"{_OWN_RULES}+{version('kingfisher-secret-scanner')}"
+    """The version of the rules, also of those for instructions; a store that others filled is
+    looked at again.
+    """
+    scanner = version("kingfisher-secret-scanner")
+    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}"
 
 
 def redact(text: str) -> tuple[str, int]:

@@ -7,7 +7,9 @@ from pydantic import Field
 from mem_search.mcp.argument_types import Facets, Words
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
+from mem_search.records.origin import flags_of
 from mem_search.renderers.record_line import reading_notes
+from mem_search.renderers.safe_text import fenced_title
 from mem_search.renderers.schema import Absent, Count, schema
 from mem_search.renderers.search_reply import Facets as FacetsOfReply
 from mem_search.renderers.search_reply import facets_of
@@ -71,9 +73,13 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
         results=[
             Hit(
                 id=id_of(cited.record),
-                title=cited.citation.source_title,
+                title=fenced_title(cited.citation.source_title)
+                if flags_of(cited.record.metadata)
+                else cited.citation.source_title,
                 url=url_of(cited.record, context.base),
-                highlights=cited.title_words if arguments.highlights else None,
+                highlights=cited.title_words
+                if arguments.highlights and not flags_of(cited.record.metadata)
+                else None,
             )
             for cited in cite(page)
         ],

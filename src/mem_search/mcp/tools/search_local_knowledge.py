@@ -12,7 +12,9 @@ from mem_search.mcp.argument_types import BUDGET, Budget, Kinds, Text, Timestamp
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import ResultTexts, SearchRequest
 from mem_search.model.requests import At, ResearchMode, to_request
+from mem_search.records.origin import flags_of
 from mem_search.renderers.record_line import reading_notes
+from mem_search.renderers.safe_text import fenced, fenced_title
 from mem_search.renderers.schema import Absent, Count, Share, Time, schema
 from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import SearchOperation, ShortCitation, id_of, url_of
@@ -84,11 +86,15 @@ class KnowledgeResult:
     @classmethod
     def of(cls, cited: CitedResult, base: str) -> Self:
         record, snippet = cited.record, cited.snippet
+        title, content = cited.citation.source_title, cited.full_content
+        content = content or (snippet.text if snippet else "")
+        if flags_of(record.metadata):
+            title, content = fenced_title(title), fenced(content)
         return cls(
             id=id_of(record),
             type=record.kind,
-            title=cited.citation.source_title,
-            content=cited.full_content or (snippet.text if snippet else ""),
+            title=title,
+            content=content,
             relevance_score=cited.relevance,
             citation=ShortCitation.of(cited.citation),
             url=url_of(record, base),

@@ -9,7 +9,9 @@ from pydantic import Field
 from mem_search.errors import InputError, MissingField, NotFound
 from mem_search.mcp.argument_types import Budget, Kinds, Text
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
-from mem_search.model import Filters, SearchRequest
+from mem_search.model import Filters, Record, SearchRequest
+from mem_search.records.origin import flags_of
+from mem_search.renderers.safe_text import fenced_title
 from mem_search.renderers.schema import Absent, Time, schema
 from mem_search.renderers.token_budget import nearest
 from mem_search.renderers.universal import id_of
@@ -62,7 +64,7 @@ async def timeline(context: ToolContext, arguments: TimelineArguments) -> Timeli
     entries = [
         TimelineEntry(
             id=id_of(record),
-            title=context.display.kinds(record.kind).title(record),
+            title=_title(record, context),
             created_at=record.created_at,
         )
         for record in found.records
@@ -77,6 +79,11 @@ async def timeline(context: ToolContext, arguments: TimelineArguments) -> Timeli
             f" max_tokens={arguments.max_tokens}"
         )
     return reply
+
+
+def _title(record: Record, context: ToolContext) -> str:
+    title = context.display.kinds(record.kind).title(record)
+    return fenced_title(title) if flags_of(record.metadata) else title
 
 
 async def _anchor(context: ToolContext, arguments: TimelineArguments, filters: Filters) -> Anchor:
