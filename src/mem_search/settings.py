@@ -55,7 +55,8 @@ class Settings:
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
     ``search_log``: whether searches are logged in the store.
-    ``read_token``: whether reading needs a token on this machine, too.
+    ``read_token``: whether reading needs a token on this machine, too; ``capture_token``: whether
+    hooks of claude-mem need one.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
     and from another machine), and unfinished jobs; 0 means no limit.
     ``webhook_allow``, ``fetch_allow``: ``host:port`` of receivers, and of pages to read, that may
@@ -83,6 +84,7 @@ class Settings:
     log_level: str = "INFO"
     search_log: bool = True
     read_token: bool = False
+    capture_token: bool = False
     limit_searches: int = 100
     limit_research: int = 50
     limit_research_remote: int = 10
@@ -226,7 +228,7 @@ def _coerce(name: str, value: Any) -> Any:
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 
                 return ZoneInfo(value).key if value else ""
-            case "search_log" | "read_token" | "photo_places":
+            case "search_log" | "read_token" | "photo_places" | "capture_token":
                 return _SWITCH[str(value).strip().lower()]
             case "prompt_context":
                 return PROMPT_CONTEXTS[PROMPT_CONTEXTS.index(str(value).strip().lower())]
@@ -274,7 +276,7 @@ def _allowed(name: str) -> str:
             return "seconds, 0 or more"
         case "reranker_seconds" | "enrich_seconds":
             return "seconds, more than 0"
-        case "search_log" | "read_token" | "photo_places":
+        case "search_log" | "read_token" | "photo_places" | "capture_token":
             return "true or false"
         case "prompt_context":
             return ", ".join(PROMPT_CONTEXTS)

@@ -149,6 +149,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "jobs": ((), ("--json",), (f"none{EVIL}",)),
     "mcp": (),  # a protocol for programs, in JSON
     "doctor": ((), ("--json",)),
+    "migrate": ((EVIL,), ("claude-mem", "--store", f"/nowhere/{EVIL}"), ("claude-mem", "--undo")),
     "reembed": (("--model", EVIL),),
     "index status": ((), ("--json",)),
     "index audit": ((),),

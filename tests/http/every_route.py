@@ -18,6 +18,9 @@ PARAMETERS = {
     "type": "feature", "anchor": "1", "refs": "observation:1", "as": "csv",
 }  # fmt: skip
 SEARCH = {"query": "auth"}
+ENDLESS = "text/event-stream"
+"""The content type of routes whose reply ends when the client leaves."""
+
 BODIES: dict[str, list[Any]] = {
     "/api/v1/search": [
         SEARCH,
@@ -51,6 +54,9 @@ BODIES: dict[str, list[Any]] = {
     "/api/import/jsonl": [b'{"kind": "note", "text": "x"}'],
     "/api/citations": [{"refs": ["observation:1"]}],
     "/api/v1/tokens": [{"name": "mine"}],
+    "/api/memory/save": [{"text": "x"}],
+    "/api/sdk-sessions/batch": [{"memorySessionIds": ["one"]}],
+    "/api/tool-uses/batch": [{"ids": ["toolu_1"], "contentSessionId": "one"}],
     "/mcp": [
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
          "params": {"name": name, "arguments": arguments}}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_route import ENDLESS
 from http_worker import Client, lifecycle_of
 from people import OWNER, Person, bring_in, join
 from pydantic import BaseModel
@@ -40,7 +41,8 @@ VALUES: dict[str, Any] = {
     "ref": f"{KINDS[1]}:2",
     "as": "csv",
     "searches": [{"query": SHARED}],
-    "path": "/harbour.py",
+    "path": "harbour.py",
+    "memorySessionIds": [f"session-{mark}" for mark in MARKS.values()],
 }  # fmt: skip
 """What a field of this name is asked with, where its route needs one or knows it."""
 
@@ -195,8 +197,9 @@ async def export(client: Client, person: Person) -> str:
     return await (await client.get("/api/export", headers=person.headers)).text()
 
 
-READING = [route for route in ROUTES if route.method == "GET" or not route.write]
-CHANGING = [route for route in ROUTES if route not in READING]
+ENDING = [route for route in ROUTES if route.content_type != ENDLESS]
+READING = [route for route in ENDING if route.method == "GET" or not route.write]
+CHANGING = [route for route in ENDING if route not in READING]
 
 
 async def test_no_reply_to_one_contains_a_word_of_another(
@@ -229,6 +232,12 @@ SILENT = {
     "/api/stats",
     "/api/jobs",
     "/api/jobs/{id}",
+    "/api/processing-status",
+    "/api/settings",
+    "/api/chroma/status",
+    "/api/sync/status",
+    "/api/onboarding/explainer",
+    "/api/tool-uses/batch",  # out of transcripts, which nobody has here
     "/api/ledger",
     "/api/why",  # what became of files, which nobody has here
     "/documents/{id}/original",
@@ -279,6 +288,11 @@ async def test_what_touches_the_machine_is_not_for_users(empty: Client) -> None:
     only = [route for route in ROUTES if route.only]
     assert {route.path for route in only} == {
         "/api/hooks",
+        "/api/sessions/init",
+        "/api/sessions/observations",
+        "/api/sessions/summarize",
+        "/api/sessions/session-end",
+        "/api/sessions/complete",
         "/api/sync",
         "/api/unfollow",
         "/api/import",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from every_route import BODIES, PARAMETERS, SEARCH, filled, write_something
+from every_route import BODIES, ENDLESS, PARAMETERS, SEARCH, filled, write_something
 from http_worker import AUTHORIZED, RECORDS, Client, lifecycle_of
 from people import bring_in, join
 
@@ -55,6 +55,8 @@ async def walk(client: Client, known: dict[str, str], headers: dict[str, str]) -
     """Ask every route everything; returns the statuses."""
     statuses = {}
     for route in ROUTES:
+        if route.content_type == ENDLESS or (route.capture and not headers):
+            continue  # the second kind adds records for a program of this user: claude-mem's hooks
         fields = route.query.model_fields if route.query else {}
         names = {field.alias or name for name, field in fields.items()} | set(fields)
         params = {name: value for name, value in PARAMETERS.items() if name in names}
@@ -96,7 +98,7 @@ async def test_a_caller_without_a_token_writes_nothing(client: Client, settings:
     answered = [name for name, status in statuses.items() if status == 200]
     assert len(answered) > 40  # the walk asks what the routes understand
     for route in ROUTES:
-        if route.write:
+        if route.write and not route.capture:
             assert f"{route.method} {route.path} 0" in refused
 
 

@@ -172,3 +172,21 @@ async def test_an_event_that_cannot_be_read_is_dropped_and_counted(
         assert events.dropped == 1
         assert ("user_prompt", "Deepen the harbour basin") in await stored(runtime)
         assert list(events.folder.iterdir()) == []
+
+
+async def test_the_end_of_a_session_waits_for_what_was_said_before_it(tmp_path: Path) -> None:
+    """Events of the last seconds may wait; their session has to be there until then."""
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt="Mend the tide gauge of the pier")
+        await events.drain(time.time() + LATER)
+        leave(events, "2", "Stop", last_assistant_message="The gauge counts every wave now.")
+        leave(events, "3", "SessionEnd")
+        assert await events.drain()  # both wait
+        await events.drain(time.time() + LATER)
+        page, _ = await runtime.store.records.page(
+            Filters(kinds=("session_summary",)), "date_asc", 9, 0
+        )
+        ((summary, _),) = page
+        assert summary.metadata["request"] == "Mend the tide gauge of the pier"
+        assert list(events.sessions.iterdir()) == []

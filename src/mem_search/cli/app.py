@@ -13,6 +13,7 @@ from mem_search.cli import (
     agents,
     archives,
     backup,
+    claude_mem,
     context,
     doctor,
     documents,
@@ -75,6 +76,7 @@ for group in (
     group.add_to(app)
 app.command()(mcp)
 app.command()(doctor.doctor)
+app.command()(claude_mem.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from mem_search import __version__
-from mem_search.cli import local_checks
+from mem_search.cli import claude_mem, local_checks
 from mem_search.cli.client import Client
 from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
@@ -211,13 +211,18 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.database(settings)
     yield local_checks.model(settings)
     yield local_checks.chroma(settings)
-    if (finding := local_checks.claude_mem(settings, os.environ, os.getuid())) is not None:
-        yield finding
     yield from local_checks.agents(settings)
+    unknown: Unavailable | None = None
+    state: WorkerState | None = None
     try:
         state = running(settings)
     except Unavailable as error:
-        detail = error.message.partition("; run: ")[0]
+        unknown = error
+    port = settings.port if state is None else state.port
+    if (finding := claude_mem.finding(port, os.environ, os.getuid())) is not None:
+        yield finding
+    if unknown is not None:
+        detail = unknown.message.partition("; run: ")[0]
         yield Finding("worker", "missing", detail, "mem-search worker restart")
         return
     if state is None:

@@ -50,8 +50,20 @@ def sync(
     result = wait(client, job, SourceError)["result"]
     write("".join(f"{line}\n" for line in import_lines(result)))
     _warn(result)
+    if source in ("", "claude-mem"):
+        _tell_of_claude_mem()
     if errors := result.get("errors"):
         raise SourceError("; ".join(str(error) for error in errors))
+
+
+def _tell_of_claude_mem() -> None:
+    from mem_search.cli import claude_mem
+    from mem_search.daemon.control import running
+    from mem_search.settings import Settings
+
+    state = running(Settings.read())
+    if state is not None:
+        claude_mem.tell(state.port)
 
 
 def unfollow(

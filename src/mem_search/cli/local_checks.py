@@ -6,13 +6,12 @@ not work), the last two with the command that repairs it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -202,33 +201,3 @@ def agents(settings: Settings) -> Iterator[Finding]:
                 yield Finding(f"agent {agent.name}", "ok", f"{agent.title}: installed")
         except MemSearchError as error:
             yield Finding(f"agent {agent.name}", "missing", *problem_and_fix(error.message))
-
-
-def claude_mem(settings: Settings, environ: Mapping[str, str], user: int) -> Finding | None:
-    """An installed claude-mem uses another port; None when it is not installed."""
-    folder = Path(environ.get("HOME") or Path.home()) / ".claude-mem"
-    if not folder.is_dir():
-        return None
-    theirs = _claude_mem_port(folder / "settings.json", environ, user)
-    if theirs == settings.port:
-        fix = "MEM_SEARCH_PORT=0 mem-search worker restart, or another port in config.toml"
-        return Finding("claude-mem", "advice", f"it uses port {theirs} as well", fix)
-    return Finding("claude-mem", "ok", f"installed, on port {theirs}; its store is only read")
-
-
-def _claude_mem_port(file: Path, environ: Mapping[str, str], user: int) -> int:
-    """The port by its own rules: environment, settings (once under ``env``), one per user."""
-    try:
-        content = json.loads(file.read_text("utf-8-sig"))
-    except (OSError, ValueError):
-        content = {}
-    content = content if isinstance(content, dict) else {}
-    nested = content.get("env")
-    layers: tuple[Mapping[str, object], ...] = (
-        environ, content, nested if isinstance(nested, dict) else {},
-    )  # fmt: skip
-    for layer in layers:
-        value = str(layer.get("CLAUDE_MEM_WORKER_PORT") or "")
-        if value.isdigit():
-            return int(value)
-    return 37700 + user % 100

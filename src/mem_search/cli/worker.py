@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
 from mem_search.cli.output import note, write, write_json
 from mem_search.daemon import logs
@@ -49,6 +50,7 @@ def start(port: Port = None, host: Host = None) -> None:
     state, started = start_worker(Settings.read(port=port, host=host), note)
     word = "started" if started else "already running"
     write(f"{word} (pid {state.pid}, {state.url})\n")
+    claude_mem.tell(state.port)
 
 
 @app.command()

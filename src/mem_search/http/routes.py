@@ -37,6 +37,7 @@ from mem_search.http import (
     why,
 )
 from mem_search.http.access import tokens
+from mem_search.http.claude_mem.routes import CLAUDE_MEM
 from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,
@@ -262,4 +263,5 @@ ROUTES: tuple[Route, ...] = (
     *CITATIONS,
     *ACCESS,
     *ABOUT,
+    *CLAUDE_MEM,
 )

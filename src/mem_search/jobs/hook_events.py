@@ -16,15 +16,17 @@ import json
 import logging
 import os
 import re
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.errors import MemSearchError
+from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
+from mem_search.sources.claude_code.files import transcript_of
 from mem_search.storage.ports import IngestStore
 from mem_search.text.redaction import Redaction
 
@@ -38,8 +40,16 @@ GRACE_SECONDS: Final = 4.0
 
 KEPT_SECONDS: Final = 24 * 3600.0
 LONGEST_EVENT: Final = 10 * 2**20
+MOST_WAITING: Final = 5_000
+"""Events that clients may leave before the first of them is read. A busy hour has hundreds."""
 _SOURCE: Final = "claude-code"
-_SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w-]{0,99}")
+_ALWAYS: Final = ("hook_event_name", "session_id", "cwd")
+_CLAUDE: Final = ("", "claude", "claude-code")
+"""Platforms, as claude-mem's clients name them, that may be Claude Code."""
+
+_SAFE_SESSION: Final = re.compile(r"[A-Za-z0-9][\w:.@+-]{0,199}", re.ASCII)
+"""Ids of sessions, which name files; some agents have colons in theirs."""
+
 _TAIL: Final = 65_536
 
 
@@ -63,6 +73,38 @@ class HookEvents:
         self._reader = reader
         self._redaction = redaction
         self._woken = asyncio.Event()
+        self._draining = asyncio.Lock()
+
+    def leave(self, event: Mapping[str, Any]) -> None:
+        """Keep an event that a client sent, as a hook leaves one; it is taken soon.
+
+        It is on the disk, redacted, when this returns. Raises InputError for an id that is none,
+        Unavailable when too many wait, StorageError when the disk refuses it. Blocks.
+        """
+        session = event["session_id"]
+        if not _SAFE_SESSION.fullmatch(session):
+            raise InputError(
+                "has to be letters, digits and - _ : . @ +, at most 200", field="contentSessionId"
+            )
+        unique = f"{time.time_ns():020}-{secrets.token_hex(4)}"
+        transcript = _transcript(event)
+        name = f"session-{session}" if transcript else unique
+        if transcript:
+            event = {**{name: event[name] for name in _ALWAYS}, "transcript_path": transcript}
+        kept = json.dumps(self._redaction.values(dict(event))).encode("utf-8", "backslashreplace")
+        part = self.folder / f"{unique}.part"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if sum(1 for _ in os.scandir(self.folder)) >= MOST_WAITING:
+                raise Unavailable(f"{MOST_WAITING} events wait to be read; try again in a minute")
+            handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(kept)
+            part.replace(self.folder / f"{name}.json")
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise StorageError(f"the event cannot be kept: {error.strerror}") from error
+        self.wake()
 
     def wake(self) -> None:
         """Look for events now."""
@@ -86,9 +128,11 @@ class HookEvents:
 
     async def drain(self, now: float | None = None) -> bool:
         """Take the events there are; True if some wait for a transcript. Raises OSError."""
-        taken, ended, waiting = await asyncio.to_thread(
-            self._sorted_events, time.time() if now is None else now
-        )
+        async with self._draining:
+            return await self._drain(time.time() if now is None else now)
+
+    async def _drain(self, now: float) -> bool:
+        taken, ended, waiting = await asyncio.to_thread(self._sorted_events, now)
         for location in await self._locations({place for _, _, place in taken if place}):
             try:
                 await self._reader.read(location)
@@ -111,18 +155,19 @@ class HookEvents:
                 self.dropped += 1
                 taken.append((file, written, None))
                 continue
-            if event.get("hook_event_name") == "SessionEnd":
-                ended.add(event["session_id"])
-            transcript = Path(str(event.get("transcript_path") or ""))
             if agent := str(event.get("agent") or ""):
                 taken.append((file, written, (agent, "")))
-            elif transcript.suffix == ".jsonl" and transcript.is_file():
-                taken.append((file, written, (_SOURCE, str(transcript))))
+            elif transcript := _transcript(event):
+                taken.append((file, written, (_SOURCE, transcript)))
             elif now - written / 1e9 < GRACE_SECONDS:
                 waiting = True
+                continue
             else:
                 self._journal(event, file.stem, datetime.fromtimestamp(written / 1e9, UTC))
                 taken.append((file, written, (_SOURCE, str(self.sessions))))
+            # Not while the event waits: those before it may wait, too, and need the transcript.
+            if event.get("hook_event_name") == "SessionEnd":
+                ended.add(event["session_id"])
         return taken, ended, waiting
 
     def _sweep(self, ended: set[str], now: float) -> None:
@@ -156,6 +201,7 @@ class HookEvents:
             "sessionId": session,
             "timestamp": at.isoformat(),
             "cwd": event.get("cwd") if isinstance(event.get("cwd"), str) else "",
+            "told": {name: event[name] for name in ("project", "platform") if event.get(name)},
         }
         lines = [
             json.dumps(self._redaction.values({"uuid": f"{uuid}{end}", **common, **line}))
@@ -189,6 +235,18 @@ def _discovered(source: str) -> list[Location]:
     except MemSearchError as error:
         log.warning("the events of %r are dropped: %s", source, error)
         return []
+
+
+def _transcript(event: Mapping[str, Any]) -> str:
+    """The transcript of the event's session on this machine; "" while there is none.
+
+    A client of claude-mem does not say where it is, and tells of the first prompt before it is
+    there: it has the name of the session.
+    """
+    path = Path(str(event.get("transcript_path") or ""))
+    if path.suffix == ".jsonl" and path.is_file():
+        return str(path)
+    return transcript_of(event["session_id"]) if event.get("platform") in _CLAUDE else ""
 
 
 def _remove(taken: list[Taken]) -> None:

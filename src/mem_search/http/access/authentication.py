@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import base64
 import ipaddress
+import os
 import secrets
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -101,6 +103,62 @@ def check_rights(route: Route, caller: Caller, *, private: bool) -> None:
         )
     if route.changes:
         check_may_change(caller)
+
+
+_OF_BROWSERS: Final = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Dest")
+"""Headers that pages cannot leave out. Node's fetch sends ``Sec-Fetch-Mode`` alone."""
+
+
+def check_capture(request: web.Request, settings: Settings) -> None:
+    """Raises Unauthorized unless the request may add records without a token (ADR 0039).
+
+    It may when it comes from a program of this user: over loopback, not forwarded, and without any
+    header by which a browser says for which page it asks. The setting ``capture_token``
+    demands the token all the same, as ``read_token`` does.
+    """
+    demanded = settings.capture_token or settings.read_token
+    marked = any(name in request.headers for name in _OF_BROWSERS)
+    if demanded or marked or is_remote(request, settings) or not _is_of_this_user(request):
+        raise Unauthorized(NEEDED)
+
+
+def _is_of_this_user(request: web.Request) -> bool:
+    """Whether a process of the worker's own user has the other end, over loopback.
+
+    Linux tells whose each socket is. Elsewhere any program of this machine counts.
+    """
+    transport = request.transport
+    ends = [] if transport is None else [transport.get_extra_info(n) for n in _ENDS]
+    if len(ends) < len(_ENDS) or not all(isinstance(end, tuple) for end in ends):
+        return False
+    peer = ipaddress.ip_address(ends[0][0])
+    mapped = getattr(peer, "ipv4_mapped", None) or peer
+    if not mapped.is_loopback:
+        return False
+    owner = owner_of_socket(peer.version, ends[0][1], ends[1][1])
+    return owner is None or owner in (os.getuid(), 0)
+
+
+_ENDS: Final = ("peername", "sockname")
+
+
+def owner_of_socket(version: int, port: int, to_port: int) -> int | None:
+    """The user whose socket of this machine is connected from ``port`` to ``to_port``; None if the
+    system does not tell (proc_net(5): addresses in hexadecimal, the user in the eighth column).
+    """
+    table = Path("/proc/net/tcp6" if version == 6 else "/proc/net/tcp")
+    try:
+        with table.open("rb") as lines:
+            for line in lines:
+                columns = line.split(None, 8)
+                if len(columns) < 9 or b":" not in columns[2]:
+                    continue  # the heading
+                local, remote = (int(each.rpartition(b":")[2], 16) for each in columns[1:3])
+                if (local, remote) == (port, to_port):
+                    return int(columns[7])
+    except (OSError, ValueError):
+        return None
+    return None
 
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")

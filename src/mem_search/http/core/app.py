@@ -10,6 +10,7 @@ from aiohttp.typedefs import Handler
 from mem_search.access.rate_limits import RateLimiters
 from mem_search.http.access.authentication import TOKEN, read_or_create
 from mem_search.http.access.rate_limits import METERS
+from mem_search.http.claude_mem.stream import LISTENERS
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.routing import ROUTE_TABLE
@@ -40,6 +41,7 @@ def build_app(settings: Settings) -> web.Application:
     app[ROUTE_TABLE] = ROUTES
     app[METERS] = RateLimiters()
     app[ENDPOINT] = Endpoint()
+    app[LISTENERS] = set()
     app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))
     app.on_response_prepare.append(add_headers)
     for route in ROUTES:

@@ -24,7 +24,13 @@ from pydantic.fields import FieldInfo
 
 from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import InputError, MalformedBody, MemSearchError
-from mem_search.http.access.authentication import caller_of, check_place, check_rights, is_remote
+from mem_search.http.access.authentication import (
+    caller_of,
+    check_capture,
+    check_place,
+    check_rights,
+    is_remote,
+)
 from mem_search.http.access.cross_origin import cross_origin_headers, preflight
 from mem_search.http.access.rate_limits import (
     RESEARCH,
@@ -102,7 +108,10 @@ def bound(route: Route) -> Handler:
                 await lifecycle.settled()  # before the token, too: the tokens are in the store
             caller = caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
-            check_rights(route, caller, private=remote or lifecycle.settings.read_token)
+            if route.capture and not caller.is_known:
+                check_capture(request, lifecycle.settings)
+            else:
+                check_rights(route, caller, private=remote or lifecycle.settings.read_token)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
         query = read_query(model, request.query, lifecycle.settings.timezone)
         body = None

@@ -119,6 +119,7 @@ class Route:
     index; ``home`` refuses everything but the home's own token. Other routes answer users from
     their own store. ``research``: each request counts as a step of deep research.
 
+    ``capture``: adds records, and a program of this machine needs no token for that.
     ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
     ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
@@ -146,6 +147,7 @@ class Route:
     waits: bool = False
     tagged: bool = False
     is_rest: bool = True
+    capture: bool = False
     status: int = 200
     successor: str = ""
     response: Any = None

@@ -103,7 +103,7 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
     if parameters := [*_in_path(route), *_in_query(route.query)]:
         operation["parameters"] = parameters
     if route.write:
-        operation["security"] = [{"token": []}]
+        operation["security"] = [{"token": []}, {}] if route.capture else [{"token": []}]
     if route.successor:
         operation["deprecated"] = True
         operation["description"] = f"Use {route.successor} instead."

@@ -25,7 +25,7 @@ from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.claude_code.drafts import NAME, Identify
-from mem_search.sources.claude_code.files import SUFFIX, Place, transcripts
+from mem_search.sources.claude_code.files import SUFFIX, Place, projects_folder, transcripts
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
 
 VERSION: Final = 3
@@ -104,8 +104,7 @@ class ClaudeCode(BaseSource):
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         """The transcripts of the machine's user, if there are any."""
-        configured = machine.environ.get("CLAUDE_CONFIG_DIR")
-        root = (Path(configured) if configured else machine.home / ".claude") / "projects"
+        root = projects_folder(machine.home, machine.environ)
         if root.is_dir():
             yield Location(source=NAME, path=str(root), label="Claude Code transcripts")
 

@@ -72,6 +72,8 @@ class DraftBuilder:
             self._awaited.clear()
         session.id = session.id or line.session
         session.cwd = session.cwd or line.cwd
+        session.project = session.project or line.project
+        session.platform = session.platform or line.platform
         if not line.events:
             return
         self._touched = True
@@ -279,7 +281,10 @@ class DraftBuilder:
     ) -> Draft:
         session = self._session
         project = self._identify(session.cwd)
-        worktree = {"worktree": project.worktree} if project.worktree else {}
+        name, slash, worktree = session.project.partition("/")
+        if not (name and slash and worktree):
+            name, worktree = session.project or project.name, project.worktree
+        known = {"worktree": worktree, "platform": session.platform}
         return Draft(
             kind=kind,
             source=NAME,
@@ -288,7 +293,7 @@ class DraftBuilder:
             title=title,
             created_at=times[0] if times[0] is not None else session.started,
             updated_at=times[1] if times[1] is not None else session.ended,
-            project=project.name,
+            project=name,
             session=session.id,
-            metadata={**metadata, **worktree},
+            metadata={**metadata, **{key: value for key, value in known.items() if value}},
         )

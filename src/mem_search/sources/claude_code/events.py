@@ -111,7 +111,11 @@ _OWN_RUNS = ("acompact", "aprompt_suggestion")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A parsed line. ``left`` is the reason why a line that could have events has none."""
+    """A parsed line. ``left`` is the reason why a line that could have events has none.
+
+    ``project`` and ``platform`` are those that a client named for a session that it told over HTTP;
+    transcripts of Claude Code have neither.
+    """
 
     uuid: str
     session: str
@@ -121,6 +125,8 @@ class Line:
     agent: str
     events: tuple[Event, ...]
     left: str = ""
+    project: str = ""
+    platform: str = ""
 
 
 _STRINGS: Final = ("uuid", "sessionId", "timestamp", "cwd", "gitBranch", "agentId")
@@ -144,6 +150,8 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
     except _Skipped as reason:
         left = str(reason)
     branch = clean_text(raw.get("gitBranch"))
+    told = raw.get("told")
+    told = told if isinstance(told, Mapping) else {}
     sidechain = raw.get("isSidechain") is True
     return Line(
         uuid=clean_text(raw.get("uuid")) or f"line-{number}",
@@ -154,6 +162,8 @@ def parse_line(raw: Mapping[str, Any], number: int) -> Line:
         agent=(clean_text(raw.get("agentId")) or "subagent") if sidechain else MAIN,
         events=events,
         left=left,
+        project=clean_text(told.get("project")),
+        platform=clean_text(told.get("platform")),
     )
 
 

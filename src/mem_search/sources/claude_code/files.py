@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -18,6 +18,29 @@ from mem_search.errors import SourceError
 
 SUFFIX: Final = ".jsonl"
 _OBSERVERS = "observer-sessions"
+
+
+def projects_folder(home: Path, environ: Mapping[str, str]) -> Path:
+    """Where Claude Code keeps its transcripts: a folder for each directory it was started in."""
+    configured = environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(configured) if configured else home / ".claude") / "projects"
+
+
+def transcript_of(session: str) -> str:
+    """The transcript of the session with this id that this user's Claude Code wrote; "" for none.
+
+    Only letters, digits and - are looked up: an id never leads to another folder.
+    """
+    if not session.replace("-", "").isalnum():
+        return ""
+    home = Path(os.environ.get("HOME") or Path.home())
+    name = session + SUFFIX
+    try:
+        with os.scandir(projects_folder(home, os.environ)) as entries:
+            folders = [Path(entry.path) for entry in entries if entry.is_dir()]
+    except OSError:  # Claude Code was never used here
+        return ""
+    return next((str(each / name) for each in folders if (each / name).is_file()), "")
 
 
 @dataclass(slots=True)

@@ -91,12 +91,15 @@ class Session:
     last turns since. ``investigated``, ``learned`` and ``completed`` are titles of steps;
     ``settled`` are names of what was done since the agent's summary; ``decisions`` have a source id
     and the names in the title. ``queued`` prompts wait; ``delivered`` ones may get a line
-    of their own later. ``named``: the person chose the title.
+    of their own later. ``named``: the person chose the title. ``project`` and ``platform``: a
+    client named them.
     """
 
     id: str = ""
     cwd: str = ""
     branch: str = ""
+    project: str = ""
+    platform: str = ""
     title: str = ""
     named: bool = False
     request: str = ""

@@ -1,0 +1,36 @@
+"""The routes of claude-mem's clients, one line each; docs/contracts/claude-mem.md describes them."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - a route is a row of a table
+from functools import partial
+
+from mem_search.http.claude_mem import capture, reading, status, stream
+from mem_search.http.claude_mem.rows import SessionRow
+from mem_search.http.core.replies import TEXT
+from mem_search.http.core.routing import Route
+from mem_search.http.schemas import claude_mem as schemas
+
+GET = partial(Route, "GET", tag="claude-mem", is_rest=False)
+POST = partial(Route, "POST", tag="claude-mem", is_rest=False)
+CAPTURE = partial(POST, write=True, capture=True)
+
+# fmt: off
+CLAUDE_MEM = (
+    CAPTURE("/api/sessions/init", capture.begin, "Take a prompt", only="owner", body=capture.InitBody, response=schemas.SessionBegun),
+    CAPTURE("/api/sessions/observations", capture.observe, "Take a call of a tool", only="owner", body=capture.ToolBody, response=schemas.Taken),
+    CAPTURE("/api/sessions/summarize", capture.summarize, "Take what the agent said last", only="owner", body=capture.SummaryBody, response=schemas.Taken),
+    CAPTURE("/api/sessions/session-end", capture.end, "Take the end of a session", only="owner", body=capture.SessionBody, response=schemas.Taken),
+    CAPTURE("/api/sessions/complete", capture.end, "Take the end of a session", only="owner", body=capture.SessionBody, response=schemas.Taken),
+    CAPTURE("/api/memory/save", capture.save, "Store a memory", body=capture.MemoryBody, response=schemas.MemorySaved),
+    GET("/api/observations/by-file", reading.by_file, "List observations about a file", query=reading.ByFileParameters, response=reading.FileObservations),
+    POST("/api/sdk-sessions/batch", reading.sessions, "Show sessions", body=reading.SessionsBody, response=list[SessionRow]),
+    POST("/api/tool-uses/batch", reading.tool_uses, "Show what tools were given and answered", body=reading.ToolUsesBody, response=list[schemas.ToolUse]),
+    GET("/api/processing-status", status.processing, "Count what waits to be indexed", response=schemas.ProcessingStatus),
+    GET("/api/settings", status.settings, "Show the settings that clients use", response=dict[str, str]),
+    GET("/api/chroma/status", status.vector_index, "Show the state of the vector index", response=schemas.VectorIndexStatus),
+    GET("/api/sync/status", status.cloud, "Say that there is no cloud", response=schemas.SyncStatus),
+    GET("/api/onboarding/explainer", status.explainer, "Explain how memory works", content_type=TEXT),
+    GET("/stream", stream.listen, "Send new records as they are stored", content_type="text/event-stream"),
+)
+# fmt: on

@@ -1,0 +1,85 @@
+"""Replies to clients of claude-mem, in the words that they read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mem_search.renderers.schema import Absent, Count, schema
+
+
+@schema
+class SessionBegun:
+    """A prompt was taken; `reason` says why it was not where it was `skipped`.
+
+    `session_db_id` is a number for the session that clients print and never send back.
+    """
+
+    session_db_id: Annotated[int, Field(serialization_alias="sessionDbId")]
+    prompt_number: Annotated[int, Field(serialization_alias="promptNumber")]
+    skipped: bool = False
+    context_injected: Annotated[bool, Field(serialization_alias="contextInjected")] = False
+    status: str = "initialized"
+    reason: Absent[str] = None
+
+
+@schema
+class Taken:
+    """What became of an event: it waits to be read, or it is left out for a `reason`."""
+
+    status: str
+    reason: Absent[str] = None
+
+
+@schema
+class MemorySaved:
+    """The number of the observation that was stored."""
+
+    success: bool = True
+    id: int
+    title: str
+    project: str
+    message: str
+
+
+@schema
+class ProcessingStatus:
+    """How much waits to be embedded or indexed."""
+
+    is_processing: Annotated[bool, Field(serialization_alias="isProcessing")]
+    queue_depth: Annotated[Count, Field(serialization_alias="queueDepth")]
+    parked_sessions: Annotated[Count, Field(serialization_alias="parkedSessions")] = 0
+
+
+@schema
+class VectorIndexStatus:
+    """The state of the vector index, under the name that clients ask for."""
+
+    status: str
+    connected: bool
+    timestamp: str
+    details: str
+    deep: bool = False
+
+
+@schema
+class SyncStatus:
+    """claude-mem's synchronization with its cloud, which this worker does not have."""
+
+    configured: bool = False
+    enabled: bool = False
+
+
+@schema
+class ToolUse:
+    """A call of a tool as the transcript has it. `tool_input` and `tool_response` are redacted."""
+
+    id: str
+    tool_use_id: str
+    content_session_id: str
+    tool_name: str
+    tool_input: Any
+    tool_response: Any
+    cwd: str
+    created_at: str
