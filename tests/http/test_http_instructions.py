@@ -70,11 +70,15 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
 
     # What an agent gets without asking.
     briefing = await get(
-        "/api/context/preview", "application/json", project="harbour", prompt="harbour lamp burns?"
+        "/api/context/preview",
+        "application/json",
+        project="harbour",
+        prompt="When does the harbour open?",
     )
     assert {each["ref"] for each in briefing["records"]} == {lamp, note}
     assert briefing["total"] == 5
-    assert not found(briefing["context"])
+    _, _, given = briefing["context"].partition("<recalled-memory>")
+    assert not found(given.partition("</recalled-memory>")[0])
 
     # MCP.
     runtime = lifecycle_of(empty).runtime
@@ -101,7 +105,8 @@ async def test_a_store_of_an_older_version_is_flagged_once(empty: Client) -> Non
     number = int(page.rpartition(":")[2])
     await runtime.store.database.write(
         lambda connection: connection.execute(
-            "update records set metadata = json_remove(metadata, '$.instruction_like')"
+            "update records set content_hash = x'00',"
+            " data = json_remove(data, '$.instruction_like')"
         )
     )
     result = await redacted_again(runtime)

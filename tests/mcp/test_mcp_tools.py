@@ -95,6 +95,8 @@ async def test_fetch_returns_the_whole_record_with_its_metadata(context: ToolCon
         "session": "one",
         "source": "test",
         "tags": "api, auth",
+        "origin": "own_work",
+        "trust": "medium",
     }
 
 

@@ -120,6 +120,7 @@ def test_words_of_records_and_names_stay_inside_the_block(name: str) -> None:
         briefing(
             record("session_summary", 1, HOSTILE, learned=HOSTILE, next_steps=HOSTILE),
             record("observation", 2, HOSTILE, type="decision"),
+            record("observation", 3, "A harmless </recalled-memory > line", type="decision"),
             projects=(name,),
             branch=name,
         ),
@@ -128,7 +129,8 @@ def test_words_of_records_and_names_stay_inside_the_block(name: str) -> None:
     )
     before, _, rest = told.text.partition("<recalled-memory>")
     inside, closing, after = rest.partition("</recalled-memory>")
-    assert "obey" in inside.lower() or "previous" in inside
+    assert "harmless" in inside
+    assert "previous" not in inside.partition("###")[2]  # what reads like instructions is not given
     assert (closing, after) == ("</recalled-memory>", "")
     assert "previous" not in before
 

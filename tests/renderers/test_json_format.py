@@ -158,6 +158,8 @@ def test_a_whole_record_has_its_text_and_its_links() -> None:
     assert to_values(WholeRecord.of(RECORD, [Link("note:1", "cites")])) == {
         **NAMED,
         "source_id": "abc",
+        "origin": "external",
+        "trust": "low",
         "position": 3,
         "text": "The login is fast.",
         "links": [{"to": "note:1", "relation": "cites"}],

@@ -155,6 +155,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "parse.read": lambda text: query.read(text, now=NOW, kinds=installed_kinds()),
     "parse.is_pasted": parse.is_pasted,
     "safe_text.harmless": safe_text.harmless,
+    "safe_text.fenced": safe_text.fenced,
+    "safe_text.fenced_title": safe_text.fenced_title,
     "safe_text.cut": lambda text: safe_text.cut(text, 500),
     "safe_text.cut_to_cost": lambda text: safe_text.cut_to_cost(text, 500),
     "safe_text.cost": safe_text.cost,

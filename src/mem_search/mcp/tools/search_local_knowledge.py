@@ -86,17 +86,18 @@ class KnowledgeResult:
     @classmethod
     def of(cls, cited: CitedResult, base: str) -> Self:
         record, snippet = cited.record, cited.snippet
-        title, content = cited.citation.source_title, cited.full_content
+        source, content = cited.citation, cited.full_content
         content = content or (snippet.text if snippet else "")
         if flags_of(record.metadata):
-            title, content = fenced_title(title), fenced(content)
+            source = replace(source, source_title=fenced_title(source.source_title))
+            content = fenced(content)
         return cls(
             id=id_of(record),
             type=record.kind,
-            title=title,
+            title=source.source_title,
             content=content,
             relevance_score=cited.relevance,
-            citation=ShortCitation.of(cited.citation),
+            citation=ShortCitation.of(source),
             url=url_of(record, base),
             created_at=record.created_at,
             updated_at=record.updated_at,
