@@ -48,6 +48,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/hooks": [{"hook_event_name": "Stop"}, {"hook_event_name": "SessionStart", "cwd": "/x"}],
     "/api/context/semantic": [{"q": "how do we handle auth here?"}],
     "/api/archive/index": [{"name": "known", "researchPath": "/nowhere"}],
+    "/api/archive/search": [{**SEARCH, "includeCitations": True}],
     "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
     "/api/import": [{"path": "/etc/hostname"}],
     "/api/import/upload": [b'{"kind": "note", "text": "x"}'],
@@ -64,6 +65,7 @@ BODIES: dict[str, list[Any]] = {
             ("remember", {"text": "x"}),
             ("search", SEARCH), ("timeline", SEARCH), ("fetch", {"id": "observation:1"}),
             ("get_records", {"ids": ["observation:1"]}), ("search_local_knowledge", SEARCH),
+            ("search_local_archives", SEARCH),
             ("search_local_knowledge", {**SEARCH, "mode": "deep_research", "session_id": "s"}),
         )
     ],

@@ -385,3 +385,24 @@ async def test_a_search_with_texts_says_how_a_time_was_read(context: ToolContext
     assert "created_after" in found["note"]
     alone = await ask(context, "search_local_knowledge", query="what did we do on 2025-11-02?")
     assert [each["created_at"][:10] for each in alone["results"]] == ["2025-11-02"]
+
+
+async def test_archives_are_searched_and_citations_shown(context: ToolContext) -> None:
+    report = drafts.draft(
+        "r1",
+        "Tokens for browsers are explained well (https://example.org/oauth).",
+        kind="report",
+        title="Login report",
+    )
+    await fill(context.runtime, report)
+    found = await ask(context, "search_local_archives", query="browsers", include_citations=True)
+    assert {each["id"] for each in found["results"]} == {"local:website:5", "local:report:7"}
+    assert all("browsers" in each["text"] for each in found["results"])
+    (link,) = found["citations"]
+    assert (link["sourceId"], link["targetId"]) == ("report:7", "website:5")
+    around = await ask(context, "search_local_archives", id="website:5")
+    assert [each["id"] for each in around["results"]] == ["local:report:7"]
+    assert around["citations"] == [link]
+    short = await ask(context, "search_local_archives", query="browsers", max_tokens=200)
+    assert token_count.count(json.dumps(short["results"], ensure_ascii=False)) <= 200
+    assert "query" in await refused(context, "search_local_archives")

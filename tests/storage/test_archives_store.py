@@ -43,7 +43,7 @@ async def test_what_a_report_cites_is_empty_until_it_arrives_and_after_it_has_le
         )
         (arrived,) = await opened.database.write(store, page)
         assert await opened.archives.citation_counts("a") == (2, 1)
-        (cited,) = await opened.archives.citations(arrived.number, 10)
+        (cited,) = await opened.archives.citations([arrived.number], 10)
         assert (cited.citing, cited.cited) == (
             Ref("report", number),
             Ref("website", arrived.number),

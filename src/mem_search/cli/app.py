@@ -11,6 +11,7 @@ from mem_search import __version__
 from mem_search.cli import (
     access,
     agents,
+    archive_search,
     archives,
     backup,
     claude_mem,
@@ -74,6 +75,7 @@ for group in (
     search, records, context, forget, documents, ingest, agents, backup, stats, jobs
 ):  # fmt: skip
     group.add_to(app)
+archive_search.add_to(app, archives.app)
 app.command()(mcp)
 app.command()(doctor.doctor)
 app.command()(claude_mem.migrate)

@@ -8,11 +8,12 @@ from urllib.parse import quote
 
 import typer
 
+from mem_search.cli.archive_search import show_citations
 from mem_search.cli.client import open_client
 from mem_search.cli.commands import Group
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import wait
-from mem_search.cli.options import Json, folded, show
+from mem_search.cli.options import Json, show
 from mem_search.cli.output import write
 from mem_search.errors import InputError, SourceError
 
@@ -89,11 +90,7 @@ def citations(
     pairs = [("ref", ref)] if ref else [("query", about)]
     if cited_by:
         pairs.append(("direction", "cited-by"))
-    answer = open_client().json("GET", "/api/archive/citations", pairs)
-    lines = [line for each in answer["citations"] for line in _citation_lines(each)]
-    show(answer, lines or ["no citations"], as_json=as_json)
-    if not answer["citations"]:
-        raise typer.Exit(1)
+    show_citations(pairs, as_json=as_json)
 
 
 def _index(name: str, given: Mapping[str, Any], *, force: bool) -> None:
@@ -122,11 +119,3 @@ def _line(archive: Mapping[str, Any]) -> str:
     when += ["watched"] if archive["watchFiles"] else []
     run = [_statistics(archive["statistics"])] if archive["statistics"] else []
     return "  ".join([archive["name"], " + ".join(folders), *when, *run])
-
-
-def _citation_lines(citation: Mapping[str, Any]) -> list[str]:
-    stored = f" = {citation['targetId']}" if citation["targetId"] else ""
-    return [
-        f"{citation['sourceId']} cites {citation['targetUrl']}{stored}",
-        *(f"    {folded(place['context'])}" for place in citation["places"][:3]),
-    ]

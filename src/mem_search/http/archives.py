@@ -106,7 +106,7 @@ async def citations(call: Call) -> web.StreamResponse:
         if params.direction == "cites":
             found = await archives.references([record.number], params.limit)
         else:
-            found = await archives.citations(record.number, params.limit)
+            found = await archives.citations([record.number], params.limit)
     elif params.query:
         found = await _about(call, params.query, params.limit)
     else:
@@ -126,7 +126,7 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
     words = list(dict.fromkeys(runs_of(query.lower())))
     matchers = [WordMatcher((word,)) for word in words]
     ranked: list[tuple[int, int, graph.PageCitation]] = []
-    found = await call.runtime.store.archives.references(numbers, _EACH * max(1, len(numbers)))
+    found = await call.runtime.store.archives.references(numbers, _EACH)
     for at, citation in enumerate(found):
         scored = [
             (sum(bool(matcher.count_in(place.context)) for matcher in matchers), place)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mem_search.http import (
     about,
+    archive_search,
     archives,
     backup,
     batch,
@@ -77,6 +78,7 @@ from mem_search.http.schemas.universal_requests import (
 from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
+from mem_search.renderers import archives as rendered_archives
 from mem_search.renderers.schema import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
@@ -221,6 +223,10 @@ ARCHIVES = (
     GET("/api/archives", archives.listed, "List archives of research", "archives", write=True, only="owner", response=archive_schemas.Archives),
     DELETE("/api/archives/{name}", archives.remove, "Stop reading an archive; its records stay", "archives", write=True, only="owner", response=Deleted),
     GET("/api/archive/citations", archives.citations, "Show what a report cites, what cites a page, or the words in which pages are cited", "archives", archives.CitationParameters, response=archive_schemas.PageCitations, errors=(404,)),
+    GET("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", archive_search.ArchiveSearchParameters, response=rendered_archives.ArchiveResults),
+    POST("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", body=archive_search.ArchiveSearchBody, response=rendered_archives.ArchiveResults),
+    GET("/api/archive/related", archive_search.related, "List the documents most related to one through citations", "archives", archive_search.RelatedDocumentParameters, response=rendered_archives.RelatedDocuments, errors=(404,)),
+    GET("/api/archive/citation-report", archive_search.report, "Count citations: of a document, of an archive, or of everything", "archives", archive_search.ReportParameters, response=rendered_archives.CitationReport, errors=(404,)),
 )
 CITATIONS = (
     GET("/api/citations", citations.cite, "Cite records, in a style or as a file", "citations", citations.CitationParameters, content_type=TEXT, other_types=citations.CONTENT_TYPES, errors=(404,)),

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from mem_search.model import archives as stored
 from mem_search.model import graph
+from mem_search.renderers.archives import CitationLink
 from mem_search.renderers.schema import Count, Time, schema
 
 
@@ -56,30 +57,18 @@ class CitePlace:
 
 
 @schema
-class PageCitation:
-    """`sourceId` cites `targetUrl`; `targetId` is null while the page is not stored."""
+class PageCitation(CitationLink):
+    """A citation with all its places in the text; `context` is that of the first."""
 
-    source_id: Annotated[str, Field(serialization_alias="sourceId")]
-    target_url: Annotated[str, Field(serialization_alias="targetUrl")]
-    target_id: Annotated[str | None, Field(serialization_alias="targetId")]
-    context: str
-    confidence: float
     places: list[CitePlace]
 
     @classmethod
-    def of(cls, citation: graph.PageCitation) -> Self:
+    def of(cls, citation: graph.PageCitation, /, **more: object) -> Self:
         places = [
             CitePlace(form=each.form, start=each.start, end=each.end, context=each.context)
             for each in citation.places
         ]
-        return cls(
-            source_id=str(citation.citing),
-            target_url=citation.target,
-            target_id=str(citation.cited) if citation.cited else None,
-            context=places[0].context if places else "",
-            confidence=citation.confidence,
-            places=places,
-        )
+        return super(PageCitation, cls).of(citation, places=places, **more)
 
 
 @schema

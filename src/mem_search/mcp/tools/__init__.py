@@ -5,6 +5,7 @@ from mem_search.mcp.tools.fetch import FETCH
 from mem_search.mcp.tools.get_records import GET_RECORDS
 from mem_search.mcp.tools.remember import REMEMBER
 from mem_search.mcp.tools.search import SEARCH
+from mem_search.mcp.tools.search_local_archives import SEARCH_LOCAL_ARCHIVES
 from mem_search.mcp.tools.search_local_knowledge import SEARCH_LOCAL_KNOWLEDGE
 from mem_search.mcp.tools.timeline import TIMELINE
 
@@ -14,5 +15,6 @@ TOOLS: tuple[Tool, ...] = (
     TIMELINE,
     GET_RECORDS,
     SEARCH_LOCAL_KNOWLEDGE,
+    SEARCH_LOCAL_ARCHIVES,
     REMEMBER,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mem_search.model.archives import Archive
+from mem_search.model.archives import Archive, CitationReport
 from mem_search.model.graph import PageCitation
 
 
@@ -34,12 +34,21 @@ class ArchiveStore(Protocol):
         """The next run of the archive's schedule."""
         ...
 
-    async def references(self, numbers: Sequence[int], limit: int) -> list[PageCitation]:
-        """What these records cite, in their order and in the order of their texts."""
+    async def references(self, numbers: Sequence[int], each: int) -> list[PageCitation]:
+        """What these records cite, at most ``each``; by record, in the order of its text."""
         ...
 
-    async def citations(self, number: int, limit: int) -> list[PageCitation]:
-        """What cites the record, the newest report first."""
+    async def citations(self, numbers: Sequence[int], each: int) -> list[PageCitation]:
+        """What cites these records, at most ``each``; by record, the newest report first."""
+        ...
+
+    async def citation_report(
+        self, *, number: int | None = None, project: str = "", most: int = 10
+    ) -> CitationReport:
+        """Citations counted: of a record, of the records of a project, or of all.
+
+        Its lists have at most ``most`` items.
+        """
         ...
 
     async def citation_counts(self, project: str) -> tuple[int, int]:

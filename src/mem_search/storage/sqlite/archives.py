@@ -8,17 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mem_search.model import Ref
-from mem_search.model.archives import Archive
+from mem_search.model.archives import Archive, CitationReport
 from mem_search.model.graph import CITES, CitePlace, PageCitation
+from mem_search.storage.sqlite import citation_report
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
 
 _COLUMNS = "name, research, pages, schedule, watch, next_at, indexed_at, statistics"
 _CITATIONS = """
-    select e.id, f.kind, f.id, e.target, t.kind, t.id, e.strength from edges e
+    select e.id, f.kind, f.id, e.target, t.kind, t.id, e.strength
+    from (
+        select e.*, row_number() over (partition by e.{side} order by {order}) as place
+        from edges e join records f on f.id = e.from_id
+        where e.relation = ?1 and e.{side} in (select value from json_each(?2))
+    ) e
     join records f on f.id = e.from_id left join records t on t.id = e.to_id
-    where e.relation = ?1 and {where} order by {order} limit ?3
+    where e.place <= ?3 order by e.{side}, e.place
 """
-_FIRST = "(select min(start) from cites c where c.edge_id = e.id)"
+_IN_TEXT = "(select min(start) from cites c where c.edge_id = e.id), e.id"
+_NEWEST = "f.created_at desc, e.id"
 
 
 class SqliteArchives(Repository):
@@ -66,15 +73,26 @@ class SqliteArchives(Repository):
 
     @reads
     def references(
-        self, connection: Connection, numbers: Sequence[int], limit: int
+        self, connection: Connection, numbers: Sequence[int], each: int
     ) -> list[PageCitation]:
-        wanted = "e.from_id in (select value from json_each(?2))"
-        return _read(connection, wanted, f"e.from_id, {_FIRST}, e.id", list(numbers), limit)
+        return _read(connection, _CITATIONS.format(side="from_id", order=_IN_TEXT), numbers, each)
 
     @reads
-    def citations(self, connection: Connection, number: int, limit: int) -> list[PageCitation]:
-        wanted = "e.to_id in (select value from json_each(?2))"
-        return _read(connection, wanted, "f.created_at desc, e.id", [number], limit)
+    def citations(
+        self, connection: Connection, numbers: Sequence[int], each: int
+    ) -> list[PageCitation]:
+        return _read(connection, _CITATIONS.format(side="to_id", order=_NEWEST), numbers, each)
+
+    @reads
+    def citation_report(
+        self,
+        connection: Connection,
+        *,
+        number: int | None = None,
+        project: str = "",
+        most: int = 10,
+    ) -> CitationReport:
+        return citation_report.made(connection, number=number, project=project, most=most)
 
     @reads
     def citation_counts(self, connection: Connection, project: str) -> tuple[int, int]:
@@ -87,11 +105,9 @@ class SqliteArchives(Repository):
 
 
 def _read(
-    connection: Connection, where: str, order: str, numbers: list[int], limit: int
+    connection: Connection, statement: str, numbers: Sequence[int], each: int
 ) -> list[PageCitation]:
-    rows = connection.execute(
-        _CITATIONS.format(where=where, order=order), (CITES, json.dumps(numbers), limit)
-    ).fetchall()
+    rows = connection.execute(statement, (CITES, json.dumps(list(numbers)), each)).fetchall()
     places: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for edge, *place in connection.execute(
         "select edge_id, form, start, end, context_start, context_end from cites"

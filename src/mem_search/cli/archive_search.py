@@ -1,0 +1,164 @@
+"""``archive search``, ``cites``, ``cited-by`` and ``citation-report``: documents and citations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mem_search.cli import completion
+from mem_search.cli.client import open_client
+from mem_search.cli.options import Json, Limit, folded, show
+
+Ref = Annotated[
+    str,
+    typer.Argument(
+        metavar="REF", help="A report or a page: kind:number.", autocompletion=completion.refs
+    ),
+]
+Most = Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 1000.")]
+
+
+def add_to(app: typer.Typer, archive: typer.Typer) -> None:
+    """Register the commands, ``search`` in the group ``archive``."""
+    archive.command()(search)
+    app.command()(cites)
+    app.command("cited-by")(cited_by)
+    app.command("citation-report")(citation_report)
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(help="Words or a question.")],
+    archive: Annotated[str, typer.Option("--archive", help="Only this archive.")] = "",
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", help="Words only here: title, content, query; may be repeated."),
+    ] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Only documents with all words.")] = False,
+    citations: Annotated[
+        bool, typer.Option("--citations", help="With what cites each, and what it cites.")
+    ] = False,
+    depth: Annotated[int, typer.Option("--depth", help="Steps along citations, 1 to 5.")] = 1,
+    limit: Limit = 20,
+    as_json: Json = False,
+) -> None:
+    """Search reports and saved pages; exit 1 without any."""
+    body: dict[str, Any] = {
+        "query": " ".join(query),
+        "fuzzy": not exact,
+        "limit": limit,
+        "includeCitations": citations,
+        "citationDepth": depth,
+        "archive": archive,
+        **({"fields": field} if field else {}),
+    }
+    answer = open_client().json("POST", "/api/archive/search", body=body)
+    lines = [line for each in answer["results"] for line in _result(each)]
+    lines += [f"Note: {each}" for each in answer["search"]["notices"]]
+    show(answer, lines or ["no documents"], as_json=as_json)
+    if not answer["results"]:
+        raise typer.Exit(1)
+
+
+def cites(ref: Ref, limit: Most = 100, as_json: Json = False) -> None:
+    """Show which pages a report cites, and in which words; exit 1 without any."""
+    show_citations([("ref", ref), ("limit", str(limit))], as_json=as_json)
+
+
+def cited_by(ref: Ref, limit: Most = 100, as_json: Json = False) -> None:
+    """Show which reports cite a page, and in which words; exit 1 without any."""
+    show_citations(
+        [("ref", ref), ("direction", "cited-by"), ("limit", str(limit))], as_json=as_json
+    )
+
+
+def citation_report(
+    ref: Annotated[
+        str,
+        typer.Argument(
+            metavar="[REF]", help="A report or a page; else all.", autocompletion=completion.refs
+        ),
+    ] = "",
+    archive: Annotated[str, typer.Option("--archive", help="Only this archive.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Items of each list.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Count citations: most cited, hubs, orphans, what is cited together, dead ends."""
+    given = (("ref", ref), ("archive", archive), ("limit", str(limit)))
+    pairs = [(name, value) for name, value in given if value]
+    answer = open_client().json("GET", "/api/archive/citation-report", pairs)
+    show(answer, _report(answer), as_json=as_json)
+
+
+def show_citations(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
+    """Print the citations that ``pairs`` ask for; exit 1 without any."""
+    answer = open_client().json("GET", "/api/archive/citations", pairs)
+    lines = [line for each in answer["citations"] for line in _citation(each)]
+    show(answer, lines or ["no citations"], as_json=as_json)
+    if not answer["citations"]:
+        raise typer.Exit(1)
+
+
+def _citation(citation: Mapping[str, Any]) -> list[str]:
+    contexts = [place["context"] for place in citation.get("places", ())][:3]
+    return [
+        _cites(citation),
+        *(f"    {folded(context)}" for context in contexts or [citation["context"]] if context),
+    ]
+
+
+def _cites(citation: Mapping[str, Any]) -> str:
+    stored = f" = {citation['targetId']}" if citation["targetId"] else ""
+    sure = f" (confidence {citation['confidence']:.2f})" if citation["confidence"] < 1 else ""
+    return f"{citation['sourceId']} cites {citation['targetUrl']}{stored}{sure}"
+
+
+def _result(result: Mapping[str, Any]) -> Iterator[str]:
+    document = result["document"]
+    where = document["url"] or document["path"]
+    yield f"{document['id']}  {document['title']}  {where}  {document['score']:.2f}".rstrip()
+    for match in result["matches"][:3]:
+        yield f"    {match['field']}: {folded(match['snippets'][0])}"
+    for side in ("citing", "cited"):
+        for citation in result.get("citations", {}).get(side, ()):
+            yield f"    {_cites(citation)}"
+
+
+def _report(report: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{report['documents']} documents, {report['citing']} of them cite: {report['citations']}"
+        f" citations ({report['implicit']} implicit) at {report['places']} places of"
+        f" {report['pages']} pages, {report['stored']} stored; cited by {report['cited_by']}"
+    )
+    fresh = report["freshness"]
+    if fresh["dated"]:
+        days = [fresh[each][:10] for each in ("oldest", "median", "newest")]
+        yield f"cited pages are from {days[0]} to {days[2]}, half of them before {days[1]}"
+    for title, name in (("most cited", "most_cited"), ("not stored", "dead_ends")):
+        yield from _listed(title, [_page(page) for page in report[name]])
+    hubs = [
+        f"{each['count']}  {each['id']}  {each['title']} ({each['shared']} cited by others, too)"
+        for each in report["hubs"]
+    ]
+    yield from _listed("hubs", hubs)
+    pairs = [
+        f"{each['count']}  {each['one']['url']} + {each['other']['url']}"
+        for each in report["together"]
+    ]
+    yield from _listed("cited together", pairs)
+    coupled = [f"{each['count']}  {each['id']}  {each['title']}" for each in report["coupled"]]
+    yield from _listed("cite the same pages", coupled)
+    orphans = [f"{each['id']}  {each['title']}" for each in report["orphans"]]
+    yield from _listed(f"without citations: {report['orphan_count']}", orphans)
+
+
+def _page(page: Mapping[str, Any]) -> str:
+    stored = f" = {page['id']} {page['title']}".rstrip() if page["id"] else ""
+    return f"{page['count']}  {page['url']}{stored}"
+
+
+def _listed(title: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield title
+        yield from (f"    {line}" for line in lines)

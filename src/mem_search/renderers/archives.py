@@ -1,0 +1,286 @@
+"""Documents of archives, the citations between them and their counts, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from mem_search.model import Record, Ref, SearchPage, archives, graph
+from mem_search.renderers.schema import Absent, Count, HowSearched, Share, Time, schema, title_of
+from mem_search.search.citations import relevance
+
+
+@schema
+class ArchiveDocument:
+    """A report (`source` is `research`) or a saved page (`url-content`). `id` is its ref.
+
+    `score` is from 0 to 1. `path` and `url` are empty where there are none.
+    """
+
+    id: str
+    title: str
+    path: str
+    source: str
+    type: str
+    url: str
+    date: Time
+    score: Share
+
+    @classmethod
+    def of(cls, record: Record, score: float) -> Self:
+        said = record.metadata
+        return cls(
+            id=str(record.ref),
+            title=title_of(record),
+            path=str(said.get("path") or ""),
+            source=archives.HOLDINGS.get(record.kind, record.source),
+            type=str(said.get("type") or record.kind),
+            url=record.url,
+            date=record.created_at,
+            score=round(score, 6),
+        )
+
+
+@schema
+class FieldMatch:
+    """A word of the question in a field; `term` is empty for what was found by its meaning."""
+
+    field: archives.ArchiveField
+    term: str
+    snippets: tuple[str, ...]
+
+    @classmethod
+    def of(cls, match: archives.FieldMatch) -> Self:
+        return cls(field=match.field, term=match.term, snippets=match.snippets)
+
+
+@schema
+class CitationLink:
+    """`sourceId` cites `targetUrl`, in the words of `context`.
+
+    `targetId` is null while the page is not stored. `confidence` is 1 for what the text says
+    explicitly, and less for what similar words show.
+    """
+
+    source_id: Annotated[str, Field(serialization_alias="sourceId")]
+    target_url: Annotated[str, Field(serialization_alias="targetUrl")]
+    target_id: Annotated[str | None, Field(serialization_alias="targetId")]
+    context: str
+    confidence: float
+
+    @classmethod
+    def of(cls, citation: graph.PageCitation, /, **more: object) -> Self:
+        return cls(
+            source_id=str(citation.citing),
+            target_url=citation.target,
+            target_id=str(citation.cited) if citation.cited else None,
+            context=citation.places[0].context if citation.places else "",
+            confidence=citation.confidence,
+            **more,
+        )
+
+
+@schema
+class CitationAtDepth(CitationLink):
+    """A citation, `depth` steps from the document."""
+
+    depth: Count
+
+
+@schema
+class CitationsOfDocument:
+    """What cites the document, and what it cites; the nearest first."""
+
+    citing: list[CitationAtDepth]
+    cited: list[CitationAtDepth]
+
+    @classmethod
+    def of(cls, found: archives.DocumentCitations) -> Self:
+        return cls(
+            citing=[CitationAtDepth.of(each, depth=depth) for each, depth in found.citing],
+            cited=[CitationAtDepth.of(each, depth=depth) for each, depth in found.cited],
+        )
+
+
+@schema
+class ArchiveResult:
+    """A document, where the words of the question are in it, and its citations where asked for."""
+
+    document: ArchiveDocument
+    matches: list[FieldMatch]
+    citations: Absent[CitationsOfDocument] = None
+
+
+@schema
+class ArchiveResults:
+    """Documents, best first; `total` counts all that answer the question."""
+
+    query: str
+    results: list[ArchiveResult]
+    total: Count
+    search: HowSearched
+
+    @classmethod
+    def of(
+        cls,
+        page: SearchPage,
+        matches: Sequence[Sequence[archives.FieldMatch]],
+        citations: dict[int, archives.DocumentCitations],
+        flags: tuple[str, ...] = (),
+    ) -> Self:
+        return cls(
+            query=page.request.text,
+            results=[
+                ArchiveResult(
+                    document=ArchiveDocument.of(result.record, relevance(page, result)),
+                    matches=list(map(FieldMatch.of, found)),
+                    citations=CitationsOfDocument.of(citations[result.record.number])
+                    if result.record.number in citations
+                    else None,
+                )
+                for result, found in zip(page.results, matches, strict=True)
+            ],
+            total=page.total,
+            search=HowSearched.of(page.report, flags),
+        )
+
+
+@schema
+class RelatedDocument:
+    """A document related through citations; `depth` is its distance in steps."""
+
+    document: ArchiveDocument
+    depth: Count
+
+
+@schema
+class RelatedDocuments:
+    """The documents most related to `ref` through what they cite and what cites them."""
+
+    ref: str
+    results: list[RelatedDocument]
+
+    @classmethod
+    def of(cls, ref: Ref, found: Sequence[tuple[Record, float, int]]) -> Self:
+        return cls(
+            ref=str(ref),
+            results=[
+                RelatedDocument(document=ArchiveDocument.of(record, score), depth=depth)
+                for record, score, depth in found
+            ],
+        )
+
+
+@schema
+class CountedPage:
+    """A page, its record where it is stored (`id`), and how many documents cite it."""
+
+    url: str
+    id: str | None
+    title: str
+    count: Count
+
+    @classmethod
+    def of(cls, page: archives.CountedPage) -> Self:
+        ref = str(page.ref) if page.ref else None
+        return cls(url=page.url, id=ref, title=page.title, count=page.count)
+
+
+@schema
+class CountedDocument:
+    """A document and how many pages it cites; `shared` of them are cited by others, too."""
+
+    id: str
+    title: str
+    count: Count
+    shared: Count
+
+    @classmethod
+    def of(cls, found: archives.CountedDocument) -> Self:
+        return cls(id=str(found.ref), title=found.title, count=found.count, shared=found.shared)
+
+
+@schema
+class PagePair:
+    """Two pages that `count` documents cite together."""
+
+    one: CountedPage
+    other: CountedPage
+    count: Count
+
+
+@schema
+class Freshness:
+    """The dates of the stored pages that are cited."""
+
+    dated: Count
+    oldest: Time | None
+    newest: Time | None
+    median: Time | None
+
+
+@schema
+class CitationReport:
+    """Citations counted: of the document `ref`, of an archive, or of everything.
+
+    `citing` of the `documents` cite anything. `citations` are pairs of a document and a page,
+    `implicit` of them found by similar words; `places` are where texts state them. `stored` of the
+    `pages` have a record; `cited_by` documents cite one of these documents. `most_cited` counts
+    the documents that cite a page, `hubs` the pages that a document cites, `together` the
+    documents that cite both pages. `dead_ends` are cited pages that are not stored, `orphans`
+    documents without any citation. `coupled` are the documents that cite the same pages as `ref`.
+    """
+
+    ref: str | None
+    archive: str
+    documents: Count
+    citing: Count
+    citations: Count
+    implicit: Count
+    places: Count
+    pages: Count
+    stored: Count
+    cited_by: Count
+    most_cited: list[CountedPage]
+    hubs: list[CountedDocument]
+    together: list[PagePair]
+    dead_ends: list[CountedPage]
+    orphan_count: Count
+    orphans: list[CountedDocument]
+    freshness: Freshness
+    coupled: list[CountedDocument]
+
+    @classmethod
+    def of(cls, report: archives.CitationReport, ref: str | None, archive: str) -> Self:
+        fresh = report.freshness
+        return cls(
+            ref=ref,
+            archive=archive,
+            documents=report.documents,
+            citing=report.citing,
+            citations=report.citations,
+            implicit=report.implicit,
+            places=report.places,
+            pages=report.pages,
+            stored=report.stored,
+            cited_by=report.cited_by,
+            most_cited=list(map(CountedPage.of, report.most_cited)),
+            hubs=list(map(CountedDocument.of, report.hubs)),
+            together=[
+                PagePair(
+                    one=CountedPage.of(pair.one),
+                    other=CountedPage.of(pair.other),
+                    count=pair.count,
+                )
+                for pair in report.together
+            ],
+            dead_ends=list(map(CountedPage.of, report.dead_ends)),
+            orphan_count=report.orphan_count,
+            orphans=list(map(CountedDocument.of, report.orphans)),
+            freshness=Freshness(
+                dated=fresh.dated, oldest=fresh.oldest, newest=fresh.newest, median=fresh.median
+            ),
+            coupled=list(map(CountedDocument.of, report.coupled)),
+        )
