@@ -81,6 +81,7 @@ async def test_every_reply_of_a_tool_keeps_to_the_output_schema(client: Client, 
             {"query": "auth", "search_type": "hybrid"},
             {"query": "auth", "mode": "deep_research", "max_tokens": 200},
         ],
+        "search_local_archives": [{"query": "auth", "include_citations": True}],
         "remember": [{"text": "Tokens expire after an hour."}],
     }
     async with speaking(client, era) as mcp:

@@ -71,6 +71,10 @@ def questions() -> list[tuple[str, dict[str, Any]]]:
             for kind in ("keyword", "semantic", "hybrid")
             for mode in ("basic", "deep_research")
         ],
+        "search_local_archives": [
+            {"query": "harbour", "include_citations": True},
+            *({"id": ref} for ref in refs),
+        ],
         "remember": [{"text": "A harbour note."}],
     }
     assert set(arguments) == {tool.name for tool in TOOLS}
