@@ -103,6 +103,20 @@ async def test_all_words_of_a_short_question_are_enough(runtime: Runtime) -> Non
     assert set(both) <= set(everything)
 
 
+async def test_a_name_alone_finds_what_holds_it(runtime: Runtime) -> None:
+    parts = [drafts.draft(f"part{n}", f"the server port of worker {n}") for n in range(30)]
+    holder = drafts.draft("holder", "set SERVER_WORKER_PORT before the start")
+    await fill(runtime, *parts, holder)
+    for order in ("relevance", "date_desc"):
+        page = await ask(runtime, "SERVER_WORKER_PORT", order=order)
+        assert [each.record.source_id for each in page.results] == ["holder"]
+        assert (page.total, page.weaker) == (1, 30)
+    assert (await ask(runtime, "SERVER_WORKER_PORT", include_weaker=True)).total == 31
+    # Beside other words, and where no record holds it, its words count.
+    assert (await ask(runtime, "where is SERVER_WORKER_PORT used")).total > 1
+    assert (await ask(runtime, "SERVER_PORT_WORKER")).total > 1
+
+
 async def test_what_is_demanded_is_found_whole(runtime: Runtime) -> None:
     await fill(runtime, *crowd(450))
     assert (await ask(runtime, '"server" -pebble harbour OR meadow OR willow')).total > 0

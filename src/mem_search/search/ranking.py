@@ -143,9 +143,9 @@ def prefetch(
     request, question = leg_results.request, leg_results.question
     depth = leg_results.depth
     rankings = [answer.ranking for answer in leg_results.answers if answer.ranking is not None]
-    named, held = NO_CANDIDATES, dict[int, tuple[int, int]]()
+    named, held, names_alone = NO_CANDIDATES, dict[int, tuple[int, int]](), False
     if "names" in stages and names.NAME_LIKE.search(question.text):
-        named, held = _holders(snapshot, question)
+        named, held, names_alone = _holders(snapshot, question)
     candidates = named.joined(union(rankings, depth))
     if leg_results.from_named:
         candidates = candidates.joined(union(leg_results.from_named, depth))
@@ -179,7 +179,9 @@ def prefetch(
         guessed = _guessed_alone(snapshot, question, rankings)
     whole = NO_NUMBERS
     if not {"relevant", "every-word"}.isdisjoint(stages):
-        whole = np.union1d(_whole(snapshot, question, rankings), named.records)
+        whole = named.records
+        if not names_alone:
+            whole = np.union1d(_whole(snapshot, question, rankings), whole)
     return RankingState(
         request=request,
         question=question,
@@ -195,7 +197,8 @@ def prefetch(
             columns=columns,
             holders=held,
             lifted=[snapshot.matching(lift) for lift in question.lifts],
-            whole=whole,
+            whole=np.unique(whole),
+            names_alone=names_alone,
             guessed=guessed,
             beyond=beyond,
             successors=successors,
@@ -275,8 +278,9 @@ def _whole(snapshot: SearchSnapshot, question: Question, rankings: Sequence[Rank
 
 def _holders(
     snapshot: SearchSnapshot, question: Question
-) -> tuple[Candidates, dict[int, tuple[int, int]]]:
-    """The records that hold a name of the question; record → how many, and how well.
+) -> tuple[Candidates, dict[int, tuple[int, int]], bool]:
+    """The records that hold a name of the question; record → how many, and how well; whether the
+    question is nothing but names that some record holds.
 
     Those whose id it names come first. A name of plain words counts beside other words only where
     few records hold it: ``real-time`` is ordinary language, ``rg-lto`` is not.
@@ -286,7 +290,7 @@ def _holders(
     asked = names.find(question.text)
     others = {*question.words.all}.difference(*[name.words for name in asked])
     if not asked or len(others) > OTHER_WORDS:
-        return found, held
+        return found, held, False
     for name in asked:
         most = PLAIN_HOLDERS if name.plain and others else HOLDERS
         holders = snapshot.holders(name, question.filters, most)
@@ -294,7 +298,8 @@ def _holders(
             count, sum_ = held.get(record, (0, 0))
             held[record] = (count + 1, sum_ + int(well))
         found = found.joined(holders)
-    return found, held
+    alone = not others and not any(name.plain for name in asked)
+    return found, held, alone and bool(held)
 
 
 def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:

@@ -90,6 +90,8 @@ class StoredData:
     """The records of each kind or person that the question names."""
     whole: Numbers = field(default_factory=lambda: NO_NUMBERS)
     """Records that have all that a short question, or an explicit one, asks for; in order."""
+    names_alone: bool = False
+    """The question is nothing but names that some record holds."""
     guessed: tuple[Numbers, Numbers] | None = None
     """Where a word was misspelt: records with only a word that may be meant, and those with a word
     as it was typed; each in order."""

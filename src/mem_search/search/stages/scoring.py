@@ -302,17 +302,17 @@ def relevant(state: RankingState) -> RankingState:
     """Keeps the records that answer the question nearly as well as the best one does.
 
     A record that has every word of a short question, or all that an explicit one demands, stays
-    whatever its score. docs/retrieval.md says how the border was calibrated.
+    whatever its score. A name alone finds only what holds it. docs/retrieval.md has the figures.
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state
-    found, matched, whole = state.union.records, state.matched, state.stored.whole
-    if matched is None:
-        matched = np.ones(len(found), np.bool_)
-    keep = matched & (near_the_best(state.total, matched, state.legs) | np.isin(found, whole))
+    found, whole = state.union.records, state.stored.whole
+    matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
+    keep = matched & np.isin(found, whole)
+    if not state.stored.names_alone:
+        keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
-    beyond = state.beyond
-    if beyond is not None:
+    if (beyond := state.beyond) is not None:
         kept = beyond.taken(np.isin(beyond.records, whole))
         left_out += len(beyond.records) - len(kept.records)
         beyond = kept
