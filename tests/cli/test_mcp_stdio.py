@@ -62,7 +62,7 @@ async def test_a_client_of_either_era_finds_and_opens_a_record(
     )
     async with Client(stdio_client(started), mode=era) as mcp:
         assert mcp.protocol_version == version
-        assert len((await mcp.list_tools()).tools) <= 6
+        assert len((await mcp.list_tools()).tools) <= 7
         found = await mcp.call_tool("search", {"query": "cheese"})
         assert found.structured_content["results"][0]["title"] == "Käse"
         best = found.structured_content["results"][0]["id"]
