@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from mem_search.model import Kind, Record
+from mem_search.model import Draft, Kind, Record
 from mem_search.model.briefing import Briefing, Situation
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import (
@@ -85,6 +86,19 @@ def test_a_briefing_is_no_list_of_everything() -> None:
         briefing(*(record("observation", n, f"Wave {n}") for n in range(60))), DISPLAY, 100_000
     )
     assert len(told.shown) == 5
+
+
+def test_the_words_of_a_decision_are_its_own() -> None:
+    kind = installed_kinds().get("observation")
+    metadata = {"type": "decision", "concepts": ["trade-off"]}
+    composed = kind.compose(
+        Draft("observation", "jsonl", "1", "Gas burns brighter.", title="Gas", metadata=metadata)
+    )
+    assert "trade-off" in composed.text
+    stored = replace(record("observation", 1, "Gas", **metadata), text=composed.text)
+    told = render_briefing(briefing(stored), DISPLAY, 1500)
+    assert "Gas burns brighter.\n" in told.text
+    assert "trade-off" not in told.text
 
 
 def test_nothing_known_or_no_room_gives_nothing() -> None:

@@ -226,5 +226,7 @@ def _briefly(record: Record, section: str, display: DisplayOptions) -> str:
     line = _escaped(index_line(record, display))
     if section not in ("prompt", "decision"):
         return line
-    words = cut(record.text.removeprefix(record.title), _SUMMARY_LENGTH)
+    own = display.kinds(record.kind).own_text(record)
+    # Only a whole line repeats the title: a sentence that begins with it stays a sentence.
+    words = cut(f"{own}\n".removeprefix(f"{record.title}\n"), _SUMMARY_LENGTH)
     return f"{line}\n  {_escaped(words)}" if words else line
