@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient
 
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle
+from patience import PATIENCE
 
 TOKEN = "a-token-for-tests"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -100,3 +102,13 @@ def lifecycle_of(client: Client) -> Lifecycle:
     app = client.app
     assert isinstance(app, web.Application)
     return app[LIFECYCLE]
+
+
+async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            reply = await client.get(f"/api/jobs/{job}", headers=headers)
+            state: dict[str, Any] = await reply.json()
+            if state["state"] in ("done", "failed", "cancelled"):
+                return state
+            await asyncio.sleep(0.02)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from http_worker import AUTHORIZED, Client
-from test_http_ingest import ended
+from http_worker import AUTHORIZED, Client, ended
 
 from documented_source import documented_code
 from mem_search import sources

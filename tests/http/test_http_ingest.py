@@ -11,26 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_worker import AUTHORIZED, RECORDS, Client, Get, lifecycle_of
+from http_worker import AUTHORIZED, RECORDS, Client, Get, ended, lifecycle_of
 from people import OWNER, bring_in, join
 
 from mem_search.ingest.spool import KEEP_SECONDS, keep_swept, sweep
 from mem_search.settings import Settings
 from mem_search.sources import built_in
-from patience import PATIENCE, comes_true
+from patience import comes_true
 from source_samples import file_of
 
 NDJSON = {**AUTHORIZED, "Content-Type": "application/x-ndjson"}
-
-
-async def ended(client: Client, job: str, headers: dict[str, str] = AUTHORIZED) -> dict[str, Any]:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            reply = await client.get(f"/api/jobs/{job}", headers=headers)
-            state: dict[str, Any] = await reply.json()
-            if state["state"] in ("done", "failed", "cancelled"):
-                return state
-            await asyncio.sleep(0.02)
 
 
 def lines_of(records: tuple[dict[str, Any], ...]) -> bytes:

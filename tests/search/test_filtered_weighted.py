@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from test_query_in_legs import NOW, Restricted
+from filtering_afterwards import Restricted
 
 from drafts import draft
 from mem_search.model import (
@@ -27,6 +28,8 @@ from mem_search.storage.sqlite import records
 from mem_search.text.query import read
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
 TEXTS = (
