@@ -159,6 +159,11 @@ async def test_people_are_found_as_long_as_they_are_named(runtime: Runtime) -> N
         ("lamps project:claudemem", "no record has project 'claudemem'; nearest: 'claude-mem'"),
         ("lamps type:bug", "no record has type 'bug'; nearest: 'bugfix'"),
         ("lamps type:bug,bugfix", "no record has type 'bug'; nearest: 'bugfix'"),
+        (
+            "lamps OR tag:li*",
+            "no record has tag 'li*'; tag takes the whole value, * stands for itself",
+        ),
+        ("lamps session:nobody", "no record has session 'nobody'"),
         ("lamps -tag:lihgt", "no record has tag 'lihgt'; nearest: 'light'"),
         ("lamps domain:shop.example.com", "no record has domain 'shop.example.com'"),
         ("lamps project:claude-mem", ""),

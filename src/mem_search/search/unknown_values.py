@@ -25,13 +25,17 @@ MOST_CHECKED: Final = 32
 def is_suspect(page: SearchPage, filters: Filters) -> bool:
     """Whether a value of ``filters`` may be without records.
 
-    A single value is known when something was found. One of several, or an excluded one, changes
-    nothing where it is unknown.
+    A single value is known when something was found. One of several, an excluded one, or one with a
+    star changes nothing where it is unknown.
     """
     values = list(_asked(filters, wanted=True))
     fields = [field for field, _, _ in values]
-    excluded = next(_asked(filters, wanted=False), None)
-    return bool(values and not page.total) or len(set(fields)) < len(fields) or excluded is not None
+    return (
+        bool(values and not page.total)
+        or len(set(fields)) < len(fields)
+        or any("*" in value for _, value, _ in values)
+        or next(_asked(filters, wanted=False), None) is not None
+    )
 
 
 def notices(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
@@ -43,7 +47,8 @@ def notices(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, ...]:
             continue
         near = spelling.closest(value, snapshot.values_of(field))
         meant = f"; nearest: {clipped(near)}" if near else ""
-        found.append(f"no record has {field} {clipped(value)}{meant}")
+        star = f"; {field} takes the whole value, * stands for itself" if "*" in value else ""
+        found.append(f"no record has {field} {clipped(value)}{star}{meant}")
     return tuple(found)
 
 
@@ -63,6 +68,8 @@ def _asked(filters: Filters, *, wanted: bool) -> Iterator[Value]:
 def _values(filters: Filters) -> Iterator[Value]:
     if filters.project:
         yield "project", filters.project, Filters(project=filters.project)
+    if filters.session:
+        yield "session", filters.session, Filters(session=filters.session)
     if filters.source:
         yield "source", filters.source, Filters(source=filters.source)
     for value in filters.types:
