@@ -1,0 +1,172 @@
+"""Build the two distributions, and check each as somebody who installs it meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+VERSION: Final = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
+_UNRELEASED: Final = "## [Unreleased]\n"
+_VERSIONED: Final = (
+    ("src/mem_search/__init__.py", r'(?<=__version__ = ")[^"]+'),
+    ("plugin/.claude-plugin/plugin.json", r'(?<="version": ")[^"]+'),
+    (".claude-plugin/marketplace.json", r'(?<="version": ")[^"]+'),
+)
+IN_WHEEL: Final = (
+    "plugin/skills/mem-search/SKILL.md",
+    "plugin/hooks/hooks.json",
+    "plugin/bin/hook.py",
+    "plugin/bin/mem-search-mcp",
+    "plugin/.mcp.json",
+    "plugin/.claude-plugin/plugin.json",
+    "docs/README.md",
+    "docs/guide.md",
+)
+"""What an installation without a checkout has to have, in the package."""
+
+
+class Unfit(Exception):
+    """The release is not as it has to be; the text says what is wrong."""
+
+
+def write_version(root: Path, version: str, day: str) -> None:
+    """Write ``version`` where it stands, and give the unreleased changes their section.
+
+    Raises Unfit for what is no version, and where nothing is unreleased.
+    """
+    if not VERSION.fullmatch(version):
+        raise Unfit(f"{version!r} is no version, such as 1.2.0 or 1.2.0rc1")
+    changelog = root / "CHANGELOG.md"
+    changelog.write_text(released(changelog.read_text("utf-8"), version, day), "utf-8")
+    for name, pattern in _VERSIONED:
+        file = root / name
+        text, count = re.subn(pattern, version, file.read_text("utf-8"))
+        if count != 1:
+            raise Unfit(f"{name} names {count} versions, not one")
+        file.write_text(text, "utf-8")
+
+
+def released(changelog: str, version: str, day: str) -> str:
+    """The changelog with what is unreleased under ``version``. Raises Unfit for no changes."""
+    before, heading, rest = changelog.partition(_UNRELEASED)
+    end = rest.find("\n## [")
+    changes, older = (rest, "") if end < 0 else (rest[: end + 1], rest[end + 1 :])
+    changes = re.sub(r"^Becomes .*\n+", "", changes.lstrip("\n"))
+    if not heading or not changes.strip():
+        raise Unfit("CHANGELOG.md has nothing under [Unreleased]")
+    if f"## [{version}]" in older:
+        raise Unfit(f"CHANGELOG.md has a section [{version}] already")
+    section = f"## [{version}] - {day}\n\n{changes.rstrip()}\n"
+    return f"{before}{heading}\n{section}" + (f"\n{older}" if older else "")
+
+
+def build(root: Path, place: Path) -> tuple[Path, Path]:
+    """(wheel, sdist) of ``root`` in ``place``; what is there already stays."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(place)]
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    named = [Path(line.strip()).name for line in done.stdout.splitlines() if line.strip()]
+    built = [place / name for name in named]
+    wheel = next(file for file in built if file.suffix == ".whl")
+    return wheel, next(file for file in built if file.suffix == ".gz")
+
+
+def check_files(wheel: Path, sdist: Path) -> None:
+    """Raises Unfit unless both have what is needed, and nothing of this machine."""
+    with zipfile.ZipFile(wheel) as opened:
+        found = set(opened.namelist())
+    if missing := [name for name in IN_WHEEL if f"mem_search/{name}" not in found]:
+        raise Unfit(f"{wheel.name} lacks {', '.join(missing)}")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files", "src", "plugin", "docs", "tests", "scripts"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.split("\n")  # fmt: skip
+    if missing := [name for name in listed if name and name not in names]:
+        raise Unfit(f"{sdist.name} lacks {', '.join(missing[:5])}")
+    if odd := [name for name in found | names if ".." in name or "__pycache__" in name]:
+        raise Unfit(f"there is no place in a release for {', '.join(odd[:5])}")
+
+
+def try_out(distribution: Path, place: Path) -> None:
+    """Install into a clean environment, and use it from an empty home. Raises Unfit."""
+    environment = place / "environment"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    environ = {"PATH": os.defpath, "HOME": str(place), "MEM_SEARCH_PORT": "0"}
+    # The package registry of this machine, and its certificates.
+    kept = ("PIP_", "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE", "XDG_CONFIG_HOME")
+    pip = {name: value for name, value in os.environ.items() if name.startswith(kept)}
+    home = os.environ.get("HOME", str(place))
+    _run([str(python), "-m", "pip", "install", "--quiet", str(distribution)],
+         os.environ | pip | {"HOME": home}, place)  # fmt: skip
+    use(environment / "bin" / "mem-search", environ, place)
+
+
+def use(command: Path, environ: dict[str, str], place: Path) -> None:
+    """Store, search, install into an agent and take that back. Raises Unfit."""
+
+    def mem(*words: str, given: str = "") -> str:
+        return _run([str(command), *words], environ, place, given)
+
+    if not mem("--version").startswith("mem-search "):
+        raise Unfit("mem-search --version says nothing")
+    record = {"kind": "note", "source_id": "1", "title": "Harbour", "text": "The bridge opens."}
+    try:
+        mem("import", "jsonl", "-", given=json.dumps(record))
+        if "Harbour" not in mem("search", "bridge"):
+            raise Unfit("a record that was imported is not found")
+        mem("install", "claude-code")
+        written = "".join(file.read_text("utf-8") for file in place.glob(".claude*/*.json"))
+        if "hook.py" not in written or not (place / ".claude/skills/mem-search/SKILL.md").exists():
+            raise Unfit("mem-search install claude-code does not write hooks and skill")
+        mem("uninstall", "claude-code")
+    finally:
+        mem("worker", "stop")
+
+
+def _run(command: list[str], environ: dict[str, str], place: Path, given: str = "") -> str:
+    done = subprocess.run(
+        command, env=environ, cwd=place, input=given, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise Unfit(f"{' '.join(command[-3:])} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def main(arguments: list[str]) -> int:
+    """Do it all, and say what is left to do by hand."""
+    if len(arguments) > 1 or any(word.startswith("-") for word in arguments):
+        print("usage: scripts/release [VERSION]", file=sys.stderr)
+        return 2
+    try:
+        if arguments:
+            write_version(ROOT, arguments[0], f"{datetime.now(UTC):%Y-%m-%d}")
+        wheel, sdist = build(ROOT, ROOT / "dist")
+        check_files(wheel, sdist)
+        for distribution in (wheel, sdist):
+            print(f"{distribution.name}: {distribution.stat().st_size / 1e6:.1f} MB; trying it out")
+            with tempfile.TemporaryDirectory() as place:
+                try_out(distribution, Path(place))
+            print(f"{distribution.name}: works in a clean environment")
+    except Unfit as problem:
+        print(f"release: {problem}", file=sys.stderr)
+        return 1
+    if arguments:
+        print(f"next: look at the changes, commit them, and tag them v{arguments[0]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
