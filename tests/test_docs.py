@@ -175,7 +175,8 @@ def test_no_script_names_a_registry() -> None:
 
 
 def test_the_lock_names_no_host() -> None:
-    assert "://" not in text_of("requirements.lock")
+    for lock in ("requirements.lock", "requirements-dev.lock"):
+        assert "://" not in text_of(lock)
 
 
 def test_the_documents_become_records_that_are_the_same_each_time() -> None:

@@ -48,12 +48,13 @@ def write_version(root: Path, version: str, day: str) -> None:
     if not VERSION.fullmatch(version):
         raise Unfit(f"{version!r} is no version, such as 1.2.0 or 1.2.0rc1")
     changelog = root / "CHANGELOG.md"
-    changelog.write_text(released(changelog.read_text("utf-8"), version, day), "utf-8")
+    written = {changelog: released(changelog.read_text("utf-8"), version, day)}
     for name, pattern in _VERSIONED:
-        file = root / name
-        text, count = re.subn(pattern, version, file.read_text("utf-8"))
+        text, count = re.subn(pattern, version, (root / name).read_text("utf-8"))
         if count != 1:
             raise Unfit(f"{name} names {count} versions, not one")
+        written[root / name] = text
+    for file, text in written.items():
         file.write_text(text, "utf-8")
 
 
@@ -74,11 +75,10 @@ def released(changelog: str, version: str, day: str) -> str:
 def build(root: Path, place: Path) -> tuple[Path, Path]:
     """(wheel, sdist) of ``root`` in ``place``; what is there already stays."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(place)]
-    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
-    named = [Path(line.strip()).name for line in done.stdout.splitlines() if line.strip()]
-    built = [place / name for name in named]
-    wheel = next(file for file in built if file.suffix == ".whl")
-    return wheel, next(file for file in built if file.suffix == ".gz")
+    _run(command, dict(os.environ), root)
+    found = re.search(_VERSIONED[0][1], (root / _VERSIONED[0][0]).read_text("utf-8"))
+    name = f"mem_search-{found[0] if found else ''}"
+    return place / f"{name}-py3-none-any.whl", place / f"{name}.tar.gz"
 
 
 def check_files(wheel: Path, sdist: Path) -> None:
