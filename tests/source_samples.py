@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
+import agent_sessions
 from mem_search.records.registry import installed_kinds
 
 
@@ -284,6 +285,7 @@ def pages(folder: Path) -> Path:
     return folder / "pages"
 
 
+AGENTS = ("cursor", "opencode", "copilot", "qwen", "pi", "openclaw")
 SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "claude-mem": claude_mem,
     "claude-code": claude_code,
@@ -299,6 +301,7 @@ SAMPLES: Mapping[str, Callable[[Path], Path]] = {
     "slack": slack,
     "codex": codex,
     "gemini": gemini,
+    **{name: getattr(agent_sessions, name) for name in AGENTS},
     "mbox": mbox,  # of docs/extending.md
 }
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from mem_search import sources
 from mem_search.model import Draft, Location
-from mem_search.sources.claude_code.events import MAIN, Line, ToolCall, ToolResult, parse_line
+from mem_search.sources.agent_work.events import MAIN, Line, ToolCall, ToolResult
+from mem_search.sources.claude_code.lines import parse_line
 
 JUDGED = Path(__file__).parent / "capture.toml"
 DATA = Path(__file__).parents[3] / "shared" / "data" / "transcripts" / "claude-code"

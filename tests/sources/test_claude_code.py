@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from mem_search.ingest.prepare import outcome
 from mem_search.model import Draft, LedgerEntry, Link, Location
-from mem_search.sources.claude_code import ClaudeCode, evidence
+from mem_search.sources.agent_work import evidence
+from mem_search.sources.claude_code import ClaudeCode
 
 SESSION = "5e551040-0000-4000-8000-000000000001"
 CWD = "/gone/projects/harbour"

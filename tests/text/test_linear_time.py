@@ -26,8 +26,8 @@ from mem_search.metadata import extraction, values
 from mem_search.model import Draft
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import safe_text
-from mem_search.sources.claude_code import evidence, session
-from mem_search.sources.claude_code import text as claude_code_text
+from mem_search.sources.agent_work import evidence, session
+from mem_search.sources.agent_work import text as claude_code_text
 from mem_search.sources.claude_mem import drafts as claude_mem_drafts
 from mem_search.sources.mail import bodies, headers
 from mem_search.sources.mail import message as mail_message

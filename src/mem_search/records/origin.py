@@ -27,7 +27,7 @@ TRUST: Final[Mapping[Origin, Trust]] = {
 _BY_SOURCE: Final[Mapping[str, Origin]] = {
     "git": "external",  # a clone has commits of everybody
     "slack": "external",
-    **dict.fromkeys(("chatgpt", "claude-ai", "codex", "gemini"), "own_work"),
+    **dict.fromkeys(("chatgpt", "claude-ai"), "own_work"),
 }
 
 

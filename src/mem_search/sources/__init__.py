@@ -34,6 +34,12 @@ BUILT_IN: Final = (
     "mem_search.sources.slack:Slack",
     "mem_search.sources.codex:Codex",
     "mem_search.sources.gemini:Gemini",
+    "mem_search.sources.cursor:Cursor",
+    "mem_search.sources.opencode:OpenCode",
+    "mem_search.sources.copilot:Copilot",
+    "mem_search.sources.qwen:Qwen",
+    "mem_search.sources.pi:Pi",
+    "mem_search.sources.openclaw:OpenClaw",
     "mem_search.sources.files.archives:ResearchArchive",
     "mem_search.sources.files.archives:UrlArchive",
 )

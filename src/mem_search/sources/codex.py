@@ -21,6 +21,7 @@ from mem_search.sources.conversations import (
     agent_session,
     fields,
     items,
+    json_lines,
     moment,
     text,
 )
@@ -31,7 +32,6 @@ NAME: Final = "codex"
 _ADDED: Final = re.compile(r"\s*(?:<([A-Za-z_]+)[\s>]|# AGENTS\.md instructions)")
 _REQUEST: Final = "## My request for Codex:"
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_LONGEST_LINE: Final = 32 * 2**20
 
 
 class Codex(WholeFiles):
@@ -53,7 +53,7 @@ class Codex(WholeFiles):
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         session, cwd = Path(file.name).name.partition(".")[0], ""
         turns = [AgentTurn()]
-        for line in _lines(file.path):
+        for line in json_lines(file.path):
             payload = fields(line["payload"]) if "payload" in line else line
             at = moment(line.get("timestamp") or payload.get("timestamp"))
             if line.get("type") == "session_meta" or "instructions" in payload:
@@ -65,16 +65,6 @@ class Codex(WholeFiles):
                 _take(payload, at, turns)
         project = named_after(cwd) if file.is_upload else identify(cwd)
         yield from agent_session(NAME, session, turns[1:], project, cwd)
-
-
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines that are objects. The last one may still be being written."""
-    with path.open("rb") as file:
-        while line := file.readline(_LONGEST_LINE):
-            try:
-                yield fields(json.loads(line))
-            except ValueError:
-                continue
 
 
 def _take(item: Mapping[str, Any], at: int | None, turns: list[AgentTurn]) -> None:

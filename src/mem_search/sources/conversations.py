@@ -6,6 +6,7 @@ list for what has another type.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,9 @@ _MOST_FACTS: Final = 40
 _COMMAND: Final = 300
 _LONGEST: Final = 32_000
 """Characters of a prompt or of what an agent said in a turn."""
+
+_LONGEST_LINE: Final = 32 * 2**20
+"""Bytes of a line; a longer one is read as lines that are no JSON."""
 
 _HEADING: Final = re.compile(r"^[#>*\-\s]+")
 _EXPORT: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -81,6 +85,16 @@ def items(value: object) -> list[Any]:
 def fields(value: object) -> Mapping[str, Any]:
     """``value`` if it is an object."""
     return value if isinstance(value, Mapping) else {}
+
+
+def json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The lines that are objects; {} for another one, such as the last while it is written."""
+    with path.open("rb") as file:
+        while line := file.readline(_LONGEST_LINE):
+            try:
+                yield fields(json.loads(line))
+            except (ValueError, RecursionError):
+                yield {}
 
 
 def moment(value: object) -> int | None:

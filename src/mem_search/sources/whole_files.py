@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -198,8 +198,14 @@ def array_items(file: IO[str]) -> Iterator[Any]:
 
 
 def _stamp(path: Path) -> tuple[str, int] | None:
+    """What changes with the file, and its size; the log of a database belongs to it."""
     try:
         status = path.stat()
     except OSError:  # gone since it was listed
         return None
-    return f"{status.st_mtime_ns}-{status.st_size}", status.st_size
+    stamp = f"{status.st_mtime_ns}-{status.st_size}"
+    if path.suffix == ".db":
+        with suppress(OSError):  # mostly there is none
+            log = path.with_name(f"{path.name}-wal").stat()
+            stamp += f"-{log.st_mtime_ns}-{log.st_size}" if log.st_size else ""
+    return stamp, status.st_size

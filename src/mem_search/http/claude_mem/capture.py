@@ -23,7 +23,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.claude_mem import MemorySaved, SessionBegun, Taken
 from mem_search.ingest.prepare import content_id
 from mem_search.model import Draft, Filters
-from mem_search.sources.claude_code.text import headline, without_injected
+from mem_search.sources.agent_work.text import headline, without_injected
 
 _NO_PROMPTS: Final = ("", "[media prompt]")
 """What clients send where a person wrote nothing."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from mem_search import agents
 from mem_search.model import AllOf, AnyOf, Condition, Demand, Filters, Kind, Not
 from mem_search.records.registry import installed_kinds
 
@@ -20,7 +21,7 @@ SourceType = Literal[
     "checkpoint_recall",
 ]
 
-AGENTS: Final = ("claude-mem", "claude-code", "codex")
+AGENTS: Final = ("claude-mem", *(agent.sessions for agent in agents.AGENTS))
 """Sources that read sessions of an agent."""
 
 

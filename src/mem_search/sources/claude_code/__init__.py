@@ -5,10 +5,9 @@ read, never changed. When a transcript is deleted its records stay: Claude Code 
 transcripts, and they are what people want to find again.
 
 A line of a file passes through these modules: ``files`` finds transcripts and reads new lines,
-``transcript_reader`` reads one file and counts for the ledger, ``events`` parses a line,
-``drafts`` turns events into drafts with the help of ``step``, ``session``, ``tools`` and
-``evidence``. Only what a person or the agent said and did is taken, not what was injected into the
-conversation.
+``transcript_reader`` reads one file and counts for the ledger, ``lines`` parses a line, and
+``agent_work`` makes drafts of it. Only what a person or the agent said and did is taken, not what
+was injected into the conversation.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
+from mem_search.sources.agent_work.drafts import Identify
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.claude_code.drafts import NAME, Identify
-from mem_search.sources.claude_code.files import SUFFIX, Place, projects_folder, transcripts
+from mem_search.sources.claude_code.files import NAME, SUFFIX, Place, projects_folder, transcripts
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
 
 VERSION: Final = 3

@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 
 from mem_search.errors import SourceError
 
+NAME: Final = "claude-code"
 SUFFIX: Final = ".jsonl"
 _OBSERVERS = "observer-sessions"
 

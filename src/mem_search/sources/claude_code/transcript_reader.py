@@ -12,16 +12,17 @@ from typing import Any, BinaryIO, Final
 
 from mem_search.errors import InputError
 from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.claude_code.drafts import DraftBuilder, Identify
-from mem_search.sources.claude_code.events import parse_line
+from mem_search.sources.agent_work.drafts import DraftBuilder, Identify
 from mem_search.sources.claude_code.files import (
     LONGEST_LINE,
+    NAME,
     Incomplete,
     Place,
     complete_lines,
     has_own_transcript,
     parent_session,
 )
+from mem_search.sources.claude_code.lines import parse_line
 
 _NAMED: Final = 20
 """Lines that cannot be decoded and have a ledger entry of their own; further ones are counted."""
@@ -115,7 +116,7 @@ class TranscriptReader:
         self._path = path
         self._identify = identify
         self._stored = state
-        self._builder = DraftBuilder(identify, state)
+        self._builder = DraftBuilder(NAME, identify, state)
         self._counts = LedgerCounts((state or {}).get("account"))
         self._copies: dict[str, bool] = {}
 
@@ -151,7 +152,7 @@ class TranscriptReader:
         parent = parent_session(self._path)
         self.from_start = True
         self.place = self.place.start(file)
-        self._builder = DraftBuilder(self._identify, cwd=_first_cwd(parent) if parent else "")
+        self._builder = DraftBuilder(NAME, self._identify, cwd=_first_cwd(parent) if parent else "")
         self._counts = LedgerCounts()
 
     def _line(self, raw: bytes | None) -> Iterator[Draft]:

@@ -7,99 +7,26 @@ model, types that are not known) has no events.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mem_search.errors import InputError
 from mem_search.records.base import json_type
-from mem_search.sources.claude_code.text import clean_text, command_words, without_injected
-from mem_search.text import dates
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The person wrote it; ``queued`` if the agent was working then."""
-
-    text: str
-    queued: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """An agent wrote it to its subagent."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgentText:
-    """The agent's text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """The agent called a tool."""
-
-    call: str
-    tool: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """The result of a tool call."""
-
-    call: str
-    text: str
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction:
-    """The agent's own summary of the session so far."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTitle:
-    """A title for the session; ``leaf`` is the line that it was made for, if that is known."""
-
-    text: str
-    leaf: str = ""
-    by_person: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PromptQueued:
-    """The person wrote it while the agent worked; the agent does not have it yet."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PromptDequeued:
-    """A queued prompt was ``delivered`` to the agent, or taken back by the person."""
-
-    delivered: bool
-
-
-Event = (
-    Prompt
-    | Instruction
-    | AgentText
-    | ToolCall
-    | ToolResult
-    | Compaction
-    | SessionTitle
-    | PromptQueued
-    | PromptDequeued
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Compaction,
+    Event,
+    Instruction,
+    Line,
+    Prompt,
+    PromptDequeued,
+    PromptQueued,
+    SessionTitle,
+    ToolCall,
+    ToolResult,
 )
-
-MAIN: Final = "main"
-"""The agent of a session that is not a subagent."""
+from mem_search.sources.agent_work.text import clean_text, command_words, without_injected
+from mem_search.text import dates
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _INTERRUPTED = "[Request interrupted by user"
@@ -107,26 +34,6 @@ _NOTIFICATION = "<task-notification>"
 """A message that begins with this was not written by the person, nor was the text after it."""
 _OWN_RUNS = ("acompact", "aprompt_suggestion")
 """Subagents that Claude Code starts for itself; the session has their results."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A parsed line. ``left`` is the reason why a line that could have events has none.
-
-    ``project`` and ``platform`` are those that a client named for a session that it told over HTTP;
-    transcripts of Claude Code have neither.
-    """
-
-    uuid: str
-    session: str
-    at: int | None
-    cwd: str
-    branch: str
-    agent: str
-    events: tuple[Event, ...]
-    left: str = ""
-    project: str = ""
-    platform: str = ""
 
 
 _STRINGS: Final = ("uuid", "sessionId", "timestamp", "cwd", "gitBranch", "agentId")

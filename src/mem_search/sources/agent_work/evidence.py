@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mem_search.sources.claude_code.text import one_line
+from mem_search.sources.agent_work.text import one_line
 
 CHECKS: Final = "checks"
 DELIVERS: Final = "delivers"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from mem_search.sources.claude_code import evidence, tools
-from mem_search.sources.claude_code.events import MAIN
-from mem_search.sources.claude_code.text import cut, headline, one_line
+from mem_search.sources.agent_work import evidence, tools
+from mem_search.sources.agent_work.events import MAIN
+from mem_search.sources.agent_work.text import cut, headline, one_line
 
 NARRATIVE: Final = 8000
 """Characters of the agent's text in one observation."""

@@ -11,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Any
 
 from mem_search.model import Draft, Kind, Link
 from mem_search.projects import Project
-from mem_search.sources.claude_code import events, tools
-from mem_search.sources.claude_code.events import MAIN, Line
-from mem_search.sources.claude_code.evidence import answers_in, decision_in, requested_change
-from mem_search.sources.claude_code.session import Session, compaction_fields, summary_text
-from mem_search.sources.claude_code.step import Step, relative_to_project
-from mem_search.sources.claude_code.text import HEADLINE, cut, headline, one_line
+from mem_search.sources.agent_work import events, tools
+from mem_search.sources.agent_work.events import MAIN, Line
+from mem_search.sources.agent_work.evidence import answers_in, decision_in, requested_change
+from mem_search.sources.agent_work.session import Session, compaction_fields, summary_text
+from mem_search.sources.agent_work.step import Step, relative_to_project
+from mem_search.sources.agent_work.text import HEADLINE, cut, headline, one_line
 
-NAME: Final = "claude-code"
 _PROMPT = 32_000
 _AWAITED = 64
 _QUEUED = 8
@@ -34,12 +33,19 @@ Identify = Callable[[str], Project]
 class DraftBuilder:
     """Builds the drafts of one file. ``state`` is that of an earlier builder, None at the start.
 
-    ``cwd`` is the directory that the session began in, if the file of its parent says so.
+    ``source`` is the name of the source. ``cwd`` is the directory that the session began in, if the
+    file of its parent says so.
     """
 
     def __init__(
-        self, identify: Identify, state: Mapping[str, Any] | None = None, *, cwd: str = ""
+        self,
+        source: str,
+        identify: Identify,
+        state: Mapping[str, Any] | None = None,
+        *,
+        cwd: str = "",
     ) -> None:
+        self._source = source
         self._identify = identify
         # A copy: the builder must not change what the caller stored.
         state = deepcopy(dict(state or {}))
@@ -287,7 +293,7 @@ class DraftBuilder:
         known = {"worktree": worktree, "platform": session.platform}
         return Draft(
             kind=kind,
-            source=NAME,
+            source=self._source,
             source_id=f"{session.id}/{key}",
             text=text,
             title=title,

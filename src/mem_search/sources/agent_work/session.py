@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
-from mem_search.sources.claude_code.step import Step, add_new
-from mem_search.sources.claude_code.text import cut, headline, without_injected
+from mem_search.sources.agent_work.step import Step, add_new
+from mem_search.sources.agent_work.text import cut, headline, without_injected
 
 _SECTION = 3000
 _WHOLE = 8000

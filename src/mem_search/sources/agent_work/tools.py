@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mem_search.sources.claude_code.evidence import error_line
-from mem_search.sources.claude_code.text import clean_text, cut, one_line
+from mem_search.sources.agent_work.evidence import error_line
+from mem_search.sources.agent_work.text import clean_text, cut, one_line
 
 READS: Final = "reads"
 MODIFIES: Final = "modifies"
@@ -44,11 +44,16 @@ _EFFECTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "Agent": (TELLS, "description", "Asked a subagent"),
 }
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)\s*")
-_REJECTED = "The user doesn't want to"
-_REASON = re.compile(r"the user said:\s*(\S.*)", re.DOTALL)
+_REJECTED = ("The user doesn't want to", "The user rejected")
+_REASON = re.compile(r"(?:the user said|feedback):\s*(\S.*)", re.DOTALL)
 _LONGEST_REASON = 4000
 _NOT_RUN = re.compile(r"Sibling tool call errored|Cancelled: parallel tool call")
 _ERROR_TAGS = re.compile(r"</?tool_use_error>")
+
+
+def argument_of(tool: str) -> str:
+    """The argument of one of Claude Code's tools that says on what; "" for an unknown tool."""
+    return _EFFECTS.get(tool, ("", "", ""))[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,107 @@
+"""The base of sources whose agent writes a file for each session, and what their readers share."""
+
+from __future__ import annotations
+
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, Final
+
+from mem_search.errors import SourceError
+from mem_search.model import Draft, LedgerEntry
+from mem_search.projects import identify, named_after
+from mem_search.sources.agent_work.drafts import DraftBuilder
+from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
+from mem_search.sources.agent_work.text import clean_text
+from mem_search.sources.agent_work.tools import argument_of
+from mem_search.sources.conversations import fields, items
+from mem_search.sources.whole_files import WholeFile, WholeFiles
+
+Tools = Mapping[str, tuple[str, ...]]
+"""An agent's name of a tool → Claude Code's, and the argument that says on what, by each name."""
+
+BUSY_SECONDS: Final = 5.0
+
+
+class SessionFiles(WholeFiles):
+    """``lines`` says what happened in the session of a file; the rest is the same for all agents.
+
+    The whole file is read again when it grew. Its records have the ids of its messages, so those
+    that are stored already stay as they are.
+    """
+
+    follows = True
+    tools: ClassVar[Tools]
+
+    @abstractmethod
+    def lines(self, file: WholeFile) -> Iterator[Line]:
+        """The messages of the session in order, also those without events."""
+
+    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+        project_of = lru_cache(maxsize=None)(named_after if file.is_upload else identify)
+        builder = DraftBuilder(self.name, project_of)
+        for line in self.lines(file):
+            yield from builder.feed(replace(line, platform=self.name))
+        yield from builder.open_drafts()
+
+
+def called(tools: Tools, call: object, tool: object, arguments: object) -> ToolCall:
+    """A call as Claude Code would have made it. A tool without a counterpart keeps its name."""
+    given, name = fields(arguments), clean_text(tool)
+    known, *theirs = tools.get(name, (name,))
+    target = next((given[each] for each in theirs if each in given), None)
+    return ToolCall(clean_text(call), known, {argument_of(known): target} if theirs else given)
+
+
+def answered(call: object, answer: str, *, failed: bool, code: int = 0) -> ToolResult:
+    """The answer of a tool; ``code`` is the exit code of a command."""
+    said = f"Exit code {code}\n{answer}" if code else answer
+    return ToolResult(clean_text(call), clean_text(said), failed or bool(code))
+
+
+def exit_code(value: object) -> int:
+    """An exit code as a number or as its digits; 0 for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return 0
+    return int(value) if str(value).isdecimal() and len(str(value)) < 10 else 0
+
+
+def words(content: object) -> str:
+    """The text of a message: a string, or a list of parts with ``text``; thoughts are left out."""
+    if isinstance(content, str):
+        return clean_text(content).strip()
+    parts = [fields(part) for part in items(content)]
+    texts = [
+        clean_text(part.get("text"))
+        for part in parts
+        if part.get("type", "text") == "text" and not part.get("thought")
+    ]
+    return "\n\n".join(text for text in texts if text).strip()
+
+
+@contextmanager
+def read_only(path: Path, tables: Collection[str]) -> Iterator[sqlite3.Connection]:
+    """The database of a program that may be writing to it. Raises SourceError saying what to do."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(
+            sqlite3.connect(
+                uri,
+                uri=True,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,  # each batch of a reading may run in another thread
+            )
+        ) as connection:
+            connection.execute("pragma trusted_schema = off")
+            # No views: a file from somewhere else must not run queries of its own.
+            listed = connection.execute("select name from sqlite_master where type = 'table'")
+            if missing := set(tables) - {name for (name,) in listed}:
+                raise SourceError(f"{path} has no table {', '.join(sorted(missing))}")
+            yield connection
+    except sqlite3.Error as error:
+        raise SourceError(f"{path} cannot be read: {error}; sync again in a minute") from error

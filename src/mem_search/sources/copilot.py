@@ -1,0 +1,127 @@
+"""The source `copilot`: sessions of GitHub's Copilot CLI become prompts, steps of work, summaries.
+
+A session is a file ``session-state/SESSION/events.jsonl`` below ``~/.copilot``, once
+``session-state/SESSION.jsonl``. A line is an event with ``type`` and ``data``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import FileFormat, Machine
+from mem_search.model import Location
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Compaction,
+    Event,
+    Instruction,
+    Line,
+    Prompt,
+    ToolCall,
+)
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    exit_code,
+)
+from mem_search.sources.conversations import fields, items, json_lines, moment
+from mem_search.sources.whole_files import WholeFile
+
+NAME: Final = "copilot"
+_FOLDER: Final = "session-state"
+_TOOLS: Final[Tools] = {
+    "bash": ("Bash", "command"),
+    "powershell": ("PowerShell", "command"),
+    "view": ("Read", "path"),
+    "create": ("Write", "path"),
+    "edit": ("Edit", "path"),
+    "str_replace_editor": ("Edit", "path"),
+    "grep": ("Grep", "pattern"),
+    "glob": ("Glob", "pattern"),
+    "task": ("Task", "description"),
+    "web_search": ("WebSearch", "query"),
+    "web_fetch": ("WebFetch", "url"),
+}
+
+
+class Copilot(SessionFiles):
+    """A subagent's events name the call that started it."""
+
+    name = NAME
+    file_format = FileFormat((".jsonl",))
+    tools = _TOOLS
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        given = machine.environ.get("COPILOT_HOME", "")
+        root = (Path(given).expanduser() if given else machine.home / ".copilot") / _FOLDER
+        if root.is_dir():
+            yield Location(NAME, str(root), label="Copilot CLI sessions")
+
+    def recognises(self, path: Path) -> bool:
+        if path.name == "events.jsonl":
+            return path.parts[-3:-2] == (_FOLDER,)
+        return path.suffix == ".jsonl" and path.parts[-2:-1] == (_FOLDER,)
+
+    def lines(self, file: WholeFile) -> Iterator[Line]:
+        place = Path(file.name)
+        session = place.parent.name if place.name == "events.jsonl" else place.stem
+        cwd = branch = ""
+        others: set[str] = set()
+        for number, raw in enumerate(json_lines(file.path), 1):
+            data, sort = fields(raw.get("data")), raw.get("type")
+            if sort in ("session.start", "session.resume"):
+                context = fields(data.get("context"))
+                session = clean_text(data.get("sessionId")) or session
+                cwd = clean_text(context.get("cwd")) or cwd
+                branch = clean_text(context.get("branch")) or branch
+            agent = clean_text(data.get("parentToolCallId")) or MAIN
+            yield Line(
+                uuid=clean_text(raw.get("id")) or f"line-{number}",
+                session=session,
+                at=moment(raw.get("timestamp")),
+                cwd=cwd,
+                branch=branch,
+                agent=agent,
+                events=tuple(_events(sort, data, others, is_main=agent == MAIN)),
+            )
+
+
+def _events(
+    sort: object, data: Mapping[str, Any], others: set[str], *, is_main: bool
+) -> Iterator[Event]:
+    """The events of one line. ``others`` are calls of tools that are not known by their names."""
+    match sort:
+        case "user.message" if data.get("source", "user") == "user":
+            if asked := without_injected(clean_text(data.get("content"))):
+                yield Prompt(asked) if is_main else Instruction(asked)
+        case "assistant.message":
+            if said := clean_text(data.get("content")).strip():
+                yield AgentText(said)
+        case "tool.execution_start":
+            tool = data.get("toolName")
+            call = called(_TOOLS, data.get("toolCallId"), tool, data.get("arguments"))
+            if tool not in _TOOLS:
+                others.add(call.call)
+            yield call
+        case "tool.execution_complete":
+            yield from _completed(data, others)
+        case "session.compaction_complete":
+            yield Compaction(clean_text(data.get("summaryContent")))
+
+
+def _completed(data: Mapping[str, Any], others: set[str]) -> Iterator[Event]:
+    call, code = clean_text(data.get("toolCallId")), fields(data.get("shellExecution"))
+    failed = data.get("success") is False
+    answer = fields(data.get("result")).get("content") or fields(data.get("error")).get("message")
+    yield answered(call, clean_text(answer), failed=failed, code=exit_code(code.get("exitCode")))
+    if call in others and not failed:  # a patch, or an editor of somebody else
+        for number, edit in enumerate(map(fields, items(data.get("fileEdits"))), 1):
+            key = f"{call}/{number}"
+            yield ToolCall(key, "Edit", {"file_path": edit.get("path")})
+            yield answered(key, "", failed=False)

@@ -1,0 +1,192 @@
+"""The source `opencode`: sessions of OpenCode become prompts, steps of work and summaries.
+
+All sessions are in one SQLite database, ``~/.local/share/opencode/opencode.db``: a row for each
+session, message and part of a message. It is only read. A session is read again when a part was
+added or changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from mem_search.contracts import Machine
+from mem_search.errors import SourceError
+from mem_search.model import Batch, Draft, LedgerEntry, Location
+from mem_search.projects import identify
+from mem_search.sources.agent_work.drafts import DraftBuilder
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Compaction,
+    Event,
+    Instruction,
+    Line,
+    Prompt,
+    SessionTitle,
+    ToolCall,
+)
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import (
+    Tools,
+    answered,
+    called,
+    exit_code,
+    read_only,
+    words,
+)
+from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.conversations import fields
+
+NAME: Final = "opencode"
+_FILE: Final = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+_TABLES: Final = ("session", "message", "part")
+_TOOLS: Final[Tools] = {
+    "bash": ("Bash", "command"),
+    "read": ("Read", "filePath"),
+    "write": ("Write", "filePath"),
+    "edit": ("Edit", "filePath"),
+    "multiedit": ("MultiEdit", "filePath"),
+    "grep": ("Grep", "pattern"),
+    "glob": ("Glob", "pattern"),
+    "list": ("LS", "path"),
+    "task": ("Task", "description"),
+    "webfetch": ("WebFetch", "url"),
+    "websearch": ("WebSearch", "query"),
+}
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_UNTITLED: Final = re.compile(r"(?:New|Child) session - ")
+_SESSIONS: Final = """
+    select s.id, s.parent_id, s.directory, s.title, count(p.id), max(p.time_updated)
+    from session s join part p on p.session_id = s.id group by s.id order by s.time_created, s.id
+"""
+_PARTS: Final = """
+    select m.id, m.time_created, m.data, p.id, p.data
+    from message m join part p on p.message_id = m.id
+    where m.session_id = ? order by m.time_created, m.id, p.id
+"""
+
+
+class OpenCode(BaseSource):
+    """The work of a subagent, which has a session of its own, belongs to the session above it."""
+
+    name = NAME
+    follows = True
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        given = machine.environ.get("XDG_DATA_HOME", "")
+        root = Path(given).expanduser() if given else machine.home / ".local" / "share"
+        for path in sorted((root / "opencode").glob("opencode*.db")):
+            if self.recognises(path):
+                yield Location(NAME, str(path), label="OpenCode sessions")
+
+    def recognises(self, path: Path) -> bool:
+        return _FILE.fullmatch(path.name) is not None
+
+    def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
+        path = Path(location.path).expanduser()
+        if not path.is_file():
+            raise SourceError(f"{path} does not exist", field="path")
+        known: dict[str, str] = dict(cursor.get("sessions", {}))
+        with read_only(path, _TABLES) as database:
+            rows = database.execute(_SESSIONS).fetchall()
+            parents = {row[0]: row[1] for row in rows}
+            batch = BatchBuilder(total=len(rows))
+            for done, (session, _, folder, title, count, changed) in enumerate(rows):
+                if known.get(session) == (stamp := f"{changed}-{count}"):
+                    continue
+                item, taken = clean_text(session), batch.taken
+                batch.outdate(item)
+                root = _root(session, parents)
+                title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
+                lines = _lines(database, session, root, clean_text(folder), title)
+                for draft in _drafts(lines):
+                    batch.take(draft, item)
+                if taken := batch.taken - taken:
+                    batch.note(LedgerEntry(item, "taken", records=taken))
+                else:
+                    batch.leave(item, "there is nothing in it that could be stored")
+                known[session] = stamp
+                if batch.is_full:
+                    yield batch.build({"sessions": dict(known)}, done + 1)
+            if batch:
+                yield batch.build({"sessions": dict(known)}, len(rows))
+
+
+def _root(session: str, parents: Mapping[str, str | None]) -> str:
+    """The session that a person began."""
+    seen = {session}
+    while (above := parents.get(session)) and above not in seen:
+        seen.add(above)
+        session = above
+    return session
+
+
+def _drafts(lines: Iterator[Line]) -> Iterator[Draft]:
+    builder = DraftBuilder(NAME, lru_cache(maxsize=None)(identify))
+    for line in lines:
+        yield from builder.feed(line)
+    yield from builder.open_drafts()
+
+
+def _lines(
+    database: sqlite3.Connection, session: str, root: str, folder: str, title: str
+) -> Iterator[Line]:
+    """The messages of a session: a line for what a person wrote, and one for each other part."""
+    agent = MAIN if session == root else session
+    named = (SessionTitle(title),) if title and agent == MAIN else ()
+    rows = database.execute(_PARTS, (session,)).fetchall()
+    for (key, at, data), group in groupby(rows, lambda row: row[:3]):
+        message, parts = _object(data), [(row[3], _object(row[4])) for row in group]
+        at = at if isinstance(at, int) and at > 0 else None
+
+        def line(uuid: str, events: tuple[Event, ...], at: int | None = at) -> Line:
+            return Line(uuid, root, at, folder, "", agent, events, platform=NAME)
+
+        if message.get("role") == "user":
+            written = [part for _, part in parts if not part.get("synthetic")]
+            if asked := without_injected(words(written)):
+                yield line(key, (Prompt(asked) if agent == MAIN else Instruction(asked), *named))
+        elif message.get("role") == "assistant":
+            for part_key, part in parts:
+                events = tuple(_events(part, is_summary=message.get("summary") is True))
+                yield line(part_key, events, _time(part) or at)
+
+
+def _object(data: object) -> Mapping[str, Any]:
+    try:
+        return fields(json.loads(data)) if isinstance(data, str | bytes) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _time(part: Mapping[str, Any]) -> int | None:
+    """When a part was over, in ms since 1970."""
+    times = fields(part.get("time")) or fields(fields(part.get("state")).get("time"))
+    at = times.get("end", times.get("start"))
+    return at if isinstance(at, int) and not isinstance(at, bool) and at > 0 else None
+
+
+def _events(part: Mapping[str, Any], *, is_summary: bool) -> Iterator[Event]:
+    if part.get("type") == "text" and not part.get("synthetic") and (said := words([part])):
+        yield Compaction(said) if is_summary else AgentText(said)
+    elif part.get("type") == "tool":
+        state, tool, call = fields(part.get("state")), part.get("tool"), part.get("callID")
+        given = fields(state.get("input"))
+        made = called(_TOOLS, call, tool, given)
+        patched = clean_text(given.get("patchText")) if tool in ("patch", "apply_patch") else ""
+        files = [path.strip() for path in _PATCHED.findall(patched)]
+        calls = [ToolCall(f"{call}/{path}", "Edit", {"file_path": path}) for path in files]
+        yield from (made, *calls)
+        if (status := state.get("status")) in ("completed", "error"):
+            failed = status == "error"
+            answer = clean_text(state.get("error" if failed else "output"))
+            code = exit_code(fields(state.get("metadata")).get("exit"))
+            yield from (answered(each.call, "", failed=failed) for each in calls)
+            yield answered(call, answer, failed=failed, code=code)

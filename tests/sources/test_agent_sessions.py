@@ -1,0 +1,227 @@
+"""Sessions of agents: the same work is the same records, whichever agent did it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import agent_sessions
+from agent_sessions import ASKED, CWD, ERROR, SAID
+from mem_search.contracts import Machine
+from mem_search.errors import SourceError
+from mem_search.model import Draft, LedgerEntry, Location
+from mem_search.sources import by_name, for_path
+
+Make = Callable[[Path], Path]
+SESSIONS: Mapping[str, tuple[Make, str]] = {
+    "pi": (agent_sessions.pi, "p1"),
+    "openclaw": (agent_sessions.openclaw, "o1"),
+    "qwen": (agent_sessions.qwen, "q"),
+    "copilot": (agent_sessions.copilot, "g"),
+    "opencode": (agent_sessions.opencode, "ses_1"),
+    "cursor": (agent_sessions.cursor, "u1"),
+}
+FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
+
+
+def read(
+    source: str, root: Path, cursor: Mapping[str, Any] | None = None
+) -> tuple[list[Draft], list[LedgerEntry], Mapping[str, Any]]:
+    batches = list(by_name(source).read(Location(source, str(root)), cursor or {}))
+    drafts = [draft for batch in batches for draft in batch.drafts]
+    ledger = [entry for batch in batches for entry in batch.ledger]
+    return drafts, ledger, batches[-1].cursor if batches else {}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_is_its_prompt_its_work_and_its_summary(name: str, tmp_path: Path) -> None:
+    make, session = SESSIONS[name]
+    (prompt, work, summary), ledger, _ = read(name, make(tmp_path))
+    assert (prompt.kind, prompt.text, prompt.metadata["cwd"]) == ("user_prompt", ASKED, CWD)
+    assert (work.kind, work.metadata["failed"]) == ("observation", [FAILED])
+    assert work.text.splitlines()[0] == FAILED
+    assert work.metadata["files_modified"] == ["lamp.py"]
+    assert work.metadata["narrative"] == f"I look first.\n\n{SAID}"
+    assert (summary.kind, summary.metadata["request"]) == ("session_summary", ASKED)
+    assert SAID in summary.metadata["completed"]
+    for draft in (prompt, work, summary):
+        assert (draft.source, draft.session, draft.project) == (name, session, "harbour")
+        assert draft.metadata["platform"] == name
+        assert draft.created_at is not None
+        assert "dark" not in draft.text, "what the agent thinks is not stored"
+    assert [(entry.outcome, entry.records) for entry in ledger] == [("taken", 3)]
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_did_not_change_is_not_read_again(name: str, tmp_path: Path) -> None:
+    root = SESSIONS[name][0](tmp_path)
+    _, _, cursor = read(name, root)
+    assert read(name, root, json.loads(json.dumps(cursor)))[0] == []
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_file_of_a_session_is_known_by_its_place(name: str, tmp_path: Path) -> None:
+    root = SESSIONS[name][0](tmp_path)
+    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+    assert for_path(path) == name
+
+
+FOLDERS = {
+    "pi": ({}, ".pi/agent"),
+    "openclaw": ({}, ".openclaw"),
+    "qwen": ({}, ".qwen"),
+    "copilot": ({"COPILOT_HOME": "{}/own"}, "own"),
+    "opencode": ({"XDG_DATA_HOME": "{}/data"}, "data/opencode"),
+    "cursor": ({}, ".cursor"),
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_sessions_are_found_where_the_agent_keeps_them(name: str, tmp_path: Path) -> None:
+    environ, folder = FOLDERS[name]
+    machine = Machine(tmp_path, tmp_path, {k: v.format(tmp_path) for k, v in environ.items()})
+    assert list(by_name(name).discover(machine)) == []
+    (tmp_path / folder).mkdir(parents=True)
+    root = SESSIONS[name][0](tmp_path / folder)
+    assert [location.path for location in by_name(name).discover(machine)] == [str(root)]
+
+
+def test_a_fork_of_pi_does_not_repeat_what_its_parent_has(tmp_path: Path) -> None:
+    header, *entries = agent_sessions.pi_lines("p2")
+    header |= {"parentSession": "/p1.jsonl", "timestamp": "2026-01-01T00:00:30.000Z"}
+    asked = {"role": "user", "content": "Now the pier"}
+    new = {"type": "message", "id": "n", "timestamp": "2026-01-01T00:00:31.000Z", "message": asked}
+    path = tmp_path / "2026-01-01T00-00-30-000Z_p2.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in (header, *entries, new)))
+    drafts, _, _ = read("pi", path)
+    assert [draft.text for draft in drafts if draft.kind == "user_prompt"] == ["Now the pier"]
+
+
+def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> None:
+    root = agent_sessions.qwen(tmp_path)
+    first, _, cursor = read("qwen", root)
+    (path,) = root.rglob("*.jsonl")
+    more = {"uuid": "m", "sessionId": "q", "type": "user", "cwd": CWD,
+            "message": {"parts": [{"text": "Now the pier"}]}}  # fmt: skip
+    path.write_text(path.read_text() + json.dumps(more) + '\n{"uuid": "half')
+    second, _, _ = read("qwen", root, cursor)
+    assert second[:2] == first[:2]
+    assert [draft.text for draft in second[2:-1]] == ["Now the pier"]
+    assert second[-1].source_id == first[-1].source_id
+
+
+def test_only_a_session_of_opencode_that_changed_is_read_again(tmp_path: Path) -> None:
+    path = agent_sessions.opencode(tmp_path)
+    _, _, cursor = read("opencode", path)
+    with closing(sqlite3.connect(path)) as store, store:
+        store.executescript(
+            """
+            insert into session values('ses_2', 'ses_1', '/gone/harbour', 'Child session - x', 2);
+            insert into message values('m9', 'ses_2', 9, '{"role": "user"}');
+            insert into part values('p9', 'm9', 'ses_2', 9,
+                                    '{"type": "text", "text": "Look for lamps"}');
+            insert into message values('n9', 'ses_2', 10, '{"role": "assistant"}');
+            insert into part values('q9', 'n9', 'ses_2', 10,
+                '{"type": "text", "text": "There are three lamps and one of them is out."}');
+            """
+        )
+    (found,), ledger, _ = read("opencode", path, cursor)
+    assert (found.session, found.metadata["agent"]) == ("ses_1", "ses_2")
+    assert found.text == "There are three lamps and one of them is out."
+    assert [entry.item for entry in ledger] == ["ses_2"]
+
+
+def test_what_a_running_cursor_wrote_last_is_read(tmp_path: Path) -> None:
+    root = agent_sessions.cursor(tmp_path)
+    (path,) = root.rglob("store.db")
+    _, _, cursor = read("cursor", root)
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("pragma journal_mode = wal")
+        store.execute("pragma wal_autocheckpoint = 0")
+        _, _, cursor = read("cursor", root, cursor)
+        message = json.dumps({"role": "user", "content": "Now the pier"})
+        with store:
+            store.execute("insert into blobs values('b99', ?)", (message.encode(),))
+        drafts, _, _ = read("cursor", root, cursor)
+    assert [draft.text for draft in drafts if draft.kind == "user_prompt"][-1:] == ["Now the pier"]
+
+
+def test_a_rejected_call_is_named_with_the_reason(tmp_path: Path) -> None:
+    path = agent_sessions.opencode(tmp_path)
+    said = "The user rejected permission to use this specific tool call with feedback: too dark"
+    state = {"status": "error", "input": {"command": "rm lamp"}, "error": said}
+    part = {"type": "tool", "tool": "bash", "callID": "r", "state": state}
+    with closing(sqlite3.connect(path)) as store, store:
+        row = ("p29", json.dumps(part))
+        store.execute("insert into part values(?, 'm2', 'ses_1', 99, ?)", row)
+    work = read("opencode", path)[0][1]
+    assert work.metadata["rejected"] == ["Rejected by the user: Ran: rm lamp — too dark"]
+
+
+@pytest.mark.parametrize("name", ["opencode", "cursor"])
+@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to look at"])
+def test_a_damaged_database_is_named(name: str, content: bytes, tmp_path: Path) -> None:
+    root = SESSIONS[name][0](tmp_path)
+    (path,) = [root] if root.is_file() else root.rglob("*.db")
+    path.write_bytes(content)
+    if name == "opencode":
+        with pytest.raises(SourceError, match=r"opencode\.db"):
+            read(name, root)
+    else:
+        _, ledger, _ = read(name, root)
+        assert [entry.outcome for entry in ledger] == ["failed"]
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(value=JSON)
+def test_odd_values_anywhere_are_no_crash(name: str, value: Any, tmp_path_factory: Any) -> None:
+    tmp_path = tmp_path_factory.mktemp(name)
+    root = SESSIONS[name][0](tmp_path)
+    (path,) = [root] if root.is_file() else [each for each in root.rglob("*") if each.is_file()]
+    if path.suffix == ".db":
+        table = "part" if name == "opencode" else "blobs"
+        with closing(sqlite3.connect(path)) as store, store:
+            rows = store.execute(f"select rowid, data from {table}").fetchall()
+            for place, (key, data) in enumerate(rows):
+                odd = _with(data, value, place) if _is_json(data) else data
+                store.execute(f"update {table} set data = ? where rowid = ?", (odd, key))
+    else:
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join(_with(line, value, n) for n, line in enumerate(lines)))
+    _, ledger, _ = read(name, root)
+    assert not [entry for entry in ledger if "not as expected" in entry.reason]
+
+
+def _is_json(data: bytes | str) -> bool:
+    return data[:1] in (b"{", "{")
+
+
+def _with(raw: str | bytes, value: Any, place: int) -> str:
+    """The object with ``value`` in place of one of the values in it, at any depth."""
+
+    def replaced(found: Any, left: list[int]) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            return value
+        if isinstance(found, dict):
+            return {key: replaced(each, left) if left[0] >= 0 else each
+                    for key, each in found.items()}  # fmt: skip
+        return [replaced(each, left) for each in found] if isinstance(found, list) else found
+
+    return json.dumps(replaced(json.loads(raw), [place + 2]))
