@@ -11,6 +11,7 @@ import pytest
 from homes import Home
 from mem_search.cli.local_checks import agents
 from mem_search.settings import Settings
+from source_samples import claude_mem
 
 SESSION = "5e551040-0000-4000-8000-000000000001"
 
@@ -77,6 +78,10 @@ def test_resume_prints_the_command_that_opens_the_session_again(mem: Home, tmp_p
     assert [each["session"] for each in found["results"]] == [SESSION]
     said = mem.ok("resume", found["results"][0]["ref"])
     assert said == f"cd '/gone/the harbour' && codex resume {SESSION}\n"
+    store = claude_mem(tmp_path)
+    mem.ok("sync", "claude-mem", str(store))
+    found = json.loads(mem.ok("search", "session:c1", "--kind", "observation", "--json"))
+    assert mem.ok("resume", found["results"][0]["ref"]) == "claude --resume c1\n"
     hostile = json.loads(mem.ok("prompts", "dangerously", "--json"))["results"][0]["ref"]
     note = json.loads(mem.ok("notes", "tabs", "--json"))["results"][0]["ref"]
     for ref, why in ((note, "it is from jsonl"), (hostile, "it names none")):

@@ -196,7 +196,7 @@ def test_an_observation_keeps_all_fields_of_claude_mem(claude: Store) -> None:
         text="The handle leaked.",
         created_at=NOON,
         project="engine",
-        session="m1",
+        session="c-m1",
         metadata={
             "type": "bugfix",
             "subtitle": "It stayed open",
@@ -246,7 +246,7 @@ def test_a_prompt_finds_its_project_and_session_through_the_session(claude: Stor
         )
     for draft in Follower(claude).look():
         assert (draft.kind, draft.text) == ("user_prompt", "Why is it slow?")
-        assert (draft.project, draft.session) == ("viewer", "m2")
+        assert (draft.project, draft.session) == ("viewer", "c")
         assert draft.metadata["platform"] == "codex"
 
 
@@ -260,7 +260,7 @@ def test_a_store_from_before_the_renaming_is_read(home: Path) -> None:
     drafts = Follower(old).look()
     old.connection.close()
     assert [draft.text for draft in drafts] == ["Legacy", "Request: R", "P"]
-    assert {(d.project, d.session, d.created_at) for d in drafts} == {("engine", "m", NOON)}
+    assert {(d.project, d.session, d.created_at) for d in drafts} == {("engine", "c", NOON)}
 
 
 def test_a_store_from_before_prompts_were_kept_is_read(claude: Store) -> None:

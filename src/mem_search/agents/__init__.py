@@ -37,6 +37,10 @@ def by_name(name: str) -> Agent:
     raise InputError(f"{name!r} is no agent; known are {', '.join(known)}", field="agent")
 
 
-def of_source(source: str) -> Agent | None:
-    """The agent whose sessions a source reads; None for a source of something else."""
-    return next((agent for agent in AGENTS if agent.sessions == source), None)
+def of_session(source: str, platform: str) -> Agent | None:
+    """The agent that had a session: that of the ``platform``, as claude-mem names it, where a
+    record says so, else that whose sessions the ``source`` reads; None for neither.
+    """
+    own = {"claude": "claude-code"}.get(platform, platform.removesuffix("-cli"))
+    named = next((agent for agent in AGENTS if agent.name == own), None)
+    return named or next((agent for agent in AGENTS if agent.sessions == source), None)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from mem_search.agents import AGENTS, by_name, of_source
+from mem_search.agents import AGENTS, by_name, of_session
 from mem_search.agents.base import Setup
 from mem_search.agents.installing import Installation
 from mem_search.cli import completion
@@ -85,7 +85,8 @@ def resume(
     """Print the command that opens the session of a record again in its agent."""
     client = open_client()
     record = client.json("GET", f"/api/records/{id_in_url(ref)}")
-    agent, session = of_source(record["source"]), record["session"]
+    agent = of_session(record["source"], str(record["metadata"].get("platform", "")))
+    session = record["session"]
     if agent is None or not _SESSION.fullmatch(session):
         what = f"it is from {record['source']}" if agent is None else "it names none"
         raise NotFound(f"{record['ref']} belongs to no session of an agent: {what}", field="ref")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 BLOCK: Final = 256
-_SHAPE: Final = b"1"
+_SHAPE: Final = b"2"
 """Raise this when the same rows give other drafts: everything is then read again."""
 
 Row = tuple[Any, ...]

@@ -138,7 +138,8 @@ def _project(fields: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _session(fields: Mapping[str, Any]) -> str:
-    names = ("memory_session", "session_memory", "content_session", "session_content")
+    """The agent's own id of the session; claude-mem's where it did not keep the agent's."""
+    names = ("content_session", "session_content", "memory_session", "session_memory")
     return next((text for name in names if (text := _text(fields[name]))), "")
 
 
