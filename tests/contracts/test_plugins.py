@@ -140,10 +140,11 @@ class Office:
         return [str(name).removeprefix("local:") for name in names]
 
     def tool(self, name: str, **arguments: object) -> Any:
-        """The structured answer of an MCP tool."""
+        """The answer of an MCP tool."""
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         params = {"name": name, "arguments": arguments}
-        return self.reply("/mcp", {**call, "params": params})["result"]["structuredContent"]
+        result = self.reply("/mcp", {**call, "params": params})["result"]
+        return json.loads(result["content"][0]["text"])
 
     def restart(self) -> None:
         self.ok("worker", "restart")

@@ -112,7 +112,7 @@ async def test_a_word_of_another_finds_nothing(empty: Client, people: list[Perso
     _, text = await say(
         empty, ada.headers, "tools/call", name="search_local_knowledge", arguments=given
     )
-    assert json.loads(text)["result"]["structuredContent"]["total_count"] == 0
+    assert json.loads(json.loads(text)["result"]["content"][0]["text"])["total_count"] == 0
 
 
 @pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call", "resources/list"])
@@ -140,7 +140,7 @@ async def test_a_note_is_remembered_by_whoever_may_write(empty: Client) -> None:
     ids = set()
     for _ in range(2):  # a model that repeats itself stores one note
         _, text = await say(empty, ada.headers, "tools/call", name="remember", arguments=note)
-        ids.add(json.loads(text)["result"]["structuredContent"]["id"])
+        ids.add(json.loads(json.loads(text)["result"]["content"][0]["text"])["id"])
     (ref,) = ids
     for headers, found in ((ada.headers, [ref]), (OWNER.headers, [])):
         query = {"query": "tag:harbour oil"}

@@ -61,7 +61,8 @@ def build(tools: Sequence[Tool] = TOOLS) -> Server[Any]:
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown tool: {params.name[:60]}; known: {known}"
             )
-        return _result(await call(tool, params.arguments or {}, _tool_context(context)))
+        outcome = await call(tool, params.arguments or {}, _tool_context(context))
+        return _result(outcome, structured=tool.structured)
 
     server: Server[Any] = Server(
         "mem-search",
@@ -98,7 +99,7 @@ def _described(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool.arguments),
-        output_schema=output_schema(tool.reply),
+        output_schema=output_schema(tool.reply) if tool.structured else None,
         annotations=types.ToolAnnotations(
             read_only_hint=not tool.writes,
             # The same note again changes nothing, and no note replaces another.
@@ -109,12 +110,12 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-def _result(outcome: Outcome) -> types.CallToolResult:
+def _result(outcome: Outcome, *, structured: bool) -> types.CallToolResult:
     # Half a surrogate pair, which an argument may contain, has no UTF-8.
     text = outcome.text.encode("utf-8", "replace").decode()
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
-        structured_content=outcome.value,
+        structured_content=outcome.value if structured else None,
         is_error=outcome.failed,
     )
 

@@ -51,7 +51,11 @@ Handler = Callable[[ToolContext, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. ``reply`` is the model (``@schema``) of its result; ``writes`` if it stores."""
+    """One tool. ``reply`` is the model (``@schema``) of its result; ``writes`` if it stores.
+
+    ``structured``: the result is sent as an object, too, beside the text that is the same JSON. The
+    protocol asks for that only where a tool declares a schema of its results.
+    """
 
     name: str
     title: str
@@ -60,6 +64,7 @@ class Tool:
     reply: type[Any]
     handler: Handler[Any]
     writes: bool = False
+    structured: bool = False
 
     async def __call__(self, context: ToolContext, arguments: Arguments) -> Json:
         reply = await cast(Handler[Arguments], self.handler)(context, arguments)

@@ -32,4 +32,5 @@ FETCH = Tool(
     arguments=FetchArguments,
     reply=Document,
     handler=fetch,
+    structured=True,
 )

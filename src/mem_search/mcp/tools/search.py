@@ -96,4 +96,5 @@ SEARCH = Tool(
     arguments=SearchArguments,
     reply=Hits,
     handler=search,
+    structured=True,
 )
