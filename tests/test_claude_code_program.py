@@ -1,0 +1,125 @@
+"""The plugin in the real Claude Code, against a stand-in for the API of its model."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homes import Home, quick
+from model_api import ModelApi, model_api, results_in
+from patience import PATIENCE
+
+CHECKOUT = Path(__file__).parents[1]
+PLUGIN = CHECKOUT / "plugin"
+NAMED = "MEM_SEARCH_TEST_CLAUDE"
+SAID = "The lamp burns again now, since lamp.py sets it."
+
+
+@pytest.fixture(scope="session")
+def claude() -> str:
+    """The program. It needs no account: nothing but the stand-in is asked."""
+    found = os.environ.get(NAMED) or shutil.which("claude")
+    if not found:
+        pytest.skip(f"Claude Code is not installed: put claude on the PATH, or name it in {NAMED}")
+    return found
+
+
+@pytest.mark.parametrize("place", [PLUGIN, CHECKOUT], ids=["plugin", "marketplace"])
+def test_the_official_validator_has_no_warning(claude: str, place: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [claude, "plugin", "validate", "--strict", str(place)],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run(claude: str, mem: Home, api: ModelApi, project: Path, prompt: str) -> str:
+    """One session; its id."""
+    own = {
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": "none",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "ENABLE_TOOL_SEARCH": "false",  # else the model has to ask for our tools first
+        "MCP_CONNECTION_NONBLOCKING": "false",  # a busy machine may need longer than the model
+        "MCP_TIMEOUT": "60000",
+    }
+    tools = "Bash,Write,mcp__plugin_mem-search_mem-search"
+    done = subprocess.run(
+        [claude, "-p", prompt, "--plugin-dir", str(PLUGIN), "--allowedTools", tools,
+         "--output-format", "json"],
+        env=mem.environ | own,
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return str(json.loads(done.stdout)["session_id"])
+
+
+def records(mem: Home, session: str, kinds: set[str]) -> dict[str, dict[str, Any]]:
+    """The records of a session by kind, as soon as there is one of each of ``kinds``."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        query = f"/api/search?query=session:{session}&format=json&limit=50"
+        found = {each["kind"]: each for each in mem.call("GET", query)["results"]}
+        if set(found) >= kinds:
+            return found
+        assert time.monotonic() < deadline, f"only {set(found)}"
+        time.sleep(0.2)
+
+
+@pytest.mark.worker
+def test_a_session_is_recorded_and_the_next_one_has_it(claude: str, tmp_path: Path) -> None:
+    mem = quick(tmp_path)
+    command = tmp_path / "mem-search"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m mem_search "$@"\n')
+    command.chmod(0o755)
+    mem.environ["MEM_SEARCH_COMMAND"] = str(command)
+    project = tmp_path / "harbour"
+    project.mkdir()
+    note = {"kind": "note", "title": "Wick", "text": "The lamp of the harbour has a new wick."}
+    steps = [
+        ("Bash", {"command": "cat lamp.log; exit 3", "description": "Look at the log"}),
+        ("Write", {"file_path": str(project / "lamp.py"), "content": "LAMP = 1\n"}),
+        ("__search", {"query": "lamp wick"}),
+    ]
+    try:
+        mem.ok("import", "jsonl", "-", given=json.dumps(note) + "\n")
+        with model_api(steps, SAID) as api:
+            session = run(claude, mem, api, project, "Light the lamp in the harbour, please")
+        kinds = {"user_prompt", "observation", "session_summary"}
+        found = records(mem, session, kinds)
+        assert found["user_prompt"]["text"] == "Light the lamp in the harbour, please"
+        work = found["observation"]["metadata"]
+        assert work["files_modified"] == ["lamp.py"]
+        assert "exit code 3" in work["failed"][0]
+        assert SAID in found["session_summary"]["text"]
+
+        turns = [request for request in api.requests if request.get("tools")]
+        answers = results_in(turns[-1])
+        searched = [each for each in answers if "local:note:" in json.dumps(each["content"])]
+        assert len(searched) == 1, "one search in this turn, whose answer the model got"
+        assert json.dumps(searched[0]).count("local:note:1") == 1, "and got once"
+
+        with model_api([], "Good.") as api:
+            run(claude, mem, api, project, "What did we do about the lamp in the harbour?")
+        (first, *_) = [request for request in api.requests if request.get("tools")]
+        given = json.dumps(first["messages"])
+        assert "recalled-memory" in given
+        assert SAID in given, "the context of a session has what the one before it did"
+        assert "Search them" in given, "and says when to search"
+    finally:
+        mem.end()
