@@ -69,15 +69,18 @@ def run(claude: str, mem: Home, api: ModelApi, project: Path, prompt: str) -> st
     return str(json.loads(done.stdout)["session_id"])
 
 
-def records(mem: Home, session: str, kinds: set[str]) -> dict[str, dict[str, Any]]:
-    """The records of a session by kind, as soon as there is one of each of ``kinds``."""
+def records(mem: Home, session: str) -> dict[str, list[dict[str, Any]]]:
+    """The records of a session by kind, as soon as its summary has the agent's last words."""
     deadline = time.monotonic() + PATIENCE
     while True:
         query = f"/api/search?query=session:{session}&format=json&limit=50"
-        found = {each["kind"]: each for each in mem.call("GET", query)["results"]}
-        if set(found) >= kinds:
+        found: dict[str, list[dict[str, Any]]] = {}
+        for each in mem.call("GET", query)["results"]:
+            whole = mem.call("GET", f"/api/records/{each['ref']}")
+            found.setdefault(whole["kind"], []).append(whole)
+        if any(SAID in each["text"] for each in found.get("session_summary", ())):
             return found
-        assert time.monotonic() < deadline, f"only {set(found)}"
+        assert time.monotonic() < deadline, f"only {found}"
         time.sleep(0.2)
 
 
@@ -100,13 +103,13 @@ def test_a_session_is_recorded_and_the_next_one_has_it(claude: str, tmp_path: Pa
         mem.ok("import", "jsonl", "-", given=json.dumps(note) + "\n")
         with model_api(steps, SAID) as api:
             session = run(claude, mem, api, project, "Light the lamp in the harbour, please")
-        kinds = {"user_prompt", "observation", "session_summary"}
-        found = records(mem, session, kinds)
-        assert found["user_prompt"]["text"] == "Light the lamp in the harbour, please"
-        work = found["observation"]["metadata"]
-        assert work["files_modified"] == ["lamp.py"]
-        assert "exit code 3" in work["failed"][0]
-        assert SAID in found["session_summary"]["text"]
+        found = records(mem, session)
+        (prompt,) = found["user_prompt"]
+        assert prompt["text"] == "Light the lamp in the harbour, please"
+        work = [each["metadata"] for each in found["observation"]]
+        assert [path for each in work for path in each["files_modified"]] == ["lamp.py"]
+        (failed,) = [line for each in work for line in each.get("failed", ())]
+        assert failed.startswith("Failed with exit code 3: Ran: cat lamp.log")
 
         turns = [request for request in api.requests if request.get("tools")]
         answers = results_in(turns[-1])
