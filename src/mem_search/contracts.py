@@ -212,6 +212,15 @@ class PagedExtractor(Extractor, Protocol):
         ...
 
 
+@runtime_checkable
+class LinkedExtractor(Extractor, Protocol):
+    """A reader of a format whose links are not in its text."""
+
+    def extract_with_links(self, path: Path, name: str) -> Extracted:
+        """The text with its links to the web as Markdown: ``[words](https://…)``."""
+        ...
+
+
 class Embedder(Protocol):
     """Text to unit vectors. ``fingerprint`` identifies the space: spaces never mix."""
 

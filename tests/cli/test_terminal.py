@@ -134,6 +134,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "archive list": ((), ("--json",)),
     "archive remove": ((EVIL,),),
     "archive citations": (("--about", EVIL), (f"report:9{EVIL}",), ("observation:1", "--json")),
+    "archive check": (QUERY, (*QUERY, "--json"), (EVIL,)),
     "archive search": (QUERY, (*QUERY, "--json"), (EVIL, "--field", EVIL)),
     "cites": ((f"report:9{EVIL}",), ("observation:1", "--json")),
     "cited-by": ((f"report:9{EVIL}",), ("observation:1",)),

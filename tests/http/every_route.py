@@ -48,6 +48,7 @@ BODIES: dict[str, list[Any]] = {
     "/api/hooks": [{"hook_event_name": "Stop"}, {"hook_event_name": "SessionStart", "cwd": "/x"}],
     "/api/context/semantic": [{"q": "how do we handle auth here?"}],
     "/api/archive/index": [{"name": "known", "researchPath": "/nowhere"}],
+    "/api/archive/check": [SEARCH],
     "/api/archive/search": [{**SEARCH, "includeCitations": True}],
     "/api/unfollow": [{"source": "jsonl", "path": "/nowhere"}],
     "/api/import": [{"path": "/etc/hostname"}],

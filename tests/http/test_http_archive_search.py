@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,76 @@ async def test_a_wrong_parameter_is_named(
 async def test_an_unknown_document_is_not_found(empty: Client) -> None:
     for path in ("related", "citation-report"):
         assert (await empty.get(f"/api/archive/{path}?ref=report:99")).status == 404
+
+
+async def checked(client: Client, **body: Any) -> Any:
+    reply = await client.post("/api/archive/check", json=body)
+    assert reply.status == 200, await reply.text()
+    return await reply.json()
+
+
+async def test_a_check_tells_what_is_answered_here_from_what_is_not(library: Client) -> None:
+    found = await checked(library, query="Housing costs: rents rose by 4 %, wages did not")
+    assert found["answered"]
+    assert found["confidence"] >= 0.5
+    best = found["documents"][0]
+    assert best["document"]["id"] == RENTS
+    assert best["confidence"] == found["confidence"]
+    assert found["date"] == "2026-03-01T00:00:00.000Z"
+    days = (datetime.now(UTC) - datetime(2026, 3, 1, tzinfo=UTC)).days
+    assert abs(found["age_days"] - days) <= 1
+    assert best["age_days"] == found["age_days"]
+    assert found["search"]["realised"] == "hybrid"
+    other = await checked(library, query="How does a heat pump work in winter?")
+    assert not other["answered"]
+    assert other["confidence"] < 0.5
+    assert other["date"] is None
+    assert other["age_days"] is None
+
+
+async def test_a_check_stays_in_its_archive_and_its_limit(library: Client) -> None:
+    found = await checked(library, query="black tea keeps for years", archive="housing")
+    assert TEA not in [each["document"]["id"] for each in found["documents"]]
+    found = await checked(library, query="rents", limit=1)
+    assert len(found["documents"]) == 1
+
+
+@pytest.mark.parametrize("url", ["https://a.org/rents", "http://m.a.org/rents/?utm_source=x#top"])
+async def test_a_check_knows_a_saved_page_by_any_of_its_addresses(
+    library: Client, url: str
+) -> None:
+    found = await checked(library, url=url)
+    assert found["answered"]
+    assert found["confidence"] == 1
+    assert [each["document"]["id"] for each in found["documents"]] == [PAGE]
+    assert [each["sourceId"] for each in found["cited_by"]] == [CITIES, RENTS]
+    assert "search" not in found
+    assert not (await checked(library, url=url, archive="kitchen"))["answered"]
+
+
+async def test_a_check_names_who_cites_a_page_that_is_not_saved(library: Client) -> None:
+    found = await checked(library, url="https://c.org/lost")
+    assert not found["answered"]
+    assert found["documents"] == []
+    assert {each["sourceId"] for each in found["cited_by"]} == {RENTS, CITIES}
+    assert (await checked(library, url="https://nobody.example/"))["cited_by"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "query"),
+        ({"query": "a", "url": "https://a.org"}, "query"),
+        ({"query": "   "}, "query"),
+        ({"url": "no address"}, "url"),
+        ({"query": "a", "limit": 0}, "limit"),
+        ({"query": "a", "depth": 3}, "depth"),
+    ],
+)
+async def test_a_check_of_nothing_names_the_field(
+    library: Client, body: dict[str, Any], field: str
+) -> None:
+    reply = await library.post("/api/archive/check", json=body)
+    assert reply.status == 422
+    problem = await reply.json()
+    assert problem["field"] == field

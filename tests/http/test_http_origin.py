@@ -149,6 +149,7 @@ async def test_under_another_name_than_loopbacks_reading_needs_a_token(settings:
 READING_POSTS = (
     "/batch", "/hybrid", "/vector", "/v1/search", "/mcp/search", "/mcp/fetch", "/citations",
     "/replay", "/mcp", "/context/semantic", "/archive/search",
+    "/archive/check",
 )  # fmt: skip
 """What asks with a body and changes nothing."""
 

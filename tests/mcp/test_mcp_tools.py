@@ -400,7 +400,9 @@ async def test_archives_are_searched_and_citations_shown(context: ToolContext) -
     assert all("browsers" in each["text"] for each in found["results"])
     (link,) = found["citations"]
     assert (link["sourceId"], link["targetId"]) == ("report:7", "website:5")
+    assert 0 <= found["confidence"] <= 1
     around = await ask(context, "search_local_archives", id="website:5")
+    assert "confidence" not in around
     assert [each["id"] for each in around["results"]] == ["local:report:7"]
     assert around["citations"] == [link]
     short = await ask(context, "search_local_archives", query="browsers", max_tokens=200)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mem_search.model import Batch, Draft, Location
 from mem_search.sources import by_name
+from mem_search.text import cites
 from mem_search.text.dates import from_iso
 
 
@@ -63,6 +64,33 @@ def test_reports_and_searches_say_their_question_type_and_date(tmp_path: Path) -
     assert (search.metadata["type"], search.title) == ("search", "heat pumps")
     assert search.text == "Pumps\nhttps://a.org/p\nThey pump."
     assert found["answer.json"].text == "Yes [1].\n\nReferences\n\n[1] https://a.org/warm"
+
+
+HTML = """<!doctype html><html><head><title>Rents</title></head><body><main>
+<h1>Rents</h1>
+<p>Rents rose in <a href="https://a.org/x(1)?y=a b">every <b>single</b> city</a> of the country, and
+wages did not follow, as <a href='//b.org/wages'>the office</a> says; see
+<a href="#top">above</a>.</p>
+<p>That is all there is to say about the matter for now, and it is said in many words here.</p>
+<h2>References</h2><ol>
+<li><a href="https://c.org/one">One study of many cities</a></li>
+<li>Two. <a href="https://d.org/two">https://d.org/two</a></li></ol></main></body></html>"""
+
+
+def test_a_report_in_html_cites_the_pages_that_it_links_to(tmp_path: Path) -> None:
+    write(tmp_path, "rents.html", HTML)
+    (report,) = drafts(read("research-archive", tmp_path)).values()
+    assert "[every single city](https://a.org/x%281%29?y=a%20b)" in report.text
+    assert {place.target for place in cites.find(report.text)} == {
+        "https://a.org/x%281%29?y=a%20b",
+        "https://b.org/wages",
+        "https://c.org/one",
+        "https://d.org/two",
+    }
+    assert "above" in report.text
+    assert "#top" not in report.text
+    (page,) = drafts(read("files", tmp_path)).values()
+    assert "https://a.org" not in page.text  # a page that was saved to be read has its words alone
 
 
 def test_saved_pages_say_their_address_in_many_ways(tmp_path: Path) -> None:

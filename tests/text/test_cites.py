@@ -185,3 +185,34 @@ def test_spans_lie_in_the_text_and_contexts_around_them(text: str) -> None:
     for cite in cites.find(text):
         assert 0 <= cite.context_start <= cite.start < cite.end <= cite.context_end <= len(text)
         assert cite.context_end - cite.context_start <= 4 * cites.CONTEXT
+
+
+def test_an_author_and_a_year_cite_what_the_list_names_for_them() -> None:
+    text = (
+        "Rents rose (Smith, 2020; Núñez & Lee, 2019a). O’Hara et al. (2018) doubt it, Brown (2020)"
+        " too, and Smith’s 2021 book.\n\n"
+        "## References\n\n"
+        "Smith, J., & Doe, A. (2020). Rents. https://a.org/rents\n\n"
+        "- Núñez, M. and Lee, B. (2019a) Wages. Available at: https://b.org/wages\n"
+        "3. O’Hara, C., Roe, D. 2018. *Doubts*. https://doi.org/10.1000/doubts\n\n"
+        "Brown, E. (2020). A book without an address.\n"
+    )
+    named = {
+        (text[cite.start : cite.end], cite.target)
+        for cite in cites.find(text)
+        if cite.form == "marker"
+    }
+    assert named == {
+        ("Smith, 2020", "https://a.org/rents"),
+        ("Núñez & Lee, 2019a", "https://b.org/wages"),
+        ("O’Hara et al. (2018", "https://doi.org/10.1000/doubts"),
+    }
+    contexts = {text[c.context_start : c.context_end] for c in cites.find(text)}
+    assert "Rents rose (Smith, 2020; Núñez & Lee, 2019a)." in contexts
+
+
+def test_a_year_after_a_name_that_no_entry_has_cites_nothing() -> None:
+    text = (
+        "In Paris 2024 and May 2020 all went well.\n\n# References\n\nSmith 2020 https://a.org/x\n"
+    )
+    assert [cite.form for cite in cites.find(text)] == ["url"]

@@ -50,6 +50,7 @@ from mem_search.text import (
     redaction,
     secret_rules,
     secret_values,
+    shared_phrases,
     sketch,
     snippets,
     spelling,
@@ -82,6 +83,10 @@ def _draft(text: str) -> Draft:
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "addresses.addresses": lambda text: addresses.addresses([text]),
     "cites.find": cites.find,
+    "shared_phrases.kept": shared_phrases.kept,
+    "shared_phrases.shared": lambda text: shared_phrases.shared(
+        text, text, [(at, at) for at in range(0, len(text), len(text) // 50 + 1)]
+    ),
     "cites.find in a list": lambda text: cites.find(f"References\n{text.replace(':', ':[1] ')}"),
     "page_names.doi_name": page_names.doi_name,
     "page_names.page_name": lambda text: page_names.page_name(f"https://{text}"),
@@ -187,6 +192,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 BOUNDED = {
+    "cites.context_of": "run by cites.find",
     "dates.clipped": "cuts to a fixed length first",
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",

@@ -1,4 +1,4 @@
-"""``archive search``, ``cites``, ``cited-by`` and ``citation-report``: documents and citations."""
+"""``archive search`` and ``check``, ``cites``, ``cited-by`` and ``citation-report``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Most = Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 1000.")
 
 
 def add_to(app: typer.Typer, archive: typer.Typer) -> None:
-    """Register the commands, ``search`` in the group ``archive``."""
+    """Register the commands, ``search`` and ``check`` in the group ``archive``."""
     archive.command()(search)
+    archive.command()(check)
     app.command()(cites)
     app.command("cited-by")(cited_by)
     app.command("citation-report")(citation_report)
@@ -58,6 +59,22 @@ def search(
     lines += [f"Note: {each}" for each in answer["search"]["notices"]]
     show(answer, lines or ["no documents"], as_json=as_json)
     if not answer["results"]:
+        raise typer.Exit(1)
+
+
+def check(
+    query: Annotated[list[str], typer.Argument(help="A question, or the address of a page.")],
+    archive: Annotated[str, typer.Option("--archive", help="Only this archive.")] = "",
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, 1 to 20.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Say whether a question is answered, or a page saved, here already; exit 1 if not."""
+    asked = " ".join(query)
+    name = "url" if asked.startswith(("http://", "https://")) else "query"
+    body = {name: asked, "archive": archive, "limit": limit}
+    answer = open_client().json("POST", "/api/archive/check", body=body)
+    show(answer, _checked(answer), as_json=as_json)
+    if not answer["answered"]:
         raise typer.Exit(1)
 
 
@@ -123,6 +140,24 @@ def _result(result: Mapping[str, Any]) -> Iterator[str]:
     for side in ("citing", "cited"):
         for citation in result.get("citations", {}).get(side, ()):
             yield f"    {_cites(citation)}"
+
+
+def _checked(answer: Mapping[str, Any]) -> Iterator[str]:
+    is_page, sure = "cited_by" in answer, f"confidence {answer['confidence']:.2f}"
+    if answer["answered"]:
+        what = "saved here" if is_page else f"answered here, {sure}"
+        age = "1 day" if answer["age_days"] == 1 else f"{answer['age_days']} days"
+        yield f"{what}; the newest is from {answer['date'][:10]}, {age} old"
+    else:
+        yield "not saved here" if is_page else f"not answered here, {sure}"
+    for each in answer["documents"]:
+        document = each["document"]
+        where = document["url"] or document["path"]
+        day = f"{document['date'][:10]}  {each['confidence']:.2f}"
+        yield f"{document['id']}  {document['title']}  {where}  {day}"
+        yield f"    {folded(each['text'])}"
+    yield from map(_cites, answer.get("cited_by", ()))
+    yield from (f"Note: {each}" for each in answer.get("search", {}).get("notices", ()))
 
 
 def _report(report: Mapping[str, Any]) -> Iterator[str]:

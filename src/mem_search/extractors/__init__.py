@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from mem_search.contracts import Extractor, PagedExtractor
+from mem_search.contracts import Extractor, LinkedExtractor, PagedExtractor
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.documents import Extracted
 
@@ -67,9 +67,14 @@ def identify(path: Path, name: str) -> Extractor:
     raise Unreadable(reason_for(head, path, suffix))
 
 
-def extract(path: Path, name: str, page: int = 0) -> Extracted:
-    """The text of the file, from ``page`` on. Raises Unreadable with the reason, for a person."""
+def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Extracted:
+    """The text of the file, from ``page`` on, with its links as Markdown where ``links`` is set.
+
+    Raises Unreadable with the reason, for a person.
+    """
     reader = identify(path, name)
+    if links and isinstance(reader, LinkedExtractor):
+        return reader.extract_with_links(path, name)
     if page and isinstance(reader, PagedExtractor):
         return reader.extract_from(path, name, page)
     return reader.extract(path, name)

@@ -41,14 +41,15 @@ class Extraction:
         self._megabytes = megabytes
         self._process: subprocess.Popen[bytes] | None = None
 
-    def read(self, path: Path, name: str) -> Extracted | Refused:
+    def read(self, path: Path, name: str, *, links: bool = False) -> Extracted | Refused:
         """The text of the file, or why it has none. Raises SourceError without a process.
 
-        The limits are those of one call; a file of many scanned pages takes several.
+        With ``links`` those of a page are part of its text, as Markdown. The limits are those of
+        one call; a file of many scanned pages takes several.
         """
-        found = self._asked(path, name, 0)
+        found = self._asked(path, name, 0, links)
         while isinstance(found, Extracted) and found.rest:
-            more = self._asked(path, name, found.rest)
+            more = self._asked(path, name, found.rest, links)
             if isinstance(more, Refused):
                 unread = {"unread_pages": found.metadata["pages"] - found.rest}
                 found = replace(found, rest=0, metadata={**found.metadata, **unread})
@@ -58,13 +59,13 @@ class Extraction:
             return Refused(found.note or "there is no text in it", empty=True, lacks=found.lacks)
         return found
 
-    def _asked(self, path: Path, name: str, page: int) -> Extracted | Refused:
+    def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
         """The reply of the process; of a fresh one, if what it read before left too little room."""
         is_fresh = self._process is None
         process = self._started()
         try:
             assert process.stdin is not None
-            process.stdin.write(framed((str(path), name, page)))
+            process.stdin.write(framed((str(path), name, page, links)))
             process.stdin.flush()
             reply = self._reply(process, _PATIENCE * self._seconds)
         except TimeoutError:
@@ -80,7 +81,7 @@ class Extraction:
             return Refused(f"its reader was ended {how}: it is probably damaged")
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
             self.close()
-            return Refused(reply) if is_fresh else self._asked(path, name, page)
+            return Refused(reply) if is_fresh else self._asked(path, name, page, links)
         assert isinstance(reply, Extracted | Refused)
         return reply
 
@@ -125,11 +126,11 @@ class Extractions:
         for each in self._all:
             self._idle.put(each)
 
-    def read(self, path: Path, name: str) -> Extracted | Refused:
+    def read(self, path: Path, name: str, *, links: bool = False) -> Extracted | Refused:
         """See ``Extraction.read``; waits while all processes are reading."""
         one = self._idle.get()
         try:
-            return one.read(path, name)
+            return one.read(path, name, links=links)
         finally:
             self._idle.put(one)
 

@@ -14,13 +14,13 @@ _LONGEST: Final = 10_000_000
 _MEMORY: Final = "it needs more than {megabytes} MB of memory to read"
 
 
-def _load() -> Callable[[tuple[str, str, int]], Extracted | Refused]:
+def _load() -> Callable[[tuple[str, str, int, bool]], Extracted | Refused]:
     from mem_search.extractors import extract
 
-    def read(asked: tuple[str, str, int]) -> Extracted | Refused:
-        path, name, page = asked
+    def read(asked: tuple[str, str, int, bool]) -> Extracted | Refused:
+        path, name, page, links = asked
         try:
-            found = extract(Path(path), name, page)
+            found = extract(Path(path), name, page, links=links)
         except Unreadable as error:
             return Refused(error.reason, error.empty)
         except MemoryError:

@@ -22,6 +22,8 @@ _SAVED: Final = re.compile(
 """How browsers (with the length of the URL before it) and SingleFile say where a page is from."""
 
 _HEAD: Final = 4096
+_ESCAPED: Final = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
+"""What would end an address of Markdown."""
 _AUTHORS: Final = ("author", "citation_author", "dc.creator", "article:author", "parsely-author")
 _ANCHOR: Final = "¶#🔗"
 """What generators of documentation put after a heading as a link to it."""
@@ -39,6 +41,9 @@ class Html:
 
     def extract(self, path: Path, name: str) -> Extracted:
         return read_page(decoded_page(path.read_bytes()))
+
+    def extract_with_links(self, path: Path, name: str) -> Extracted:
+        return read_page(with_links(decoded_page(path.read_bytes())))
 
 
 def read_page(page: str, url: str = "") -> Extracted:
@@ -65,6 +70,25 @@ def read_page(page: str, url: str = "") -> Extracted:
     stated = (found.url or "") if found is not None else ""
     url = stated or (saved[1] if saved else "") or url
     return Extracted(main_text(page), "website", title, created, url, metadata=metadata)
+
+
+def with_links(page: str) -> str:
+    """The page with each link to another page as Markdown in its text."""
+    from lxml import html
+
+    root = parsed(page)
+    for anchor in [] if root is None else list(root.iter("a")):
+        href = (anchor.get("href") or "").strip()
+        if href.startswith("//"):
+            href = f"https:{href}"
+        if not href.lower().startswith(("http://", "https://")):
+            continue
+        words = " ".join("".join(anchor.itertext()).split())
+        for child in list(anchor):
+            anchor.remove(child)
+        anchor.text = f"[{words}]({href.translate(_ESCAPED)})"
+        anchor.drop_tag()  # a list of references is no menu, although it is all links
+    return page if root is None else str(html.tostring(root, encoding="unicode"))
 
 
 def decoded_page(data: bytes, charset: str = "") -> str:

@@ -7,14 +7,36 @@ from typing import Annotated, Any
 from aiohttp import web
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from mem_search.errors import InputError, MissingField
 from mem_search.http.core.parameter_types import IdOfRecord, Stripped, Text, split
 from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find
+from mem_search.ingest.edges import key_of_link
 from mem_search.model.archives import DEEPEST, FIELDS, ArchiveField, ArchiveQuestion
-from mem_search.renderers.archives import ArchiveResults, CitationReport, RelatedDocuments
-from mem_search.search.archive_search import citations_of, matches_of, related_to, request_of
+from mem_search.renderers.archives import (
+    ArchiveCheck,
+    ArchiveDocument,
+    ArchiveResults,
+    CitationLink,
+    CitationReport,
+    RelatedDocuments,
+)
+from mem_search.renderers.safe_text import cut
+from mem_search.renderers.schema import HowSearched
+from mem_search.search import archive_check
+from mem_search.search.archive_search import (
+    MOST_CITATIONS,
+    SNIPPET,
+    citations_of,
+    matches_of,
+    related_to,
+    request_of,
+)
+from mem_search.search.citations import relevance
+from mem_search.text.dates import now_ms
+from mem_search.text.page_names import page_name
 from mem_search.text.record_ids import RecordId
 from mem_search.validation import not_blank
 
@@ -63,6 +85,15 @@ class ArchiveSearchBody(Body):
     archive: Stripped = _ARCHIVE
 
 
+class ArchiveCheckBody(Body):
+    """What is about to be researched: a question, or the address of a page."""
+
+    query: Stripped = Field(default="", description="Words or a question")
+    url: Stripped = Field(default="", description="Instead of query: the address of a page")
+    archive: Stripped = _ARCHIVE
+    limit: int = Field(default=3, ge=1, le=20, description="How many documents at most")
+
+
 class RelatedDocumentParameters(Parameters):
     """Of which document, and how far away."""
 
@@ -94,6 +125,38 @@ async def search(call: Call) -> web.StreamResponse:
         else {}
     )
     return json_reply(ArchiveResults.of(page, matches_of(page, fields), citations, call.flags))
+
+
+async def check(call: Call) -> web.StreamResponse:
+    """Whether a question is answered, or a page saved, before the web is asked."""
+    body = call.json_body(ArchiveCheckBody)
+    if bool(body.query) == bool(body.url):
+        raise MissingField("give either query, a question, or url, a page", field="query")
+    store, now = call.runtime.search.store, now_ms()
+    if body.query:
+        page = await call.search(archive_check.request_of(body.query, body.archive, body.limit))
+        sure = await archive_check.confidences(store, page)
+        found = [
+            (ArchiveDocument.of(each.record, relevance(page, each)), how_sure, each.snippet.text)
+            for each, how_sure in zip(page.results, sure, strict=True)
+            if how_sure >= archive_check.LEAST
+        ]
+        found = sorted(found, key=lambda each: -each[1])[: body.limit]
+        how = HowSearched.of(page.report, call.flags)
+        return json_reply(ArchiveCheck.of(found, now, search=how))
+    if not page_name(body.url):
+        raise InputError(f"{body.url[:200]!r} is no address of a page", field="url")
+    names = [f"url:{page_name(body.url)}", key_of_link(body.url)]
+    numbers, cited = await call.runtime.store.archives.page(names, MOST_CITATIONS)
+    records = await store.read(lambda snapshot: snapshot.records(numbers))
+    saved = [record for record in records.values() if body.archive in ("", record.project)]
+    saved.sort(key=lambda record: -record.created_at)
+    found = [
+        (ArchiveDocument.of(record, 1.0), 1.0, cut(record.text, SNIPPET))
+        for record in saved[: body.limit]
+    ]
+    links = [CitationLink.of(each) for each in cited]
+    return json_reply(ArchiveCheck.of(found, now, cited_by=links))
 
 
 async def related(call: Call) -> web.StreamResponse:

@@ -225,6 +225,7 @@ ARCHIVES = (
     GET("/api/archive/citations", archives.citations, "Show what a report cites, what cites a page, or the words in which pages are cited", "archives", archives.CitationParameters, response=archive_schemas.PageCitations, errors=(404,)),
     GET("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", archive_search.ArchiveSearchParameters, response=rendered_archives.ArchiveResults),
     POST("/api/archive/search", archive_search.search, "Search reports and saved pages, with citations", "archives", body=archive_search.ArchiveSearchBody, response=rendered_archives.ArchiveResults),
+    POST("/api/archive/check", archive_search.check, "Say whether a question is answered, or a page saved, before the web is asked", "archives", body=archive_search.ArchiveCheckBody, response=rendered_archives.ArchiveCheck),
     GET("/api/archive/related", archive_search.related, "List the documents most related to one through citations", "archives", archive_search.RelatedDocumentParameters, response=rendered_archives.RelatedDocuments, errors=(404,)),
     GET("/api/archive/citation-report", archive_search.report, "Count citations: of a document, of an archive, or of everything", "archives", archive_search.ReportParameters, response=rendered_archives.CitationReport, errors=(404,)),
 )

@@ -18,6 +18,7 @@ from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
+from mem_search.model.archives import HOLDINGS
 from mem_search.model.documents import PAGE_BREAK
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import WHOLE_TEXT
@@ -25,7 +26,7 @@ from mem_search.records.base import check_count, check_length
 from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
-from mem_search.text import instructions, passages, words
+from mem_search.text import instructions, passages, shared_phrases, words
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
@@ -117,6 +118,7 @@ def prepare(draft: Draft) -> PreparedDraft:
         edges=edges_of(draft, facets, names, source_code=source_code),
         names=names,
         sketch=sketch(draft.title, draft.text),
+        phrases=shared_phrases.kept(draft.text) if draft.kind in HOLDINGS else (),
     )
 
 
@@ -190,7 +192,8 @@ def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
     """The hash of everything stored of a draft except its times and what a language model said
     about it, which no source knows: 16 bytes of BLAKE2b.
 
-    Reports of a version that did not look for citations differ, so they are stored anew.
+    Reports and pages of a version that did not look for citations, or for shared phrases, differ,
+    so they are stored anew.
     """
     metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
     parts: tuple[object, ...] = (
@@ -200,5 +203,7 @@ def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
     )  # fmt: skip
     if installed_kinds().require(draft.kind).cites:
         parts += ("cites",)
+    if draft.kind in HOLDINGS:
+        parts += ("phrases",)
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

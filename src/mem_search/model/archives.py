@@ -21,6 +21,10 @@ DEEPEST: Final = 5
 """Steps of citations that one request may follow."""
 
 
+ANSWERED: Final = 0.5
+"""The confidence from which a question counts as answered by a document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Archive:
     """``research`` and ``pages`` are folders, either may be "". Times are in ms since 1970.

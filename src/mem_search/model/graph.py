@@ -12,8 +12,8 @@ from mem_search.model.records import Ref
 class Edge(NamedTuple):
     """``start`` says ``relation`` of ``end``; both are numbers. ``strength`` is in (0, 1].
 
-    ``origin`` is given (a link the record came with), found (in its text) or derived. A tuple,
-    because a walk makes thousands.
+    ``origin`` is given (a link the record came with), found (in its text), similar (words that both
+    have) or derived. A tuple, because a walk makes thousands.
     """
 
     start: int
@@ -26,8 +26,9 @@ class Edge(NamedTuple):
 CITES = "cites"
 """The relation of a report to a page that it cites."""
 
-CiteForm = Literal["link", "entry", "marker", "url", "doi", "arxiv", "anchor"]
-"""``entry``: in a list of references; ``marker``: ``[3]``, which names an entry."""
+CiteForm = Literal["link", "entry", "marker", "url", "doi", "arxiv", "anchor", "phrase"]
+"""``entry``: in a list of references; ``marker``: ``[3]``, which names an entry; ``phrase``: words
+that stand in the page, too."""
 
 
 @dataclass(frozen=True, slots=True)

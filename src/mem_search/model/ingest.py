@@ -142,6 +142,8 @@ class PreparedDraft:
     """The names by which other records may refer to it (see ingest/edges.py)."""
     sketch: bytes
     """The sketch that finds near-duplicates (see text/sketch.py)."""
+    phrases: tuple[tuple[int, int], ...] = ()
+    """Of a report or a page: phrases by their hash and place (see text/shared_phrases.py)."""
 
 
 @dataclass(frozen=True, slots=True)

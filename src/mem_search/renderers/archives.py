@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field
 
@@ -144,6 +144,66 @@ class ArchiveResults:
             ],
             total=page.total,
             search=HowSearched.of(page.report, flags),
+        )
+
+
+_MS_PER_DAY: Final = 24 * 3600 * 1000
+
+
+@schema
+class CheckedDocument:
+    """A document that may answer (0.1 or more), how sure that is, and the words that matched.
+
+    `age_days` are the whole days since its date.
+    """
+
+    document: ArchiveDocument
+    confidence: Share
+    age_days: Count
+    text: str
+
+
+@schema
+class ArchiveCheck:
+    """Whether a question is answered, or a page saved, in reports and saved pages.
+
+    `confidence` is that of the best document; `answered` says that it is at least 0.5. `date` and
+    `age_days` are of the newest document that answers. `cited_by` says which reports cite the page,
+    also where it is not saved.
+    """
+
+    answered: bool
+    confidence: Share
+    date: Time | None
+    age_days: Count | None
+    documents: list[CheckedDocument]
+    cited_by: Absent[list[CitationLink]] = None
+    search: Absent[HowSearched] = None
+
+    @classmethod
+    def of(
+        cls, found: Sequence[tuple[ArchiveDocument, float, str]], now: int, /, **more: Any
+    ) -> Self:
+        """From documents with their confidence and words, best first; ``now`` in ms since 1970."""
+        documents = [
+            CheckedDocument(
+                document=document,
+                confidence=sure,
+                age_days=max(0, now - document.date) // _MS_PER_DAY,
+                text=text,
+            )
+            for document, sure, text in found
+        ]
+        sure = max((each.confidence for each in documents), default=0.0)
+        answers = [each for each in documents if each.confidence >= archives.ANSWERED]
+        newest = min(answers, key=lambda each: each.age_days, default=None)
+        return cls(
+            answered=bool(answers),
+            confidence=sure,
+            date=newest.document.date if newest else None,
+            age_days=newest.age_days if newest else None,
+            documents=documents,
+            **more,
         )
 
 

@@ -67,6 +67,19 @@ _MARKER: Final = re.compile(
     r"|<sup>\s{0,3}(?P<raised>[0-9]{1,4}(?:[ ]?[,–-][ ]?[0-9]{1,4}){0,30})\s{0,3}</sup>"
     r"|\](?:\[(?P<label>[^\[\]\n]{1,100})\])"
 )
+_NAME: Final = r"[^\W\d_a-z][\w'\u2019-]{1,40}"
+_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2}[a-z]?)(?![0-9])"
+_AUTHORED: Final = re.compile(
+    rf"^[ \t>*•-]{{0,8}}(?:[\[【［]?[0-9]{{1,4}}[\]】］.)][ \t]{{0,3}})?"
+    rf"(?P<name>{_NAME})(?=[,. ;&])[^\n]{{0,300}}?[^\w/.-]{_YEAR}",
+    re.MULTILINE,
+)
+"""An entry of a list of references that begins with an author and names a year: APA, Harvard."""
+_AUTHOR_YEAR: Final = re.compile(
+    rf"(?<![\w'\u2019-])(?P<name>{_NAME})(?:,?[ ](?:et[ ]al\.?|(?:and|&|und|et|y|e)[ ]{_NAME}))?"
+    rf"(?:'s|\u2019s)?,?[ ]?[(\[]?{_YEAR}"
+)
+"""A marker such as ``(Smith, 2020)``, ``Smith et al. (2020)`` or ``Smith & Lee 2020b``."""
 _HEADING: Final = re.compile(
     r"^[ \t]{0,3}(?:\#{1,6}[ \t]*|\*\*|__)?(?:[0-9IVX]{1,5}[.)、][ \t]*)?(?P<words>"
     r"references?(?:[ ]list|[ ]and[ ]notes)?|(?:works|literature|sources)[ ]cited|bibliography"
@@ -106,11 +119,13 @@ def find(text: str) -> tuple[Cite, ...]:
     """Every place of ``text`` that cites a page, in the order of the text. Never raises."""
     plain = _IMAGE.sub(_blank, _FENCE.sub(_blank, text))
     places = _without_shown(_places(plain))
-    entries = _entries(plain, places)
+    is_listed = _sections(plain)
+    entries = _entries(plain, places, is_listed)
     within = {(cite.start, cite.target) for entry in entries for cite in entry.cites}
     found = [cite for cite in places if (cite.start, cite.target) not in within]
     found += (cite for entry in entries for cite in entry.cites)
     found += _marked(plain, entries)
+    found += _by_author(plain, places, is_listed)
     return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MOST])
 
 
@@ -146,7 +161,7 @@ def _places(text: str) -> list[Cite]:
         elif form == "anchor":
             close = text.find("</a>", match.end(), match.end() + _LONGEST_WORDS)
             start, end = match.start(), (close + 4 if close >= 0 else match.end())
-        found.append(Cite(target, form, start, end, *_context(text, start, end)))
+        found.append(Cite(target, form, start, end, *context_of(text, start, end)))
     return found
 
 
@@ -201,9 +216,8 @@ def _without_shown(places: list[Cite]) -> list[Cite]:
     return kept
 
 
-def _entries(text: str, places: list[Cite]) -> list[_Entry]:
+def _entries(text: str, places: list[Cite], is_listed: Callable[[int], bool]) -> list[_Entry]:
     """The entries of lists of references, and definitions, that name a target."""
-    is_listed = _sections(text)
     labels = [f for f in _LABEL.finditer(text) if f["listed"] is None or is_listed(f.start())]
     starts = [cite.start for cite in places]
     entries: list[_Entry] = []
@@ -252,7 +266,7 @@ def _marked(text: str, entries: list[_Entry]) -> Iterator[Cite]:
         inside = bisect_right(starts, at) - 1
         if inside >= 0 and at < entries[inside].end:
             continue
-        context = _context(text, at, found.end())
+        context = context_of(text, at, found.end())
         for label in _labels(found):
             if not (known := by_label.get(label)):
                 continue
@@ -262,6 +276,30 @@ def _marked(text: str, entries: list[_Entry]) -> Iterator[Cite]:
                 yield Cite(cite.target, "marker", at, found.end(), *context)
                 if (made := made + 1) >= MOST:
                     return
+
+
+def _by_author(text: str, places: list[Cite], is_listed: Callable[[int], bool]) -> Iterator[Cite]:
+    """The places that name an entry by its first author and its year."""
+    starts = [cite.start for cite in places]
+    known: dict[tuple[str, str], tuple[Cite, ...]] = {}
+    authored = [found for found in _AUTHORED.finditer(text) if is_listed(found.start())]
+    for found, following in zip_longest(authored, authored[1:]):
+        ends = following.start() if following else len(text)
+        if (blank := text.find("\n\n", found.end(), ends)) >= 0:
+            ends = blank
+        inside = places[bisect_left(starts, found.start()) : bisect_left(starts, ends)]
+        if inside:  # the first of an author and a year: others have a letter after the year
+            known.setdefault((found["name"].casefold(), found["year"]), tuple(inside))
+    made = 0
+    for marker in _AUTHOR_YEAR.finditer(text) if known else ():
+        cited = known.get((marker["name"].casefold(), marker["year"]))
+        if cited is None or is_listed(marker.start()):
+            continue
+        context = context_of(text, marker.start(), marker.end())
+        for cite in cited:
+            yield Cite(cite.target, "marker", marker.start(), marker.end(), *context)
+            if (made := made + 1) >= MOST:
+                return
 
 
 def _labels(found: re.Match[str]) -> list[str]:
@@ -278,7 +316,7 @@ def _labels(found: re.Match[str]) -> list[str]:
     return labels
 
 
-def _context(text: str, start: int, end: int) -> tuple[int, int]:
+def context_of(text: str, start: int, end: int) -> tuple[int, int]:
     """The sentence around a place; a marker after the full stop belongs to the sentence before."""
     low = max(0, start - CONTEXT)
     head = text[low:start]

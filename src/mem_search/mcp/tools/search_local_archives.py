@@ -16,9 +16,10 @@ from mem_search.model.archives import DEEPEST, FIELDS, HOLDINGS, ArchiveQuestion
 from mem_search.model.graph import PageCitation
 from mem_search.renderers.archives import CitationLink
 from mem_search.renderers.record_line import reading_notes
-from mem_search.renderers.schema import Absent, Count, Time, schema, title_of
+from mem_search.renderers.schema import Absent, Count, Share, Time, schema, title_of
 from mem_search.renderers.token_budget import first_that_fit
 from mem_search.renderers.universal import id_of, url_of
+from mem_search.search.archive_check import confidences
 from mem_search.search.archive_search import citations_of, matches_of, related_to, request_of
 from mem_search.search.opening import open_record
 from mem_search.text.record_ids import RecordId
@@ -63,17 +64,20 @@ class ArchiveHit:
 
 @schema
 class ArchiveHits:
-    """Documents, best first. ``citations`` are those of the documents, where they are asked for."""
+    """Documents, best first. ``confidence`` is that one of them answers: 0.5 is enough to read
+    them before the web is asked. ``citations`` are there where they are asked for.
+    """
 
     results: list[ArchiveHit]
     total: Count
+    confidence: Absent[Share] = None
     citations: Absent[list[CitationLink]] = None
     note: Absent[str] = None
 
 
 async def search_local_archives(context: ToolContext, arguments: ArchiveArguments) -> ArchiveHits:
     """Documents that answer ``query``, or are related to ``id``. Raises MissingField, NotFound."""
-    runtime, notes = context.runtime, []
+    runtime, notes, sure = context.runtime, [], None
     if arguments.id.strip():
         record, _ = await open_record(
             runtime.search.store, RecordId.parse(arguments.id, field="id"), "id"
@@ -89,8 +93,9 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         )
         request = await request_of(runtime.search.store, question)
         page = await runtime.search.service.search(
-            replace(request, asked_at=context.display.now), context.surface
+            replace(request, asked_at=context.display.now, neighbours=0), context.surface
         )
+        sure = max(await confidences(runtime.search.store, page), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
             ArchiveHit.of(result.record, " … ".join(each.snippets[0] for each in some[:3]),
@@ -103,7 +108,7 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
     else:
         raise MissingField("give a query, or the id of a document", field="query")
     kept, spent = first_that_fit(hits, arguments.max_tokens)
-    reply = ArchiveHits(results=hits[:kept], total=total)
+    reply = ArchiveHits(results=hits[:kept], total=total, confidence=sure)
     if arguments.include_citations or arguments.id.strip():
         around = await citations_of(runtime.store.archives, numbers, arguments.citation_depth)
         links = [CitationLink.of(each) for each in _distinct(around.values())]

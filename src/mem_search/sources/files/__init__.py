@@ -49,6 +49,8 @@ class Files(BaseSource):
     file_format: FileFormat | None = FileFormat(
         SUFFIXES, ("text/plain", "text/markdown", "text/html", "application/pdf")
     )
+    links = False
+    """Whether the text of a page has its links, as Markdown."""
 
     def to_watch(self, location: Location) -> list[Path]:
         root = Path(location.path)
@@ -200,7 +202,7 @@ def _look(
             digest = hashlib.file_digest(file, "blake2b").hexdigest()[:_DIGEST]
         if digest == was:
             return _Looked(digest)
-        read = extractions.read(path, _name(location, path))
+        read = extractions.read(path, _name(location, path), links=source.links)
         return _Looked(digest, read, round(path.stat().st_mtime * 1000))
     except OSError as error:
         return _Looked(error=f"it cannot be read: {error.strerror or error}")

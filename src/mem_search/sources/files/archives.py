@@ -140,6 +140,7 @@ class ResearchArchive(ArchiveFolder):
     name = RESEARCH
     kind = "report"
     holds = "research"
+    links = True
     usual_type = "report"
 
     def _url(self, read: Extracted, said: Said, name: str) -> str:

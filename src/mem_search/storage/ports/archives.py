@@ -42,6 +42,12 @@ class ArchiveStore(Protocol):
         """What cites these records, at most ``each``; by record, the newest report first."""
         ...
 
+    async def page(self, names: Sequence[str], each: int) -> tuple[list[int], list[PageCitation]]:
+        """The documents that have one of ``names``, the newest first, and what cites such a page,
+        stored or not; at most ``each`` of both. A name is that of an edge, such as ``url:…``.
+        """
+        ...
+
     async def citation_report(
         self, *, number: int | None = None, project: str = "", most: int = 10
     ) -> CitationReport:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mem_search.model import Ref
-from mem_search.model.archives import Archive, CitationReport
+from mem_search.model.archives import HOLDINGS, Archive, CitationReport
 from mem_search.model.graph import CITES, CitePlace, PageCitation
 from mem_search.storage.sqlite import citation_report
 from mem_search.storage.sqlite.database import Connection, Repository, reads, writes
@@ -84,6 +84,20 @@ class SqliteArchives(Repository):
         return _read(connection, _CITATIONS.format(side="to_id", order=_NEWEST), numbers, each)
 
     @reads
+    def page(
+        self, connection: Connection, names: Sequence[str], each: int
+    ) -> tuple[list[int], list[PageCitation]]:
+        numbers = connection.execute(
+            "select distinct r.id from names n join records r on r.id = n.record_id"
+            " where n.name in (select value from json_each(?))"
+            " and r.kind in (select value from json_each(?))"
+            " order by r.created_at desc, r.id limit ?",
+            (json.dumps(list(names)), json.dumps(list(HOLDINGS)), each),
+        ).fetchall()
+        cited = _read(connection, _CITATIONS.format(side="key", order=_NEWEST), names, each)
+        return [number for (number,) in numbers], cited
+
+    @reads
     def citation_report(
         self,
         connection: Connection,
@@ -105,9 +119,9 @@ class SqliteArchives(Repository):
 
 
 def _read(
-    connection: Connection, statement: str, numbers: Sequence[int], each: int
+    connection: Connection, statement: str, ends: Sequence[int] | Sequence[str], each: int
 ) -> list[PageCitation]:
-    rows = connection.execute(statement, (CITES, json.dumps(list(numbers)), each)).fetchall()
+    rows = connection.execute(statement, (CITES, json.dumps(list(ends)), each)).fetchall()
     places: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for edge, *place in connection.execute(
         "select edge_id, form, start, end, context_start, context_end from cites"

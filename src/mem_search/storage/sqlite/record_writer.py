@@ -1,7 +1,7 @@
 """Storing and removing records with everything derived from them, inside one transaction.
 
-Derived are facets, edges, passages, full text, sketches and the outbox: all rows of a record
-change together.
+Derived are facets, edges, passages, full text, phrases, sketches and the outbox: all rows of a
+record change together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mem_search.model.ingest import PreparedDraft, Stored
-from mem_search.storage.sqlite import edges, sketches, successions, tombstones
+from mem_search.storage.sqlite import edges, phrases, sketches, successions, tombstones
 from mem_search.text.dates import now_ms
 
 
@@ -22,6 +22,7 @@ def store(connection: sqlite3.Connection, items: Sequence[PreparedDraft]) -> lis
     stored = [_store(connection, item, tied) for item in items]
     written = [item.number for item in stored if item.outcome in ("new", "changed")]
     edges.resolve(connection, written)
+    phrases.settle(connection, written)
     successions.settle(connection, {*written, *tied})
     return stored
 
@@ -76,6 +77,7 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
         _write_passages(connection, number, item, kept)
         connection.execute("delete from facets where record_id = ?", (number,))
         tied |= successions.around(connection, [number])
+        phrases.clear(connection, number)
         edges.clear(connection, number)
     tags = [("tag", tag) for tag in draft.tags]
     connection.executemany(
@@ -83,6 +85,7 @@ def _store(connection: sqlite3.Connection, item: PreparedDraft, tied: set[int]) 
         [(name, value, number) for name, value in (*item.facets, *tags)],
     )
     edges.write(connection, number, item.edges, item.names, created)
+    phrases.write(connection, number, item.phrases)
     sketches.write(connection, number, item.sketch)
     return Stored(number, "new" if known is None else "changed")
 
@@ -212,6 +215,7 @@ def remove(connection: sqlite3.Connection, numbers: Iterable[int], *, forget: bo
             source, source_id, kind = row
             tombstones.put(connection, source, source_id, kind, now_ms())
         tied |= successions.around(connection, [number])
+        phrases.clear(connection, number)
         connection.execute("delete from records where id = ?", (number,))
         removed += 1
     successions.settle(connection, tied)

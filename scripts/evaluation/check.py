@@ -1,0 +1,105 @@
+"""Is what an archive answers told from what it does not: precision and recall of ``archive check``.
+
+The questions are those of check.toml. The constants of ``search/archive_check.py`` were fitted on
+the questions with an even number; the others are held out. A document that answers has to be the
+one that the question was written for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mem_search.model import Location
+from mem_search.model.archives import ANSWERED
+from mem_search.search.archive_check import confidences, request_of
+from mem_search.settings import Settings
+from mem_search.wiring import open_runtime
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "archive"
+QUESTIONS = Path(__file__).parent / "check.toml"
+LEAST_PRECISION, LEAST_RECALL = 0.9, 0.7
+
+
+class Asked(NamedTuple):
+    """A question with the report that answers it (""), how sure the product is, and of which."""
+
+    text: str
+    report: str
+    sure: float = 0.0
+    found: str = ""
+
+
+def read(path: Path) -> list[Asked]:
+    """The questions of a file, in its order."""
+    with path.open("rb") as file:
+        parts = tomllib.load(file)
+    answered = [
+        Asked(text, report)
+        for part in ("answered", "reworded")
+        for report, texts in parts[part].items()
+        for text in texts
+    ]
+    return answered + [Asked(text, "") for texts in parts["unanswered"].values() for text in texts]
+
+
+async def ask(home: Path, folder: Path, embedder: str, questions: Sequence[Asked]) -> list[Asked]:
+    settings = Settings(home=home, embedder=embedder, follow=0)
+    asked = []
+    async with open_runtime(settings) as runtime:
+        taken = await runtime.ingest.reader.read(Location("research-archive", str(folder), "check"))
+        print(f"{taken.new} new reports, {taken.failed} failed", file=sys.stderr)
+        while sum((await runtime.store.indexing.outbox_counts()).values()):  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
+        for question in questions:
+            page = await runtime.search.pipeline.search(request_of(question.text, "", 5))
+            sure = await confidences(runtime.search.store, page)
+            best, found = max(
+                zip(sure, page.results, strict=True), key=lambda each: each[0], default=(0.0, None)
+            )
+            name = Path(found.record.source_id).stem if found else ""
+            asked.append(question._replace(sure=best, found=name))
+    return asked
+
+
+def report(name: str, asked: Sequence[Asked], *, show: bool) -> bool:
+    """Print the figures of one half; whether they are good enough."""
+    said = [each for each in asked if each.sure >= ANSWERED]
+    wanted = [each for each in asked if each.report]
+    right = [each for each in said if each.found == each.report]
+    precision, recall = len(right) / max(1, len(said)), len(right) / max(1, len(wanted))
+    print(f"{name}: precision {precision:.3f}, recall {recall:.3f} of {len(wanted)} answered"
+          f" and {len(asked) - len(wanted)} other questions")  # fmt: skip
+    for each in asked if show else ():
+        if (each.sure >= ANSWERED) != bool(each.report) or (each in said and each not in right):
+            print(f"  {each.sure:.2f} {each.text} (in {each.report or 'none'}; best {each.found})")
+    return precision >= LEAST_PRECISION and recall >= LEAST_RECALL
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/evaluate check", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="with a folder research-archive")
+    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
+    parser.add_argument("--embedder", default="bundled", help="off: by words alone")
+    parser.add_argument("--show", action="store_true", help="name what is judged wrongly")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
+        folder = args.data / "research-archive"
+        home = args.home or Path(temporary)
+        asked = asyncio.run(ask(home, folder, args.embedder, read(QUESTIONS)))
+    if args.json:
+        args.json.write_text(json.dumps([each._asdict() for each in asked], indent=1), "utf-8")
+    halves = {"fitted on": asked[::2], "held out": asked[1::2]}
+    return 0 if min([report(*half, show=args.show) for half in halves.items()]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
