@@ -10,62 +10,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol
+from dataclasses import replace
+from typing import Final, Protocol
 
+from mem_search.text import plain_facts
+from mem_search.text.languages import LANGUAGES, words
+from mem_search.text.plain_facts import DOCUMENTS, Named
 from mem_search.text.question_times import QUOTED
 
 LONGEST: Final = 200
 """Characters of a question that is read; a longer one tells more than which document it is."""
 
-_WORD: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
-_LEADING: Final = frozenset(
-    "a all an any are can could der die das des do el en every find get give have i is it la le les"
-    " list los look looking me mein meine meinen mes mis mon my need of open our please show some"
-    " that the these this those search for une un una was were want we where which you unsere ein"
-    " eine einen finde zeig zeige alle wo ist là où il".split()
-)
-"""Words before what is asked for that ask for nothing themselves."""
-_OWN: Final = frozenset("my our mein meine meinen unsere mes mon mis".split())
-_FOLLOWING: Final = frozenset(
-    "about above after as at attached avec before by con concerning containing de del della for"
-    " from i in including mit named of on over per regarding saying sobre sur that titled to von"
-    " vom we where which who with without über zu zum zur an aus is was are were".split()
-)
-"""Words that begin what is said about the document."""
-_NOT_ASKING: Final = frozenset(
-    "how why when does should would cannot can't doesn't don't wie warum comment pourquoi".split()
-)
+_WORD: Final = re.compile(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_]+)*", re.IGNORECASE)
+_LEADING: Final = words("leading")
+_OWN: Final = words("own")
+_FOLLOWING: Final = words("following")
+_NOT_ASKING: Final = words("never")
 _DOING: Final = frozenset(
     "add build check convert create decode delete detect display download encode encrypt export"
     " extract fix forward generate handle import load merge parse print process read receive render"
     " reply save send split store test upload validate verify write".split()
 )
 """Verbs of what is done with a file or a mail: then it is not asked for."""
-_DOCUMENTS: Final = frozenset(
-    "agreement bill bills booking certificate confirmation contract contracts form guide invitation"
-    " invoice invoices itinerary lease letter letters manual minutes newsletter newsletters offer"
-    " order payslip payslips policy postcard prescription receipt receipts recipe refund reminder"
-    " reminders report reports reply statement statements ticket tickets warranty brief briefe"
-    " quittung rechnung rechnungen rezept vertrag facture factures lettre contrat carta contrato"
-    " factura recibo".split()
+_SENDER: Final = words("senders")
+_RECIPIENT: Final = words("recipients")
+_SENT: Final = words("sent")
+_INVERTED: Final = words("inverted")
+_SEND: Final = words("send")
+_AUXILIARIES: Final = words("auxiliaries")
+_ME: Final = words("persons")
+_IN_NAMES: Final = frozenset({"de", "del", "von", "du"})
+_ENDS_NAME: Final = ((_FOLLOWING | _SENT | _SEND | _ME | words("joining")) - _IN_NAMES) | (
+    _AUXILIARIES - {"a"}
 )
-"""Sorts of document that a question may call by name, beside its kind or its sender."""
-_SENDER: Final = frozenset("from by von vom de del".split())
-_RECIPIENT: Final = frozenset("to à".split())
-_SENT: Final = frozenset("sent emailed mailed wrote forwarded schickte schrieb".split())
-_SEND: Final = frozenset("send email mail write forward".split())
-_ME: Final = frozenset("i me us we you it he she they this that who".split())
-_ENDS_NAME: Final = ((_FOLLOWING | _SENT | _SEND | _ME) - {"de", "del", "von"}) | frozenset(
-    "and or".split()
-)
-_ARTICLES: Final = frozenset(
-    "the my our a an der die das den dem le la les el los mein meine meinem mon ma mi".split()
-)
-_AS_ONE: Final = [
-    each.split() for each in ("as", "als", "per", "en", "as a", "as an", "in a", "in an", "als ein")
-]
+_ARTICLES: Final = words("articles")
+_AS_ONE: Final = [phrase.split() for each in LANGUAGES for phrase in each.as_one]
 _LONGEST_NAME: Final = 4
+"""Words."""
+
+_LONGEST_KIND: Final = 4
 """Words."""
 
 _SHORT: Final = 12
@@ -73,25 +56,6 @@ _SHORT: Final = 12
 
 _WAS_SENT: Final = "has:from,sender"
 """What holds for all that somebody sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What a question names at ``start:end``, as ``field`` of the query language.
-
-    Of a person ``field`` is ``from`` or ``to`` alone, and ``names`` are what they may be called,
-    the whole phrase first; where no record names the person, it is ``otherwise``. ``sure``: the
-    words can hardly mean anything else.
-    """
-
-    phrase: str
-    start: int
-    end: int
-    field: str
-    part: Literal["kind", "person"]
-    sure: bool
-    names: tuple[str, ...] = ()
-    otherwise: str = ""
 
 
 class AskedKind(Protocol):
@@ -112,13 +76,18 @@ class Vocabulary:
 
     def __init__(self, kinds: Iterable[AskedKind]) -> None:
         self.fields: dict[str, tuple[str, bool]] = {}
+        for language in LANGUAGES:
+            self.fields |= {word: (at, False) for word, at in language.perhaps_kinds.items()}
+            self.fields |= {word: (at, True) for word, at in language.kinds.items()}
         for kind in kinds:
             self.fields |= {word: (field, False) for word, field in kind.may_be_asked_as.items()}
         for kind in kinds:
             self.fields |= {word: (field, True) for word, field in kind.asked_as.items()}
-        words = sorted({*self.fields, *_DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
+        asking = sorted({*self.fields, *DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
         self.asks = re.compile(
-            rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE
+            rf"(?<!\w)(?:(?:{'|'.join(map(re.escape, asking))}|{plain_facts.ASKING})(?!\w)"
+            rf"|{plain_facts.MONEY})",
+            re.IGNORECASE,
         )
 
 

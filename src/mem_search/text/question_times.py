@@ -3,7 +3,8 @@
 A phrase is taken where it can hardly mean anything else: a word of the question is kept rather
 than taken for a time. Not taken is what is quoted, in code or part of an identifier; a word that
 is capitalised as in a name (``Last Week Tonight``); ``last 30 days of logs`` and ``older than 3
-days ago``; a time that is still to come. In a question that asks only what happened (``what did we
+days ago``; ``due next week``; a time that is still to come. Times in other languages are those of
+``text.languages``. In a question that asks only what happened (``what did we
 do Tuesday``) any date of ``date_words`` is taken.
 """
 
@@ -16,14 +17,14 @@ from typing import Final, Literal
 
 from mem_search.errors import InputError
 from mem_search.model import DateRange, FoundDate
-from mem_search.text import words
+from mem_search.text import languages, words
 from mem_search.text.date_words import COUNT, MONTHS, UNIT, WEEKDAY, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
 
 MOST_TIMES: Final = 4
 """Times of one question; further ones stay words."""
 
-EMPTY: Final = words.STOP_WORDS | frozenset(
+EMPTY: Final = words.STOP_WORDS | languages.EMPTY | frozenset(
     "about accomplish accomplished achieve achieved activities activity again all any anything been"
     " being can change changed complete completed could discuss discussed display doing done else"
     " everything finish finished get give go going got happen happened happening happens just let"
@@ -64,7 +65,7 @@ _EXPLICIT: Final = "|".join(
         rf"{_DAY_YEAR}|{_MONTH_YEAR}|(?-i:(?:{_CAPITAL_MONTH})[a-z]*)\s{_NTH}",
     )
 )
-_POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
+POINT: Final = rf"(?:the\s)?(?:{_EXPLICIT}|{_ISO}|{_DAY}|{WEEKDAY}|{_SURE_MONTH}|{_LONE_YEAR})"
 QUOTED: Final = re.compile(
     r""" "[^"]*(?:"|\Z) | “[^”]*(?:”|\Z) | `[^`]*(?:`|\Z) | (?<!\w)'[^'\n]{1,200}'(?!\w) """,
     re.VERBOSE,
@@ -74,8 +75,8 @@ _DISTANCE: Final = re.compile(rf"\b(?:{UNIT}|{WEEKDAY}|night|morning)\s$", re.IG
 _CLOSING: Final = tuple("?!.,;:)]}")
 _PHRASE: Final = re.compile(
     rf"""(?<![\w\-./@\#:])
-    (?P<date> (?:between|from)\s{_POINT}\s(?:and|to|until|till|-)\s{_POINT}
-      | (?:since|after|before|until|till|as\sof)\s{_POINT}
+    (?P<date> (?:between|from)\s{POINT}\s(?:and|to|until|till|-)\s{POINT}
+      | (?:since|after|before|until|till|as\sof)\s{POINT}
       | by\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR})
       | (?:in|during)\s(?:{_ISO}|{_MONTH_YEAR}|{_SURE_MONTH}|{_LONE_YEAR})
       | (?:on|from)\s(?:{_DAY}|{_ISO}|{_MONTH_YEAR}|{WEEKDAY})
@@ -86,6 +87,14 @@ _PHRASE: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
+
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LONGEST_DUE: Final = 24
+"""Characters before a time that may say what it is the time of."""
+
+DUE: Final = "|".join(each.due for each in languages.LANGUAGES if each.due)
+IS_DUE: Final = re.compile(rf"(?<!\w)(?:{DUE})\s(?:on\s|by\s|the\s)?$", re.IGNORECASE)
+"""Before a time: by then something is due; nothing was made then."""
 
 _LONGEST: Final = 120
 """Characters of a question that may be only a time."""
@@ -167,16 +176,40 @@ def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int,
         found.append((start, end, span))
         if len(found) == MOST_TIMES:
             break
-    return found
+    if languages.TIME_MARKS.isdisjoint(_LETTERS.findall(text.lower())):
+        return found
+    return _with_foreign(text, found, quoted, now, tz)
+
+
+def _with_foreign(
+    text: str,
+    found: list[tuple[int, int, DateRange]],
+    quoted: list[tuple[int, int]],
+    now: datetime,
+    tz: tzinfo,
+) -> list[tuple[int, int, DateRange]]:
+    """``found`` with the times in other languages; of two in one place the longer one stays."""
+    for start, end, english in languages.foreign_times(text):
+        there = [each for each in found if start < each[1] and each[0] < end]
+        is_shorter = any(after - first >= end - start for first, after, _ in there)
+        is_quoted = any(start < after and first < end for first, after in quoted)
+        if is_shorter or is_quoted or IS_DUE.search(text[max(0, start - _LONGEST_DUE) : start]):
+            continue
+        try:
+            span = parse_range(english, now=now, tz=tz)
+        except InputError:
+            continue
+        found = [each for each in found if each not in there] + [(start, end, span)]
+    return sorted(found, key=lambda each: each[0])[:MOST_TIMES]
 
 
 def _is_something_else(text: str, match: re.Match[str]) -> bool:
     """Whether the words around a phrase, or its capitals, show that it is no time."""
     start, end = match.span()
-    before, phrase = text[max(0, start - 12) : start], match["date"]
+    before, phrase = text[max(0, start - _LONGEST_DUE) : start], match["date"]
     if phrase[:6].lower().startswith(("before", "after")) and _DISTANCE.search(before):
         return True
-    if _THAN.search(before):
+    if _THAN.search(before) or IS_DUE.search(before):
         return True
     if _OF.match(text, end) and _ENDS_IN_UNIT.search(phrase):
         return True
