@@ -53,13 +53,12 @@ class Email(BaseKind[EmailMetadata]):
     documents = True
     asked_as: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("email", "emails", "e-mail", "e-mails", "mail", "mails"), "kind:email"),
-        **dict.fromkeys(("courriel", "courriels", "correo", "correos"), "kind:email"),
         **dict.fromkeys(
             ("with attachment", "with attachments", "with an attachment"), "has:attachment"
         ),
     }
     may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("message", "messages", "nachricht", "nachrichten"), "kind:email"
+        ("message", "messages"), "kind:email"
     )
     source_type = "document_upload"
     csl_type = "personal_communication"

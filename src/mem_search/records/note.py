@@ -26,9 +26,7 @@ class Note(BaseKind[NoteMetadata]):
     label = "Note"
     sign = "📝"
     documents = True
-    may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("note", "notes", "notiz", "notizen", "nota", "notas"), "kind:note"
-    )
+    may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(("note", "notes"), "kind:note")
     origin = "own_words"
     source_type = "direct_input"
     agent_source_type = "conversation"

@@ -26,11 +26,11 @@ class Website(BaseKind[WebsiteMetadata]):
     label = "Website"
     sign = "🌐"
     asked_as: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("bookmark", "bookmarks", "bookmarked", "lesezeichen"), "source:bookmarks"),
+        **dict.fromkeys(("bookmark", "bookmarks", "bookmarked"), "source:bookmarks"),
         **dict.fromkeys(("web page", "web pages", "webpage", "webpages"), "kind:website"),
     }
     may_be_asked_as: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("article", "articles", "artikel", "page", "pages", "website", "websites", "blog post"),
+        ("article", "articles", "page", "pages", "website", "websites", "blog post"),
         "kind:website",
     )
     source_type = "web_scrape"

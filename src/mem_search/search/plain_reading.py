@@ -1,4 +1,4 @@
-"""What a question in plain words names becomes filters: kinds, formats, senders.
+"""What a question in plain words names becomes filters: kinds, formats, senders, facts.
 
 ``text.plain_words`` finds the words; the store decides what they mean: a kind of which there are no
 records, and a person whom no record names, stay words. What is sure filters, and its words do not
@@ -15,7 +15,7 @@ from typing import Final
 from mem_search.model import AllOf, Condition, Demand, Filters, FoundFilter
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import words
-from mem_search.text.plain_words import Named
+from mem_search.text.plain_facts import Named
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields
 from mem_search.text.question_times import EMPTY
@@ -96,7 +96,7 @@ def _condition(
 
     A name that is only a part of one is not sure.
     """
-    if named.part == "kind":
+    if named.part != "person":
         return _of_field(named, named.field, fields)
     facets = ("from", "author") if named.field == "from" else (named.field,)
     known = [value for facet in facets for value in snapshot.values_of(facet, MOST_PEOPLE)]

@@ -34,7 +34,7 @@ from mem_search.search import plain_reading
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import plain_words, words
 from mem_search.text import query as language
-from mem_search.text.plain_words import Named
+from mem_search.text.plain_facts import Named
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
 

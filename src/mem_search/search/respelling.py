@@ -17,6 +17,7 @@ from mem_search.contracts import Question
 from mem_search.model import Term
 from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text import spelling, wordpieces
+from mem_search.text.languages import FUNCTION_WORDS
 from mem_search.text.query import demands
 
 MOST_WORDS: Final = 3
@@ -81,7 +82,8 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
     """
     found: dict[str, Sequence[str]] = {}
     for word in unknown:
-        most = spelling.edits_allowed(word) if _LETTERS.fullmatch(word) else 0
+        may_be_slip = _LETTERS.fullmatch(word) and word not in FUNCTION_WORDS
+        most = spelling.edits_allowed(word) if may_be_slip else 0
         if others_match and most:
             is_word = len(word) < SHORTEST or wordpieces.is_word(word)
             most = 0 if is_word else 1 + (len(word) >= LONG)

@@ -20,6 +20,7 @@ from mem_search.model import Result, SearchPage
 from mem_search.search.respelling import COMMON, MOST_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
+from mem_search.text.languages import FUNCTION_WORDS
 
 MOST_CHECKED = 8
 """Most words of a query whose spelling is checked."""
@@ -139,7 +140,8 @@ def _stands_for_others(word: str, text: str) -> bool:
 def _spellings(snapshot: SearchSnapshot, asked: Sequence[str]) -> dict[str, Sequence[str]]:
     """unknown word → known words that are near, the likeliest first."""
     found = {}
-    long_enough = [word for word in asked if spelling.edits_allowed(word)]
+    may_be_slips = (word for word in asked if word.lower() not in FUNCTION_WORDS)
+    long_enough = [word for word in may_be_slips if spelling.edits_allowed(word)]
     for word in snapshot.unknown_words(long_enough)[:MOST_UNKNOWN]:
         common = [each for each in snapshot.similar_words(word) if each[1] >= COMMON]
         near = spelling.nearest(word, common, MOST_SPELLINGS)

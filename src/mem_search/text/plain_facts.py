@@ -14,7 +14,6 @@ from typing import Final, Literal
 from mem_search.text import question_times
 from mem_search.text.date_words import MONTHS, WEEKDAYS
 from mem_search.text.languages import LANGUAGES, foreign_times, words
-from mem_search.text.query.field_values import written
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,15 @@ _DUE_FOREIGN: Final = re.compile(rf"(?<!\w)(?:{question_times.DUE})\s(?:le\s|el\
 _BY: Final = {"by": "<=", "until": "<=", "till": "<=", "before": "<", "after": ">", "since": ">="}
 _BARE: Final = re.compile(_MONTH_OR_DAY, re.IGNORECASE)
 _ENGLISH_DATE: Final = re.compile(r"(?:(by|before|until|after|since|on|in|from|during) )?(.+)")
-_OVERDUE: Final = re.compile(
-    rf"(?<!\w)(?:{'|'.join(each.overdue for each in LANGUAGES if each.overdue)})(?!\w)",
-    re.IGNORECASE,
-)
-HOW_MUCH: Final = "|".join(each.how_much for each in LANGUAGES if each.how_much)
-_HOW_MUCH: Final = re.compile(rf"(?<!\w)(?:{HOW_MUCH})", re.IGNORECASE)
+_OVERDUE_SOURCE: Final = "|".join(each.overdue for each in LANGUAGES if each.overdue)
+_OVERDUE: Final = re.compile(rf"(?<!\w)(?:{_OVERDUE_SOURCE})(?!\w)", re.IGNORECASE)
+_HOW_MUCH_SOURCE: Final = "|".join(each.how_much for each in LANGUAGES if each.how_much)
+_HOW_MUCH: Final = re.compile(rf"(?<!\w)(?:{_HOW_MUCH_SOURCE})", re.IGNORECASE)
+PRICED: Final = "has:amount"
+"""What ``how much was the dentist`` asks for."""
+
+ASKING: Final = f"{question_times.DUE}|{_OVERDUE_SOURCE}|{_HOW_MUCH_SOURCE}"
+"""Only a text with one of these, or with ``MONEY``, or with a sort of document names a fact."""
 
 
 def find(text: str) -> list[Named]:
@@ -167,12 +169,10 @@ def _due_on(text: str, start: int, end: int, by: str, date: str) -> Named:
     what is due may be still to come.
     """
     date = f"this {date}" if _BARE.fullmatch(date) else date
-    return Named(
-        text[start:end], start, end, f"due_date{_BY.get(by, ':')}{written(date)}", "fact", True
-    )
+    field = f'due_date{_BY.get(by, ":")}"{date}"'
+    return Named(text[start:end], start, end, field, "fact", True)
 
 
 def _how_much(text: str) -> Iterator[Named]:
     for match in _HOW_MUCH.finditer(text):
-        yield Named(match[0], *match.span(), "has:amount", "fact", False)
-
+        yield Named(match[0], *match.span(), PRICED, "fact", False)

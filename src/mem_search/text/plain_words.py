@@ -1,6 +1,6 @@
-"""Kinds and people in a question: ``the PDF that Anna sent about the lease``.
+"""Kinds, people and facts in a question: ``the PDF that Anna sent about the lease``.
 
-The kinds of record say which words ask for them (``RecordKind.asked_as``, ``may_be_asked_as``).
+Words of the language are in ``languages``, facts in ``plain_facts``. The kinds of record say which words ask for them (``RecordKind.asked_as``, ``may_be_asked_as``).
 A word is read only where the question asks for a document: at its beginning, before ``from``,
 ``about`` and the like, or after ``as a``. A question of how or why, and what is quoted or in code,
 is left alone. Whether the store has such records is decided elsewhere (``search.plain_reading``).
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
-from mem_search.text import plain_facts
-from mem_search.text.languages import LANGUAGES, words
+from mem_search.text import languages, plain_facts
+from mem_search.text.languages import LANGUAGES
 from mem_search.text.plain_facts import DOCUMENTS, Named
 from mem_search.text.question_times import QUOTED
 
@@ -22,28 +22,30 @@ LONGEST: Final = 200
 """Characters of a question that is read; a longer one tells more than which document it is."""
 
 _WORD: Final = re.compile(r"(?:[dlm]|qu)['’](?=[^\W_])|[^\W_]+(?:['’.-][^\W_]+)*", re.IGNORECASE)
-_LEADING: Final = words("leading")
-_OWN: Final = words("own")
-_FOLLOWING: Final = words("following")
-_NOT_ASKING: Final = words("never")
+_LEADING: Final = languages.words("leading")
+_OWN: Final = languages.words("own")
+_FOLLOWING: Final = languages.words("following")
+_NOT_ASKING: Final = languages.words("never")
 _DOING: Final = frozenset(
     "add build check convert create decode delete detect display download encode encrypt export"
     " extract fix forward generate handle import load merge parse print process read receive render"
     " reply save send split store test upload validate verify write".split()
 )
 """Verbs of what is done with a file or a mail: then it is not asked for."""
-_SENDER: Final = words("senders")
-_RECIPIENT: Final = words("recipients")
-_SENT: Final = words("sent")
-_INVERTED: Final = words("inverted")
-_SEND: Final = words("send")
-_AUXILIARIES: Final = words("auxiliaries")
-_ME: Final = words("persons")
+_SENDER: Final = languages.words("senders")
+_RECIPIENT: Final = languages.words("recipients")
+_SENT: Final = languages.words("sent")
+_INVERTED: Final = languages.words("inverted")
+_SEND: Final = languages.words("send")
+_AUXILIARIES: Final = languages.words("auxiliaries")
+_ME: Final = languages.words("persons")
+_TO_ME: Final = frozenset("me mir m' nos uns us".split())
+_ASKED_WHO: Final = frozenset("did hat haben".split())
 _IN_NAMES: Final = frozenset({"de", "del", "von", "du"})
-_ENDS_NAME: Final = ((_FOLLOWING | _SENT | _SEND | _ME | words("joining")) - _IN_NAMES) | (
-    _AUXILIARIES - {"a"}
-)
-_ARTICLES: Final = words("articles")
+_ENDS_NAME: Final = (
+    (_FOLLOWING | _SENT | _SEND | _ME | languages.words("joining")) - _IN_NAMES
+) | (_AUXILIARIES - {"a"})
+_ARTICLES: Final = languages.words("articles")
 _AS_ONE: Final = [phrase.split() for each in LANGUAGES for phrase in each.as_one]
 _LONGEST_NAME: Final = 4
 """Words."""
@@ -85,27 +87,35 @@ class Vocabulary:
             self.fields |= {word: (field, True) for word, field in kind.asked_as.items()}
         asking = sorted({*self.fields, *DOCUMENTS, *_SENT, "did"}, key=len, reverse=True)
         self.asks = re.compile(
-            rf"(?<!\w)(?:(?:{'|'.join(map(re.escape, asking))}|{plain_facts.ASKING})(?!\w)"
-            rf"|{plain_facts.MONEY})",
+            rf"(?<!\w)(?:{'|'.join(map(re.escape, asking))}|{plain_facts.ASKING})(?!\w)"
+            rf"|{plain_facts.MONEY}",
             re.IGNORECASE,
         )
 
 
 def find(text: str, known: Vocabulary) -> list[Named]:
-    """The kinds and the person that ``text`` names, in its order; empty for most texts."""
+    """The kinds, facts and the person that ``text`` names, in its order; none for most texts."""
     if len(text) > LONGEST or "\n" in text:
         return []
     quoted = [match.span() for match in QUOTED.finditer(text)]
+    facts = [each for each in plain_facts.find(text) if not _overlaps(each, quoted)]
+    priced = [each for each in facts if each.field == plain_facts.PRICED]
+    for each in facts:  # what they say is neither a kind nor a name
+        if each.end > each.start and each not in priced:
+            text = f"{text[: each.start]}{',':{each.end - each.start}}{text[each.end :]}"
     tokens = list(_WORD.finditer(text))
-    words = [token[0].lower() for token in tokens]
-    if not _NOT_ASKING.isdisjoint(words):
+    words = [token[0].lower().replace("’", "'") for token in tokens]
+    if not _NOT_ASKING.isdisjoint(words) and not priced:
         return []
     kinds = list(_kinds(text, tokens, words, known))
     kinds = [each for each in kinds if not _overlaps(each[1], quoted)]
     person = _person(text, tokens, words, kinds)
+    if person is None and priced:
+        after = (at for at, token in enumerate(tokens) if token.start() >= priced[0].end)
+        person = _name(text, tokens, words, next(after, len(tokens)), "from")
     if person is not None and _overlaps(person, quoted):
         person = None
-    found = [each for _, each in kinds] + ([person] if person else [])
+    found = [each for _, each in kinds] + ([person] if person else []) + facts
     return sorted(found, key=lambda each: each.start)
 
 
@@ -119,8 +129,12 @@ def _kinds(
     """The words for kinds, each with the place after it."""
     at = 0
     while at < len(words):
-        lengths = [n for n in (3, 2, 1) if " ".join(words[at : at + n]) in known.fields]
-        after = at + min(lengths[0] if lengths else 1, len(words) - at)
+        lengths = [
+            n
+            for n in range(_LONGEST_KIND, 0, -1)
+            if at + n <= len(words) and " ".join(words[at : at + n]) in known.fields
+        ]
+        after = at + (lengths[0] if lengths else 1)
         entry = known.fields.get(" ".join(words[at:after]))
         if entry is not None:
             field, clear = entry
@@ -159,7 +173,7 @@ def _asks_at(
     if before[-1:] in _AS_ONE or before[-2:] in _AS_ONE:
         return True
     if begins:
-        is_more = following in _DOCUMENTS or following in known.fields
+        is_more = following in DOCUMENTS or following in known.fields
         return True if said or is_more or is_last or following in _SENT else None
     if tokens[at].start() and text[: tokens[at].start()].rstrip().endswith(","):
         return True  # "the card of the cat, scanned"
@@ -176,19 +190,23 @@ def _person(
 ) -> Named | None:
     """The person or sender that the question names."""
     for at, word in enumerate(words):
-        if word == "did" and (named := _name(text, tokens, words, at + 1, "from")):
+        if word in _ASKED_WHO and (named := _name(text, tokens, words, at + 1, "from")):
             end = at + 1 + len(named.phrase.split())
             if end < len(words) and words[end] in _SEND:
+                return named
+            if word != "did" and not _SENT.isdisjoint(words[end:]):  # "was hat Ilse geschrieben"
                 return named
         elif word in _SENT:
             if at and words[at - 1] in ("i", "we", "ich"):
                 to = at + 1 + (words[at + 1 : at + 2] == ["to"])
                 return _name(text, tokens, words, to, "to")
-            if words[at + 1 : at + 2] == ["by"]:
+            if words[at + 1 : at + 2] and words[at + 1] in ("by", "von", "par", "por"):
                 return _name(text, tokens, words, at + 2, "from")
             sender = _name_before(text, tokens, words, at)
+            if sender is None and word in _INVERTED:  # "la factura que envió Tomás"
+                sender = _name(text, tokens, words, at + 1, "from")
             return replace(sender, otherwise=_WAS_SENT) if sender else None
-    nouns = [at + 1 for at, word in enumerate(words) if word in _DOCUMENTS]
+    nouns = [at + 1 for at, word in enumerate(words) if word in DOCUMENTS]
     nouns = nouns if len(words) <= _SHORT else []
     first = min([*(after for after, _ in kinds), *nouns], default=None)
     if first is None:
@@ -211,8 +229,10 @@ def _name(
     end = at
     while end < min(len(words), at + _LONGEST_NAME) and words[end] not in _ENDS_NAME:
         end += 1
-        if text[tokens[end - 1].end() :][:1] in (",", "?", ":"):
+        if text[tokens[end - 1].end() :].lstrip()[:1] in (",", "?", ":"):
             break
+    while end > at and words[end - 1] in _IN_NAMES:
+        end -= 1
     return _named(text, tokens, at, end, field)
 
 
@@ -220,7 +240,8 @@ def _name_before(
     text: str, tokens: list[re.Match[str]], words: list[str], end: int
 ) -> Named | None:
     """The name that ends before ``end``: of ``the PDF that Marcus Hale sent``."""
-    end -= end > 0 and words[end - 1] in ("has", "had", "have")
+    while end and (words[end - 1] in _AUXILIARIES or words[end - 1] in _TO_ME):
+        end -= 1
     at = end
     while at > max(0, end - _LONGEST_NAME) and words[at - 1] not in _ENDS_NAME | _ARTICLES:
         at -= 1

@@ -24,13 +24,17 @@ from mem_search.text.dates import local_range, normalised, parse_range
 MOST_TIMES: Final = 4
 """Times of one question; further ones stay words."""
 
-EMPTY: Final = words.STOP_WORDS | languages.EMPTY | frozenset(
-    "about accomplish accomplished achieve achieved activities activity again all any anything been"
-    " being can change changed complete completed could discuss discussed display doing done else"
-    " everything finish finished get give go going got happen happened happening happens just let"
-    " list look me more one our over overview please recall recap remember remind review see should"
-    " show so some something stuff summaries summarise summarize summary talk talked tell there"
-    " thing things through time together up us went work worked working worth".split()
+EMPTY: Final = (
+    words.STOP_WORDS
+    | languages.EMPTY
+    | frozenset(
+        "about accomplish accomplished achieve achieved activities activity again all any anything been"
+        " being can change changed complete completed could discuss discussed display doing done else"
+        " everything finish finished get give go going got happen happened happening happens just let"
+        " list look me more one our over overview please recall recap remember remind review see should"
+        " show so some something stuff summaries summarise summarize summary talk talked tell there"
+        " thing things through time together up us went work worked working worth".split()
+    )
 )
 """Words that ask for nothing in particular beside a time; with those that never rank."""
 

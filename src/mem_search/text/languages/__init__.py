@@ -29,7 +29,10 @@ def words(name: str) -> frozenset[str]:
 
 
 EMPTY: Final = words("empty")
-FUNCTION_WORDS: Final = EMPTY | words("following") | words("articles") | words("senders")
+FUNCTION_WORDS: Final = EMPTY.union(
+    *map(words, "leading own following never senders recipients auxiliaries persons articles"
+         " joining".split())
+)  # fmt: skip
 """Words that are no slip for another one."""
 
 

@@ -49,7 +49,7 @@ GERMAN = Language(
     " welches ich brauche habe hat",
     own="mein meine meinen unsere unseren",
     following="an aus bei bis der dem den des die enthält für im in ist mit nach ohne seit über"
-    " um und unter vom von vor war waren wegen zu zum zur zwischen",
+    " um und unter vom von vor war waren wegen zu zum zur zwischen gekostet bezahlt",
     never="wie warum wieso weshalb",
     documents="abrechnung angebot bericht bescheid beleg bestellung brief briefe einladung fahrkarte"
     " gehaltsabrechnung kontoauszug kontoauszüge kündigung mahnung mahnungen mietvertrag"

@@ -11,7 +11,7 @@ ENGLISH = Language(
     own="my our",
     following="about above after as at attached before by concerning containing for from i in"
     " including of on over per regarding saying that titled to under was were we where which who"
-    " with without is are due",
+    " with without is are due cost costs charge charged",
     never="how why when does should would cannot can't doesn't",
     documents="agreement bill bills booking certificate confirmation contract contracts form guide"
     " invitation invoice invoices itinerary lease letter letters manual minutes newsletter"

@@ -84,6 +84,6 @@ FRENCH = Language(
     between=("entre", "et"),
     money={"euro": "EUR", "euros": "EUR", "dollars": "USD", "francs": "CHF", "livres": "GBP"},
     due="à payer|échéance",
-    how_much=r"combien (?:a|ai|ont|coûte|coûtait|était|est-ce|faut)\b",
+    how_much=r"combien (?:a coûté|ai|ont|coûte|coûtait|était|est-ce|faut)\b",
     times=_TIMES,
 )  # fmt: skip
