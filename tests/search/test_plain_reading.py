@@ -95,6 +95,51 @@ async def test_the_first_result_is_what_was_asked_for(
     assert ids(await ask(runtime, text))[0] == first
 
 
+BILLS = tuple(
+    draft(
+        f"bill {amount}",
+        f"Garden bill\nTotal: {amount}.00 EUR\nDue date: 2025-11-{day}",
+        kind="file",
+        title=f"bill {amount}",
+        metadata={"path": f"bill-{amount}.pdf", "sender": [BANK]},
+    )
+    for amount, day in ((80, 10), (250, 27))
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "filters", "found"),
+    [
+        ("garden invoices over 100 euros", ["amount>100", "currency:EUR"], {"bill 250"}),
+        ("Gartenrechnung unter 100 Euro", ["amount<100", "currency:EUR"], {"bill 80"}),
+        ("overdue garden bills", ["due_date<today"], {"bill 80"}),
+        ("garden bills due next week", ['due_date:"next week"'], {"bill 250"}),
+    ],
+)
+async def test_facts_filter_what_states_them(
+    runtime: Runtime, text: str, filters: list[str], found: set[str]
+) -> None:
+    await fill(runtime, *BILLS)
+    page = await ask(runtime, text)
+    assert [each for _, each, _ in readings(page)] == filters
+    assert {*ids(page)} == found
+    as_words = await ask(runtime, text, "fact")
+    assert not readings(as_words)
+
+
+async def test_a_question_for_a_price_raises_what_has_an_amount(runtime: Runtime) -> None:
+    await fill(runtime, *BILLS)
+    page = await ask(runtime, "how much was the garden")
+    assert [(each, use) for _, each, use in readings(page)] == [("has:amount", "lift")]
+    assert {*ids(page)[:2]} == {"bill 80", "bill 250"}
+
+
+async def test_a_function_word_is_no_slip_for_another_word(runtime: Runtime) -> None:
+    page = await ask(runtime, "Brief vom Bürgermeister mit Siegel sobre Fjordbank")
+    assert not page.report.analyzed.near
+    assert not page.report.suggestions
+
+
 async def test_a_part_can_be_taken_back(runtime: Runtime) -> None:
     text = "emails from Ann about the garden"
     page = await ask(runtime, text, "kind")

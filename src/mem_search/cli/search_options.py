@@ -193,7 +193,7 @@ OPTIONS = (
     Option(
         "--as-words",
         "as_words",
-        "What is a word, and no filter: kind, person, time, all; may be repeated.",
+        "What is a word, and no filter: kind, person, fact, time, all; may be repeated.",
         repeats=True,
     ),
     Option("--explain", "explain", "Show how each score is made up.", fixed="true"),

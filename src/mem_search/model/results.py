@@ -86,7 +86,7 @@ class FoundDate:
 
 @dataclass(frozen=True, slots=True)
 class FoundFilter:
-    """A kind or a person that the question names in plain words, as ``filter`` of the query
+    """A kind, a person or a fact that the question names in plain words, as ``filter`` of the query
     language. Records that pass are raised (``lift``), or only they are found (``filter``).
     """
 

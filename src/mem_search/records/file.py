@@ -38,7 +38,8 @@ class File(BaseKind[FileMetadata]):
         **dict.fromkeys(("scan", "scans", "scanned"), "filetype:scan"),
     }  # fmt: skip
     may_be_asked_as: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("photo", "photos", "picture", "pictures", "screenshot", "screenshots"), "filetype:image"),
+        **dict.fromkeys(("photo", "photos", "picture", "pictures", "screenshot", "screenshots"),
+                        "filetype:image"),
         **dict.fromkeys(("slides", "presentation", "presentations"), "filetype:presentation"),
     }  # fmt: skip
     source_type = "document_upload"

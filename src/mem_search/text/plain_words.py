@@ -1,9 +1,10 @@
 """Kinds, people and facts in a question: ``the PDF that Anna sent about the lease``.
 
-Words of the language are in ``languages``, facts in ``plain_facts``. The kinds of record say which words ask for them (``RecordKind.asked_as``, ``may_be_asked_as``).
-A word is read only where the question asks for a document: at its beginning, before ``from``,
-``about`` and the like, or after ``as a``. A question of how or why, and what is quoted or in code,
-is left alone. Whether the store has such records is decided elsewhere (``search.plain_reading``).
+Words of the language are in ``languages``, facts in ``plain_facts``. The kinds of record say which
+words ask for them (``RecordKind.asked_as``, ``may_be_asked_as``). A word is read only where the
+question asks for a document: at its beginning, before ``from``, ``about`` and the like, or after
+``as a``. A question of how or why, and what is quoted or in code, is left alone. Whether the store
+has such records is decided elsewhere (``search.plain_reading``).
 """
 
 from __future__ import annotations

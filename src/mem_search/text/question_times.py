@@ -28,12 +28,13 @@ EMPTY: Final = (
     words.STOP_WORDS
     | languages.EMPTY
     | frozenset(
-        "about accomplish accomplished achieve achieved activities activity again all any anything been"
-        " being can change changed complete completed could discuss discussed display doing done else"
-        " everything finish finished get give go going got happen happened happening happens just let"
-        " list look me more one our over overview please recall recap remember remind review see should"
-        " show so some something stuff summaries summarise summarize summary talk talked tell there"
-        " thing things through time together up us went work worked working worth".split()
+        "about accomplish accomplished achieve achieved activities activity again all any"
+        " anything been being can change changed complete completed could discuss discussed"
+        " display doing done else everything finish finished get give go going got happen happened"
+        " happening happens just let list look me more one our over overview please recall recap"
+        " remember remind review see should show so some something stuff summaries summarise"
+        " summarize summary talk talked tell there thing things through time together up us went"
+        " work worked working worth".split()
     )
 )
 """Words that ask for nothing in particular beside a time; with those that never rank."""

@@ -247,7 +247,7 @@ class KindParameters(FieldParameters):
     as_words: ReadParts = Field(
         default=(),
         description="What the question names in plain words and is not to be read as a filter:"
-        " kind, person, time or all; it is looked for as words",
+        " kind, person, fact, time or all; it is looked for as words",
         json_schema_extra=also("asWords"),
     )
     explain: bool = Field(default=False, description="Explain every score")

@@ -206,7 +206,7 @@ class UniversalSearchRequest(FieldBody):
     as_words: list[ReadPart] | None = Field(
         default=None,
         description="What the question names in plain words and is looked for as words: a kind, a"
-        " person, a time, or all",
+        " person, a fact such as an amount, a time, or all",
     )
     facets: list[Facet] | None = Field(
         default=None,

@@ -2,8 +2,8 @@
 
 Each language is one file of data and one line in ``LANGUAGES``. ``plain_words`` reads kinds, people
 and facts with them, ``question_times`` the times. Every set is the union over all languages,
-because people mix them (``Mails from Ilse``); a word that means two things in two languages is in
-none of the sets where that would mislead.
+because people mix them (``Mails from Ilse``). A word is left out where it means something else in
+another language: German ``an`` (to) is an English article.
 """
 
 from __future__ import annotations

@@ -48,14 +48,13 @@ GERMAN = Language(
     " finde find such suche zeig zeige zeigt alle allen wo ist sind mir bitte gib welche welcher"
     " welches ich brauche habe hat",
     own="mein meine meinen unsere unseren",
-    following="an aus bei bis der dem den des die enthält für im in ist mit nach ohne seit über"
+    following="aus bei bis der dem den des die enthält für im in ist mit nach ohne seit über"
     " um und unter vom von vor war waren wegen zu zum zur zwischen gekostet bezahlt",
     never="wie warum wieso weshalb",
-    documents="abrechnung angebot bericht bescheid beleg bestellung brief briefe einladung fahrkarte"
-    " gehaltsabrechnung kontoauszug kontoauszüge kündigung mahnung mahnungen mietvertrag"
+    documents="abrechnung angebot bericht bescheid beleg bestellung brief briefe einladung"
+    " fahrkarte gehaltsabrechnung kontoauszug kontoauszüge kündigung mahnung mahnungen mietvertrag"
     " quittung quittungen rechnung rechnungen rezept rezepte ticket vertrag verträge zeugnis",
     senders="von vom",
-    recipients="an",
     sent="schickte schrieb sendete geschickt geschrieben gesendet gemailt weitergeleitet",
     auxiliaries="hat hatte haben",
     persons="ich mich mir wir uns er sie es du ihr",

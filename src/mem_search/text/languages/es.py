@@ -46,13 +46,13 @@ SPANISH = Language(
     leading="el la los las un una mi mis nuestro nuestra busca buscar encuentra muestra dame dónde"
     " donde está están es todos todas qué cuál cuáles",
     own="mi mis",
-    following="a acerca al antes con contra de del desde después en entre hasta para por que sin"
+    following="acerca al antes con contra de del desde después en entre hasta para por que sin"
     " sobre",
     never="cómo",
     documents="billete billetes carta cartas contrato contratos extracto factura facturas nómina"
     " nóminas pedido presupuesto receta recetas recibo recibos",
     senders="de del",
-    recipients="a al para",
+    recipients="al para",
     sent="envió envio escribió mandó enviado escrito mandado",
     inverted="envió escribió mandó",
     auxiliaries="ha había han",

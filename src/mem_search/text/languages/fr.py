@@ -49,8 +49,8 @@ FRENCH = Language(
     following="à au avec avant concernant contenant dans de del depuis des d' du en entre est sans"
     " sous sur qui que qu'",
     never="comment pourquoi",
-    documents="billet billets bulletin commande confirmation contrat contrats devis facture factures"
-    " lettre lettres ordonnance recette recettes reçu reçus relevé relevés quittance",
+    documents="billet billets bulletin commande confirmation contrat contrats devis facture"
+    " factures lettre lettres ordonnance recette recettes reçu reçus relevé relevés quittance",
     senders="de du d' par",
     recipients="à au",
     sent="envoyé envoyée envoyés envoyées écrit écrite transmis transmise",

@@ -1,4 +1,4 @@
-"""Times in other languages, said in English for ``date_words``: ``vor zwei Wochen`` → ``2 week ago``."""
+"""Times in other languages, said in English: ``vor zwei Wochen`` → ``2 week ago``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ class Calendar:
         self._english: dict[str, str] = dict(said.units)
         places = {"DAY": _DAY, "YEAR": _YEAR, "UNIT": _any(said.units)}
         numbers = [str(number) for number in range(1, 13)]
-        for name, listed, english in (("MONTH", said.months, MONTHS), ("COUNT", said.counts, numbers),
-                                      ("WEEKDAY", said.weekdays, WEEKDAYS)):  # fmt: skip
+        for name, listed, english in (
+            ("MONTH", said.months, MONTHS),
+            ("WEEKDAY", said.weekdays, WEEKDAYS),
+            ("COUNT", said.counts, numbers),
+        ):
             spelt = {
                 word: meant
                 for spellings, meant in zip(listed.split(), english, strict=True)
