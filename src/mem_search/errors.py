@@ -26,6 +26,11 @@ input at fault, if there is one.
 
 from __future__ import annotations
 
+import errno
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Numbers of an OSError that mean: the disk is full, or a quota or a limit is reached."""
+
 
 class MemSearchError(Exception):
     """Base of all errors."""

@@ -111,7 +111,7 @@ BILLS = tuple(
     ("text", "filters", "found"),
     [
         ("garden invoices over 100 euros", ["amount>100", "currency:EUR"], {"bill 250"}),
-        ("Gartenrechnung unter 100 Euro", ["amount<100", "currency:EUR"], {"bill 80"}),
+        ("garden Rechnung unter 100 Euro", ["amount<100", "currency:EUR"], {"bill 80"}),
         ("overdue garden bills", ["due_date<today"], {"bill 80"}),
         ("garden bills due next week", ['due_date:"next week"'], {"bill 250"}),
     ],

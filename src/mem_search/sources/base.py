@@ -19,11 +19,13 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.contracts import FileFormat, Machine
+from mem_search.errors import NO_ROOM, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.forgetting import Tombstone
 
@@ -45,6 +47,23 @@ BATCH_SECONDS: Final = 5.0
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
     """A folder for files that a source has to unpack; ``sweep_scratch`` finds it after a kill."""
     return tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-")
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """Around what is written into a scratch folder. Raises StorageError where there is no room.
+
+    A full disk is no fault of the file that is read: the reading stops there and goes on later.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise StorageError(
+            f"cannot unpack into {tempfile.gettempdir()}: {error.strerror}; free some space there,"
+            " then start it again: what was stored stays"
+        ) from error
 
 
 def sweep_scratch() -> int:

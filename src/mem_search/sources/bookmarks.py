@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
-from mem_search.sources.base import scratch_folder
+from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.conversations import fields, items, moment, text
 from mem_search.sources.whole_files import WholeFile, WholeFiles, head
 
@@ -174,7 +174,7 @@ def _of_chrome(stored: Mapping[str, Any]) -> Iterator[_Page]:
 
 def _of_firefox(path: Path) -> list[_Page]:
     """From a copy, because Firefox locks the file, and opening it would write beside it."""
-    with scratch_folder() as folder:
+    with unpacking(), scratch_folder() as folder:
         copy = Path(folder, "places.sqlite")
         shutil.copyfile(path, copy)
         log = path.with_name(f"{path.name}-wal")

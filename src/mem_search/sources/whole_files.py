@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from mem_search.errors import SourceError
+from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
 
@@ -113,6 +113,8 @@ class WholeFiles(BaseSource):
                 yield count
         except (OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
             found.fail(item, f"it cannot be read: {error}")
+        except StorageError:
+            raise  # a full disk is no fault of the file
         except RecursionError:
             found.fail(item, "it cannot be read: it is nested too deeply")
         except Exception as error:  # noqa: BLE001  a foreign file may hold anything anywhere

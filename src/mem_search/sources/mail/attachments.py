@@ -14,7 +14,7 @@ from typing import Final
 from mem_search.extractors.extraction import Extraction
 from mem_search.extractors.refusal import Refused
 from mem_search.model.documents import Extracted
-from mem_search.sources.base import scratch_folder
+from mem_search.sources.base import scratch_folder, unpacking
 from mem_search.sources.mail.message import Attachment, Mail
 
 _KEPT: Final = 500
@@ -56,10 +56,11 @@ class AttachmentReader:
     def _found(self, attached: Attachment) -> Extracted | Refused:
         if attached.digest in self._known:
             return self._known[attached.digest]
-        if self._folder is None:
-            self._folder = scratch_folder()
-        path = Path(self._folder.name, "attachment")
-        path.write_bytes(attached.data)
+        with unpacking():
+            if self._folder is None:
+                self._folder = scratch_folder()
+            path = Path(self._folder.name, "attachment")
+            path.write_bytes(attached.data)
         found = self._extraction.read(path, attached.name)
         path.unlink()
         if len(self._known) < _KEPT:

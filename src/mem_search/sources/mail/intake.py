@@ -41,6 +41,8 @@ class Intake:
             drafts = [*drafts_of(mail)]
         except ValueError as error:
             self._found.fail(item, str(error))
+        except StorageError:
+            raise  # a full disk is no fault of the message
         except Exception as error:  # noqa: BLE001 - a broken message may trip the parser anywhere
             log.warning("%s: %r", item, error)
             self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
