@@ -41,7 +41,7 @@ def room_for(size: int) -> Iterator[None]:
 
 async def send(client: Client, data: bytes, name: str) -> tuple[int, dict[str, Any]]:
     form = FormData()
-    form.add_field("file", data, filename=name)
+    form.add_field("file", io.BytesIO(data), filename=name)
     reply = await client.post("/documents/upload", data=form, headers=AUTHORIZED)
     return reply.status, await reply.json()
 

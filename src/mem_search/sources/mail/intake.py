@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from mem_search.errors import StorageError
 from mem_search.model import LedgerEntry
 from mem_search.sources.base import BatchBuilder
 from mem_search.sources.mail.attachments import AttachmentReader
