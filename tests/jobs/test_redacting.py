@@ -108,6 +108,34 @@ async def test_a_store_of_an_older_version_is_redacted_again_once(
         assert len([j for j in await runtime.ingest.jobs.newest(9) if j.name == "redact"]) == 1
 
 
+async def test_documents_of_an_older_version_get_their_facts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    bill = draft(
+        "bill", "Invoice 7\nTotal: 250.00 EUR", kind="file", title="Invoice",
+        metadata={"path": "bill.pdf"},
+    )  # fmt: skip
+    other = draft("letter", "Nothing is stated here", kind="file", title="a letter")
+    store = await SqliteStore.open(home / "mem-search.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(preparing, "completed", lambda metadata, *_, **__: metadata)
+        ready = tuple(prepare(each) for each in (bill, other))
+    batch = PreparedBatch(Batch(drafts=(bill, other)), ready, ("bill", "letter"))
+    await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
+    await store.redacting.note_rules("of an older version")
+    await store.close()
+    async with open_runtime(small(home)) as runtime:
+        job = await redacted_again(runtime)
+        assert (job.state, job.result["changed"], job.result["facts"]) == ("done", 0, 1), job
+        held = await runtime.store.records.fetch([1, 2])
+        assert held[1].metadata["from_text"]["amount"] == 250.0
+        assert "from_text" not in held[2].metadata
+        found = await runtime.search.pipeline.search(SearchRequest(text="amount>100"))
+        assert [each.record.number for each in found.results] == [1]
+
+
 async def test_a_new_store_is_not_redacted_again(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home")) as runtime:
         assert await runtime.ingest.jobs.newest(9) == []

@@ -89,6 +89,8 @@ def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     if job["state"] == "done":
         found = f"{job['result']['changed']} record(s) and {job['result']['texts']} other text(s)"
         detail = f"what an older version stored was redacted again: {found} had a secret"
+        if facts := job["result"].get("facts"):
+            detail += f"; facts such as amounts were found in {facts} document(s)"
         if left := job["result"]["left"]:
             unprepared = f"{left} record(s) could not be redacted"
             yield Finding("redaction", "missing", unprepared, "mem-search worker logs")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.prepare import flagged, redacted
@@ -14,6 +14,7 @@ from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import RecordWithLinks
+from mem_search.records.registry import installed_kinds
 from mem_search.storage.ports import Store
 from mem_search.storage.redacted import Seal, clean
 from mem_search.text.redaction import Redaction, rules
@@ -23,19 +24,24 @@ _PAGE: Final = 200
 """Records at a time: about a tenth of a second of redaction."""
 
 
+Why = Literal["changed", "flagged", "facts"]
+"""As the result of the job counts them: a secret, a text like instructions, facts."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Differing:
-    """A record that the rules of today would store otherwise."""
+    """A record that the rules of today may store otherwise, and why."""
 
     record: Record
     draft: Draft
-    has_secret: bool
+    why: Why
 
 
 class RedactJob:
     """Redact every text of the store with the rules of today, and purge the bytes of the old ones.
 
-    Texts that read like instructions are flagged in the same pass.
+    Texts that read like instructions are flagged in the same pass, and the facts found that
+    documents state.
 
     Records keep their numbers; only those that change are prepared, embedded and indexed again.
     ``stored`` is called after records changed. A record that cannot be prepared, such as one of
@@ -63,11 +69,12 @@ class RedactJob:
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         """Safe to repeat: a marker is never redacted again."""
         total = sum((await self._store.statistics.totals()).records.values())
-        looked = changed = flags = left = after = 0
+        looked = left = after = 0
+        counts: dict[str, int] = dict.fromkeys(get_args(Why), 0)
         while page := await self._store.records.export_page(Filters(), after, _PAGE):
             differing = await asyncio.to_thread(self._differing, page)
-            for has_secret in (True, False):
-                some = [each for each in differing if each.has_secret == has_secret]
+            for why in counts:
+                some = [each for each in differing if each.why == why]
                 outcomes = await self._preparing.prepare([each.draft for each in some])
                 ready = [
                     (each.record, outcome)
@@ -75,21 +82,19 @@ class RedactJob:
                     if isinstance(outcome, PreparedDraft)
                 ]
                 left += len(some) - len(ready)
+                if why == "facts":
+                    ready = [each for each in ready if each[1].draft.metadata != each[0].metadata]
                 if not ready:
                     continue
-                replaced = await self._store.redacting.replace(ready)
-                changed += replaced if has_secret else 0
-                flags += 0 if has_secret else replaced
+                counts[why] += await self._store.redacting.replace(ready)
                 self._stored()
             after, looked = page[-1][0].number, looked + len(page)
-            await report(looked, max(total, looked), f"{changed} record(s) had a secret")
+            await report(looked, max(total, looked), f"{counts['changed']} record(s) had a secret")
         texts = await self._store.redacting.redact_texts(self._clean, self._seal_url)
-        if changed or texts:
+        if counts["changed"] or texts:
             await self._forgetting.purge()  # their old bytes
         await self._store.redacting.note_rules(rules())
-        return {
-            "records": looked, "changed": changed, "flagged": flags, "texts": texts, "left": left,
-        }  # fmt: skip
+        return {"records": looked, **counts, "texts": texts, "left": left}
 
     def _differing(self, page: Sequence[RecordWithLinks]) -> list[_Differing]:
         found = []
@@ -103,9 +108,12 @@ class RedactJob:
                 links=tuple(links),
             )  # fmt: skip
             named = clean(draft, self._redaction)
-            has_secret = redacted(named) != draft
-            if has_secret or flagged(draft) != draft.metadata:
-                found.append(_Differing(record, named, has_secret))
+            if redacted(named) != draft:
+                found.append(_Differing(record, named, "changed"))
+            elif flagged(draft) != draft.metadata:
+                found.append(_Differing(record, named, "flagged"))
+            elif installed_kinds().get(record.kind).documents:
+                found.append(_Differing(record, named, "facts"))
         return found
 
     def _clean(self, text: str) -> str:

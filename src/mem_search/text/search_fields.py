@@ -47,6 +47,9 @@ FROM_TEXT, FROM_MODEL = "from_text", "from_model"
 """The members of the metadata for what rules found in the text of a record, and for what a language
 model said about it. All else is what the document, its source or a person says."""
 
+FACT_RULES = "facts-1"
+"""The version of the rules that find facts in texts (``mem_search.metadata.extraction``)."""
+
 DOCUMENT_FIELDS = {
     "amount": ("number", ("total_amount",), "The total of an invoice, a receipt or a ticket."),
     "tax_amount": ("number", ("vat",), "The tax in it."),
