@@ -13,7 +13,7 @@ from mem_search.extractors.extraction import Extraction, Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
 from mem_search.model.documents import Extracted
-from mem_search.sources.files import Files, _look_at_all
+from mem_search.sources.files import Files, _look_at_all, left_to
 from mem_search.sources.files.folder import walk
 from ocr_programs import install_nothing, install_tesseract
 from patience import PATIENCE
@@ -48,9 +48,38 @@ def test_what_is_hidden_excluded_or_outside_is_left_with_its_reason(tmp_path: Pa
     assert "hidden" in said[".hidden"][1]
     assert said["draft.tmp"] == ("left", "it is excluded by .memsearchignore")
     assert "leaves the folder" in said["link.txt"][1]
-    assert said["mail.eml"] == (
-        "left", f"the source mail reads it: mem-search sync mail {folder}",
+    assert "mail.eml" not in said
+    assert said["files of the source mail"] == (
+        "left", f"1 file(s) are read by it: mem-search sync mail {folder}",
     )  # fmt: skip
+
+
+def test_what_other_sources_read_is_counted_in_one_entry(tmp_path: Path) -> None:
+    for name in ("a.eml", "b.eml", "lamp.txt"):
+        (tmp_path / name).write_text("words")
+    entry = "files of the source mail"
+    batches, cursor = read(tmp_path)
+    assert ledger(batches)[entry][1].startswith("2 file(s)")
+    assert left_to(str(tmp_path), cursor, str(tmp_path / "a.eml")) == "mail"
+    assert left_to(str(tmp_path), cursor, str(tmp_path / "lamp.txt")) == ""
+    (tmp_path / "c.eml").write_text("words")
+    (tmp_path / "a.eml").unlink()
+    batches, cursor = read(tmp_path, cursor)
+    assert ledger(batches)[entry][1].startswith("2 file(s)")
+    for name in ("b.eml", "c.eml"):
+        (tmp_path / name).unlink()
+    batches, cursor = read(tmp_path, cursor)
+    assert [*ledger(batches)] == []
+    assert entry in [item for batch in batches for item in batch.outdated]
+
+
+def test_the_entries_of_an_older_version_become_one(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text("words")
+    _, cursor = read(tmp_path)
+    stamp = cursor["files"]["a.eml"][0]
+    batches, _ = read(tmp_path, {"files": {"a.eml": [stamp, ""]}})
+    assert "a.eml" in [item for batch in batches for item in batch.outdated]
+    assert [*ledger(batches)] == ["files of the source mail"]
 
 
 def test_only_what_changed_is_read_again_and_what_is_gone_is_deleted(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from mem_search.http.core.routing import Call
 from mem_search.http.schemas.documents import PathState, WhyPath
 from mem_search.model import Location, Record
 from mem_search.model.ingest import LedgerRow
-from mem_search.sources.files import digests_of
+from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
 from mem_search.text.dates import iso
 from mem_search.validation import invalid_value
@@ -88,6 +88,13 @@ async def _told(call: Call, path: str) -> WhyPath:
                     path=path, state="read", source=above.location.source, at=above.read_at,
                     sentence=f"{path} is read as a part of {folder}: {numbers}"
                     f" (at {iso(above.read_at)}).",
+                )  # fmt: skip
+            cursor = await store.ingest.cursor(above.location)
+            if by := left_to(folder, cursor, path):
+                return WhyPath(
+                    path=path, state="left", source=above.location.source, at=above.read_at,
+                    sentence=f"{path} was left out by the source files, because the source {by}"
+                    f" reads it: mem-search sync {by} {folder}",
                 )  # fmt: skip
             step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
             if not above.followed or not call.lifecycle.settings.follow:

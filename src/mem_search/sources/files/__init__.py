@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -36,6 +36,9 @@ _DIGEST: Final = 16
 _MOST_TEXT: Final = 4_000_000
 """Characters in one batch, which is held in memory several times."""
 
+
+_LEFT_TO: Final = "="
+"""In place of a hash, before the name of the source that reads the file."""
 
 _LACKS_OCR: Final = "?ocr"
 """Marks a file that is to be read again once OCR is installed."""
@@ -77,10 +80,13 @@ class Files(BaseSource):
                 raise SourceError(f"cannot read {root}: {error.strerror or error}") from error
             seen = []  # a single file that was deleted
         is_same = {"", _LACKS_OCR} if not ocr.available() else {""}
+        # An older version did not count what other sources read.
+        is_older = bool(known) and "counted" not in cursor
         changed = [
             each
             for each in seen
             if known.get(each.item, [""])[0] not in {each.stamp + end for end in is_same}
+            or (is_older and not known[each.item][1])
         ]
         gone = known.keys() - {each.item for each in seen}
         lost = tuple(f"{each.item}/".removeprefix("./") for each in seen if each.failed)
@@ -89,7 +95,10 @@ class Files(BaseSource):
             with closing(Extractions()) as extractions:
                 looked = _look_at_all(self, location, known, changed, extractions)
                 with closing(looked):
-                    yield from _batches(self, location, known, len(changed), sorted(gone), looked)
+                    counted = cursor.get("counted", [])
+                    yield from _batches(
+                        self, location, known, len(changed), sorted(gone), looked, counted
+                    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,13 @@ def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str,
     return found
 
 
+def left_to(location: str, cursor: Mapping[str, Any], path: str) -> str:
+    """The source that reads the file at ``path`` in ``location``; "" where none does instead."""
+    item = path.removeprefix(f"{location.rstrip('/')}/")
+    _, digest = cursor.get("files", {}).get(item, ("", ""))
+    return digest.removeprefix(_LEFT_TO) if digest.startswith(_LEFT_TO) else ""
+
+
 def _batches(
     source: Files,
     location: Location,
@@ -122,7 +138,9 @@ def _batches(
     changed: int,
     gone: list[str],
     looked: Iterable[tuple[Seen, _Looked]],
+    counted: Sequence[str],
 ) -> Iterator[Batch]:
+    """The batches. ``counted`` are the sources whose files have an entry in the ledger so far."""
     root = Path(location.path)
     found = BatchBuilder(total=changed + len(gone))
     project = "" if location.upload else identify(root if root.is_dir() else root.parent).name
@@ -133,15 +151,15 @@ def _batches(
         else:
             found.outdate(item)
         if found.is_full:
-            yield found.build({"files": dict(known)}, done)
+            yield found.build({"files": dict(known), "counted": counted}, done)
     for done, (each, seen) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
         was = known.get(each.item, ["", ""])[1]
         digest, draft, lacks = "", None, ""
         if each.skipped:
             (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
         elif seen.by:
-            reason = f"the source {seen.by} reads it: mem-search sync {seen.by} {root}"
-            found.leave(each.item, reason)
+            digest = f"{_LEFT_TO}{seen.by}"
+            found.outdate(each.item)
         else:
             digest, draft, lacks = _file(source, location, each, seen, project, found)
         if draft is not None:
@@ -149,14 +167,23 @@ def _batches(
             found.take(draft, item)
             found.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
-        elif was and not digest:
+        elif len(was) >= _DIGEST and len(digest) < _DIGEST:
             found.drop(identity_of(location, each.item))
         known[each.item] = [each.stamp + lacks, digest + lacks]
         if found.is_full or size > _MOST_TEXT:
-            yield found.build({"files": dict(known)}, done)
+            yield found.build({"files": dict(known), "counted": counted}, done)
             size = 0
     if found or done:
-        yield found.build({"files": dict(known)}, done)
+        left = Counter(digest for _, digest in known.values() if digest.startswith(_LEFT_TO))
+        now = sorted(digest.removeprefix(_LEFT_TO) for digest in left)
+        for name in {*counted, *now}:  # one entry: a mailbox may have many thousands of files
+            item = f"files of the source {name}"
+            if number := left[f"{_LEFT_TO}{name}"]:
+                reason = f"{number} file(s) are read by it: mem-search sync {name} {root}"
+                found.leave(item, reason)
+            else:
+                found.outdate(item)
+        yield found.build({"files": dict(known), "counted": now}, done)
 
 
 def _look_at_all(
