@@ -1,13 +1,16 @@
 """An endpoint of a model: requests and replies in JSON, and a key that reaches nobody else.
 
 Redirects are refused, because following one would send the key to another host. Loopback uses no
-proxy. The key is removed from every message.
+proxy. The key is removed from every message. ``ChatEndpoint`` asks a language model for facts, by
+OpenAI-compatible chat completions or Anthropic messages (API references: JSON mode, tool use).
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any, Final
 from urllib.error import HTTPError
@@ -88,3 +91,147 @@ class _NoRedirect(HTTPRedirectHandler):
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
         """Refuse the redirect: its status becomes an HTTPError."""
+
+
+BASES: Final = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+}
+MOST_ANSWER: Final = 1 << 20
+"""Bytes of an answer that are read; facts need a few hundred."""
+_MOST_TOKENS: Final = 1_000
+"""Of a reply."""
+_TOOL: Final = "state_facts"
+_SETTING: Final = re.compile(
+    r"(?P<shape>openai|anthropic):(?P<model>[^\s@]+)(?:@(?P<base>https?://\S+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTask:
+    """What a language model is asked for about each ``thing``, such as a document.
+
+    ``field`` is the setting that names the model, ``schema`` the JSON schema of an answer.
+    """
+
+    field: str
+    thing: str
+    instructions: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The reply of the model (an object or a text), and the tokens that it cost."""
+
+    reply: object
+    tokens: int
+
+
+class Refused(ModelUnavailable):
+    """The endpoint refuses this one question; the next one may be answered."""
+
+
+class ChatEndpoint:
+    """Asks about one thing at a time, from any thread.
+
+    ``setting`` is ``openai:MODEL[@BASE_URL]`` or ``anthropic:MODEL[@BASE_URL]``. Raises InputError
+    naming the setting.
+    """
+
+    def __init__(
+        self, setting: str, task: ChatTask, *, key: str = "", seconds: float = 60.0
+    ) -> None:
+        match = _SETTING.fullmatch(setting.strip())
+        if match is None:
+            raise InputError(
+                f"unknown model {setting!r}; write openai:MODEL[@BASE_URL] or"
+                " anthropic:MODEL[@BASE_URL]",
+                field=task.field,
+            )
+        self._task = task
+        self._shape, self._model = match["shape"], match["model"]
+        base = match["base"] or BASES[self._shape]
+        path = "/chat/completions" if self._shape == "openai" else "/messages"
+        self._endpoint = ModelEndpoint(
+            base.rstrip("/") + path, key,
+            title="the model at", of=f"the setting {task.field}", field=task.field,
+        )  # fmt: skip
+        self.name = f"{self._model}@{self._endpoint.host}"
+        self._headers = {"anthropic-version": "2023-06-01", "x-api-key": key}
+        self._seconds = seconds
+
+    def ask(self, question: str) -> Answer:
+        """One request, which is not repeated.
+
+        Raises ModelUnavailable, and Refused when only this question is the reason.
+        """
+        said = self._post(self._body(question))
+        try:
+            return _openai(said) if self._shape == "openai" else _anthropic(said)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise Refused("the model gave a reply without facts", field=self._task.field) from error
+
+    def _body(self, question: str) -> dict[str, Any]:
+        if self._shape == "anthropic":
+            return {
+                "model": self._model,
+                "max_tokens": _MOST_TOKENS,
+                "system": self._task.instructions,
+                "messages": [{"role": "user", "content": question}],
+                "tools": [
+                    {
+                        "name": _TOOL,
+                        "description": f"State the facts of the {self._task.thing}.",
+                        "input_schema": dict(self._task.schema),
+                    }
+                ],
+                "tool_choice": {"type": "tool", "name": _TOOL},
+            }
+        schema = json.dumps(dict(self._task.schema))
+        return {
+            "model": self._model,
+            "max_tokens": _MOST_TOKENS,
+            "temperature": 0,
+            "response_format": {"type": "json_object"},
+            "messages": [
+                {"role": "system", "content": f"{self._task.instructions} JSON schema: {schema}"},
+                {"role": "user", "content": question},
+            ],
+        }
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        headers = self._headers if self._shape == "anthropic" else None
+        try:
+            return self._endpoint.post(body, self._seconds, most=MOST_ANSWER, headers=headers)
+        except HTTPError as error:
+            with error:
+                code = error.code
+            if code in (400, 413, 422):
+                raise self._failure(
+                    f"status {code} for this {self._task.thing}", Refused
+                ) from error
+            step = (
+                f"check MEM_SEARCH_{self._task.field.upper()}_KEY"
+                if code in (401, 403)
+                else "try again later"
+            )
+            raise self._failure(f"status {code}; {step}") from error
+        except ModelUnavailable as error:
+            error.field = self._task.field
+            raise
+
+    def _failure(self, what: str, sort: type[ModelUnavailable] = ModelUnavailable) -> Exception:
+        return sort(self._endpoint.message(what), field=self._task.field)
+
+
+def _openai(said: Any) -> Answer:
+    tokens = int((said.get("usage") or {}).get("total_tokens") or 0)
+    return Answer(said["choices"][0]["message"]["content"], tokens)
+
+
+def _anthropic(said: Any) -> Answer:
+    usage = said.get("usage") or {}
+    tokens = int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
+    found = [each["input"] for each in said["content"] if each.get("type") == "tool_use"]
+    return Answer(found[0], tokens)

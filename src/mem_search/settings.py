@@ -19,7 +19,7 @@ from mem_search.errors import InputError, StorageError
 
 DEFAULT_PORT = 37777
 MOST_LIMIT = 1_000_000
-_SECONDS = ("follow", "reranker_seconds", "enrich_seconds")
+_SECONDS = ("follow", "reranker_seconds", "enrich_seconds", "translate_seconds")
 _LEAST = {
     "limit_searches": 0, "limit_research": 0, "limit_research_remote": 0, "limit_jobs": 0,
     "prepare_seconds": 1, "prepare_memory": 256, "connections": 16, "connections_per_address": 8,
@@ -51,6 +51,8 @@ class Settings:
     ``enrich``: empty for none, or ``openai:MODEL[@BASE_URL]`` or ``anthropic:MODEL[@BASE_URL]``,
     which is asked about documents; ``enrich_key`` is its key, ``enrich_seconds`` the time for one
     document, ``enrich_tokens`` what it may use a day.
+    ``translate``: empty for none, or a model (as in ``enrich``) that reads questions in plain
+    words; ``translate_key`` is its key, ``translate_seconds`` the time for one question.
     ``follow``: seconds between readings of followed locations; 0 turns following off.
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
@@ -102,6 +104,9 @@ class Settings:
     enrich_seconds: float = 60.0
     enrich_tokens: int = 500_000
     enrich_per_minute: int = 20
+    translate: str = ""
+    translate_key: str = field(default="", repr=False)
+    translate_seconds: float = 5.0
     prepare_seconds: int = 120
     prepare_memory: int = 2048
     context_tokens: int = 1500

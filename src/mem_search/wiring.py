@@ -50,6 +50,7 @@ from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stages import STAGES
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
+from mem_search.search.translation import Translation
 from mem_search.settings import Settings
 from mem_search.storage.chroma import ChromaIndex, OffIndex, open_index
 from mem_search.storage.ports import SearchStore, Store
@@ -177,6 +178,7 @@ async def open_runtime(
             pipeline(searched, embedder, index),
             Suggestions(searched),
             SearchLog(store.search_log, on=settings.search_log),
+            Translation.of(settings),
         )
         search = SearchRuntime(searched, service)
         stack.push_async_callback(service.log.flush)

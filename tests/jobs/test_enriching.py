@@ -4,78 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from chat_model import Model, chat, model
 from drafts import draft
 from mem_search.errors import InputError, ModelUnavailable
 from mem_search.jobs.enriching import EnrichJob
-from mem_search.jobs.enrichment_endpoint import EnrichmentEndpoint, Refused
 from mem_search.metadata import enrichment
 from mem_search.model import Record, SearchRequest
+from mem_search.model_endpoint import ChatEndpoint, Refused
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
+
+__all__ = ["model"]
 
 KEY = "enrich-key-1234"
 FACTS = {"document_type": "invoice", "vendor": "Quay", "amount": 12.5, "category": "light"}
 
 
-class Model:
-    """Answers each request with ``answer(path, body)``, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
-        self.answer: Callable[[dict[str, Any]], tuple[int, object]] = lambda _: chat(FACTS)
-        model = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                model.asked.append((self.path, body, dict(self.headers)))
-                status, reply = model.answer(body)
-                content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-                self.send_response(status)
-                if 300 <= status < 400:
-                    self.send_header("Location", "http://127.0.0.1:9/")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *args: object) -> None:
-                """Keep the test's output clean."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def endpoint(self, shape: str = "openai") -> EnrichmentEndpoint:
-        return EnrichmentEndpoint(f"{shape}:small@{self.base}", key=KEY, seconds=5)
+def endpoint_of(model: Model, shape: str = "openai") -> ChatEndpoint:
+    return ChatEndpoint(f"{shape}:small@{model.base}", enrichment.TASK, key=KEY, seconds=5)
 
 
-def chat(facts: object, tokens: int = 100) -> tuple[int, object]:
-    """A reply in the shape of OpenAI."""
-    said = facts if isinstance(facts, str) else json.dumps(facts)
-    return 200, {"choices": [{"message": {"content": said}}], "usage": {"total_tokens": tokens}}
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    model = Model()
-    thread = threading.Thread(target=model.server.serve_forever, args=(0.01,))
-    thread.start()
-    yield model
-    model.server.shutdown()
-    thread.join()
-    model.server.server_close()
+@pytest.fixture(autouse=True)
+def _answers_with_facts(model: Model) -> None:
+    model.answer = lambda _: chat(FACTS)
 
 
 def job(runtime: Runtime, model: Model, **limits: int) -> EnrichJob:
     return EnrichJob(
-        runtime.store, model.endpoint(), runtime.search.store.changed,
+        runtime.store, endpoint_of(model), runtime.search.store.changed,
         **{"per_minute": 1_000_000, "tokens": 1_000_000, **limits},
     )  # fmt: skip
 
@@ -101,7 +61,7 @@ async def test_what_it_says_is_kept_apart_and_filtered_by(runtime: Runtime, mode
     assert await job(runtime, model).run({}, report) == {"enriched": 1, "refused": 0}
     record = await stored(runtime, "bill")
     assert record.metadata == {
-        "from_model": {**FACTS, "by": model.endpoint().name}
+        "from_model": {**FACTS, "by": endpoint_of(model).name}
     }  # fmt: skip
     assert record.updated_at == before
     for query in ("amount>12", "document_type:invoice", "category:light", "vendor:qua"):
@@ -191,7 +151,7 @@ def test_the_messages_of_anthropic_have_a_tool(model: Model) -> None:
     used = {"type": "tool_use", "input": FACTS}
     usage = {"input_tokens": 7, "output_tokens": 5}
     model.answer = lambda _: (200, {"content": [{"type": "text"}, used], "usage": usage})
-    answer = model.endpoint("anthropic").ask("a question")
+    answer = endpoint_of(model, "anthropic").ask("a question")
     assert (answer.reply, answer.tokens) == (FACTS, 12)
     path, body, headers = model.asked[0]
     sent = {name.lower(): value for name, value in headers.items()}
@@ -199,7 +159,7 @@ def test_the_messages_of_anthropic_have_a_tool(model: Model) -> None:
     assert body["tool_choice"]["name"] == body["tools"][0]["name"]
     model.answer = lambda _: (200, {"content": []})
     with pytest.raises(Refused, match="without facts"):
-        model.endpoint("anthropic").ask("a question")
+        endpoint_of(model, "anthropic").ask("a question")
 
 
 def test_of_a_reply_only_what_its_type_knows_counts() -> None:
@@ -223,7 +183,7 @@ def test_of_a_reply_only_what_its_type_knows_counts() -> None:
 )
 def test_a_setting_that_names_no_model_is_refused(setting: str) -> None:
     with pytest.raises(InputError) as refused:
-        EnrichmentEndpoint(setting)
+        ChatEndpoint(setting, enrichment.TASK)
     assert refused.value.field == "enrich"
 
 

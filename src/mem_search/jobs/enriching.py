@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from mem_search.errors import MemSearchError
-from mem_search.jobs.enrichment_endpoint import EnrichmentEndpoint, Refused
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.metadata import enrichment
 from mem_search.metadata.extraction import completed
 from mem_search.model import Condition, Filters, LedgerEntry, Location, MetadataTest, Not, Record
+from mem_search.model_endpoint import ChatEndpoint, Refused
 from mem_search.records.registry import installed_kinds
 from mem_search.settings import Settings
 from mem_search.storage.ports import Store
@@ -51,7 +51,7 @@ class EnrichJob:
     def __init__(
         self,
         store: Store,
-        endpoint: EnrichmentEndpoint | None,
+        endpoint: ChatEndpoint | None,
         stored: Callable[[], None],
         *,
         per_minute: int,
@@ -70,8 +70,11 @@ class EnrichJob:
         """The job with the model of the settings, if any. Raises InputError for the setting."""
         endpoint = None
         if settings.enrich:
-            endpoint = EnrichmentEndpoint(
-                settings.enrich, key=settings.enrich_key, seconds=settings.enrich_seconds
+            endpoint = ChatEndpoint(
+                settings.enrich,
+                enrichment.TASK,
+                key=settings.enrich_key,
+                seconds=settings.enrich_seconds,
             )
         limits = {"per_minute": settings.enrich_per_minute, "tokens": settings.enrich_tokens}
         return cls(store, endpoint, stored, **limits)
@@ -109,7 +112,7 @@ class EnrichJob:
             await asyncio.sleep(max(0.0, self._seconds - (time.monotonic() - started)))
         return {"enriched": done, "refused": refused}
 
-    async def _enrich(self, record: Record, endpoint: EnrichmentEndpoint) -> bool:
+    async def _enrich(self, record: Record, endpoint: ChatEndpoint) -> bool:
         """Store what the model says of one document; False when it said nothing usable."""
         title = redact(record.title)[0]  # stored texts are redacted; these rules may be newer
         text = redact(record.text[: 2 * enrichment.MOST_TEXT])[0]

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from mem_search.metadata import MODELS, model_of
 from mem_search.metadata.common import DocumentMetadata
+from mem_search.model_endpoint import ChatTask
 
 MOST_TEXT: Final = 6_000
 """Characters of a document that are sent."""
@@ -42,6 +43,9 @@ def schema() -> dict[str, Any]:
                 members.setdefault(name, kinds[-1] if kinds else {"type": "string"})
     members["document_type"] = {"type": "string", "enum": [each.type_name for each in of_content]}
     return {"type": "object", "properties": members, "additionalProperties": False}
+
+
+TASK: Final = ChatTask("enrich", "document", INSTRUCTIONS, schema())
 
 
 def question(title: str, text: str) -> str:

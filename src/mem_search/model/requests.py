@@ -212,6 +212,7 @@ class SearchRequest:
     ``text`` may use the query language (docs/query-language.md). ``scope`` is the name of a saved
     filter; ``where`` are fields of the query language beside the text (``Fields.asked``);
     ``as_words`` are the parts of the text that are looked for as words and not read as filters;
+    ``translated`` are the fields that a language model read in it (``search.translation``);
     ``folder`` narrows notes and ``domain`` narrows websites, records of other kinds pass;
     ``hide_scratchpad`` leaves out notes in the scratchpad unless ``folder`` names it.
     ``asked_at`` is the moment of the search in the caller's time zone: ``before:yesterday`` counts
@@ -253,6 +254,7 @@ class SearchRequest:
     domain: str = ""
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     as_words: tuple[ReadPart, ...] = ()
+    translated: tuple[str, ...] = ()
     hide_scratchpad: bool = False
     neighbours: int | None = None
     texts: ResultTexts = ResultTexts()

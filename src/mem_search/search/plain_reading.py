@@ -116,7 +116,7 @@ def _condition(
 
 def _of_field(named: Named, text: str, fields: Fields) -> list[tuple[Named, Condition]]:
     asked = fields.read(text, 0, False) if text else None
-    return [(named, asked[0])] if isinstance(asked, tuple) else []
+    return [(named, asked[0])] if isinstance(asked, tuple) and asked[1] == len(text) else []
 
 
 def _within(filters: Filters, conditions: Sequence[Demand]) -> Filters:

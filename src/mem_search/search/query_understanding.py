@@ -30,7 +30,7 @@ from mem_search.model import (
     SearchRequest,
     Term,
 )
-from mem_search.search import plain_reading
+from mem_search.search import plain_reading, translation
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text import plain_words, words
 from mem_search.text import query as language
@@ -91,7 +91,7 @@ async def understand_query(
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
     is_plain = in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded)
-    if is_plain and kinds.vocabulary.asks.search(reading.text):
+    if is_plain and (request.translated or kinds.vocabulary.asks.search(reading.text)):
         return await _read_plainly(store, request, kinds, question, analyzed, now)
     return question, analyzed
 
@@ -175,9 +175,10 @@ async def _read_plainly(
 
 
 def _named(text: str, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
+    found = plain_words.find(text, kinds.vocabulary)
     return [
         named
-        for named in plain_words.find(text, kinds.vocabulary)
+        for named in (*found, *translation.named_in(request.translated, text, found))
         if {named.part, "all"}.isdisjoint(request.as_words)
     ]
 

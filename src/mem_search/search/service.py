@@ -25,6 +25,7 @@ from mem_search.model.statistics import LoggedSearch
 from mem_search.search import unknown_values
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.suggestions import Suggestions
+from mem_search.search.translation import Translation
 from mem_search.storage.ports import SearchLogStore
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import redact
@@ -144,8 +145,10 @@ class SearchService:
         pipeline: SearchPipeline,
         suggestions: Suggestions,
         log: SearchLog,
+        translation: Translation | None = None,
     ) -> None:
         self.pipeline = pipeline
+        self.translation = translation
         self.suggestions = suggestions
         self.log = log
 
@@ -155,7 +158,13 @@ class SearchService:
         Raises MissingField when there is neither a query nor a filter, InputError for an
         unknown scope, Unavailable when no leg of the search answers.
         """
+        notice = ""
+        if self.translation is not None:
+            request, notice = await self.translation.applied(request)
         page = await self.pipeline.search(request)
+        if notice:
+            report = replace(page.report, notices=(*page.report.notices, notice))
+            page = replace(page, report=report)
         if surface != UNLOGGED:
             self.log.note(page, surface)
         by_words = [leg.count for leg in page.report.legs if leg.name == "keyword"]

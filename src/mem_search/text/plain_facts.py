@@ -29,7 +29,7 @@ class Named:
     start: int
     end: int
     field: str
-    part: Literal["kind", "person", "fact"]
+    part: Literal["kind", "person", "fact", "time"]
     sure: bool
     names: tuple[str, ...] = ()
     otherwise: str = ""
