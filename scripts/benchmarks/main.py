@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import corpus
 import filters
+import graph
 import indexing
 import mails
 import mcp_calls
@@ -33,7 +34,7 @@ import search
 VERSUS = "versus"
 STAGES = (
     "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
-    "memory",
+    "memory", "graph",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -130,6 +131,8 @@ class Bench:
         elif stage == "indexing":
             home = self._temporary / "indexing"
             yield stage, indexing.measure(home, _INDEXED, given.corpus, "bundled")
+        elif stage == "graph":
+            yield stage, graph.measure(self._temporary / "graph")
         elif stage == "mails":
             yield stage, mails.measure(self._temporary / "mails", _INDEXED, "bundled")
         else:

@@ -18,6 +18,7 @@ from drafts import draft, forget
 from mem_search.ingest.prepare import prepare
 from mem_search.model import Batch, Draft, Filters, LedgerEntry, Link, Location, Record
 from mem_search.model.access import Token
+from mem_search.model.graph import Edge, ExportedGraph, GraphPart
 from mem_search.model.ingest import IngestCounts, PreparedBatch
 from mem_search.model.research import IndexState, Operation, OperationFilter, StoredResult
 from mem_search.model.saved_searches import Match, Message, SavedSearch, Scope
@@ -755,3 +756,44 @@ async def test_reads_and_writes_may_run_at_once(store: Store) -> None:
         *(store.statistics.totals() for _ in range(8)),
     )
     assert len(await numbers(store)) == 8
+
+
+async def test_the_graph_is_exported_as_of_one_moment(store: Store) -> None:
+    cited = [Link(f"https://example.org/{name}", "cites") for name in ("a", "b")]
+    await fill(
+        store,
+        draft("r1", kind="report", title="One", links=(*cited, Link("r2", "follows"))),
+        draft("r2", kind="report", title="", text="Two\nlines", links=(cited[0],), project="else"),
+        draft("w", kind="website", title="A", url="https://www.example.org/a#part"),
+        draft("alone", title="Nothing leads here"),
+    )
+    one, two, page = "report:1", "report:2", "website:3"
+
+    async def export(**part: Any) -> tuple[Any, Any, int]:
+        def read(graph: ExportedGraph) -> tuple[Any, Any, int]:
+            nodes, edges = list(graph.nodes), list(graph.edges)
+            assert (len(nodes), len(edges)) == (graph.node_count, graph.edge_count)
+            shown = [(node.id, node.title, node.degree) for node in nodes]
+            return shown, {edge[:3] for edge in edges}, graph.left_out
+
+        return await store.graph.export(GraphPart(**part), read)
+
+    every = {
+        (one, page, "cites"), (one, "url:example.org/b", "cites"), (one, two, "follows"),
+        (two, page, "cites"),
+    }  # fmt: skip
+    leaf = ("url:example.org/b", "https://example.org/b", 1)
+    nodes = [(one, "One", 3), (two, "Two lines", 2), (page, "A", 2), leaf]
+    assert await export() == (nodes, every, 0)
+    assert (await export(relations=("follows",)))[1] == {(one, two, "follows")}
+    assert (await export(filters=Filters(project="else")))[0] == []
+    kinds = Filters(kinds=("report",))
+    assert (await export(filters=kinds))[1] == {
+        (one, "url:example.org/b", "cites"), (one, two, "follows"),
+    }  # fmt: skip
+    assert await export(most=3) == (nodes[:3], every - {(one, leaf[0], "cites")}, 1)
+    around = await export(records=(2, 4), derived=(Edge(4, 2, "same_file", 0.1, "derived"),))
+    assert around[1] == {("note:4", two, "same_file")}
+    assert [node[0] for node in around[0]] == [two, "note:4"]
+    assert [node[0] for node in (await export(records=(4,)))[0]] == ["note:4"]
+    assert (await export(records=(1,), most=1))[0] == [(one, "One", 1)]

@@ -20,6 +20,7 @@ from mem_search.http.core.app import LONGEST_LINE, build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Location
 from mem_search.settings import Settings
+from patience import PATIENCE
 
 
 @contextmanager
@@ -29,9 +30,9 @@ def serving(directory: Path) -> Iterator[str]:
     thread = threading.Thread(target=loop.run_forever, name="worker", daemon=True)
     thread.start()
     try:
-        server = asyncio.run_coroutine_threadsafe(_start(directory), loop).result(60)
+        server = asyncio.run_coroutine_threadsafe(_start(directory), loop).result(PATIENCE)
         yield str(server.make_url("/")).rstrip("/")
-        asyncio.run_coroutine_threadsafe(server.close(), loop).result(60)
+        asyncio.run_coroutine_threadsafe(server.close(), loop).result(PATIENCE)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(60)

@@ -19,6 +19,7 @@ from mem_search.cli import (
     doctor,
     documents,
     forget,
+    graph,
     ingest,
     jobs,
     records,
@@ -84,6 +85,7 @@ app.add_typer(worker.app, name="worker")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
 app.add_typer(archives.app, name="archive")
+app.add_typer(graph.app, name="graph")
 app.add_typer(research.app, name="research")
 app.add_typer(saved_searches.app, name="saved")
 app.add_typer(saved_searches.scope_app, name="scope")

@@ -43,7 +43,7 @@ def backup(
         raise Conflict(f"{target} exists; choose another name", field="FILE")
     pairs = [("vectors", "false")] if no_vectors else []
     progress = _Progress()
-    with _part_of(target) as (part, sink):
+    with part_of(target) as (part, sink):
         with open_client().download("/api/v1/backup", pairs) as received:
             size, pieces = received
             for piece in pieces:
@@ -84,7 +84,7 @@ def restore(
 
 
 @contextmanager
-def _part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+def part_of(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
     """A file that becomes ``target`` when the block ends.
 
     It vanishes when the block fails, and when a signal ends the program: Ctrl-C runs no block.

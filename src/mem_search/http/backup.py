@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import shutil
 import tempfile
@@ -17,15 +16,13 @@ from pydantic import Field
 import mem_search
 from mem_search.errors import StorageError
 from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.replies import sent_file
 from mem_search.http.core.routing import Call
 from mem_search.http.core.user_runtimes import homes
 from mem_search.settings import Settings
 from mem_search.storage import archive
 
-log = logging.getLogger(__name__)
-
 ZIP: Final = "application/zip"
-_PIECE: Final = 1 << 18
 _SECRET_SETTING: Final = re.compile(r"(?m)^\s*(chroma_token|token|\w+_key)\s*=.*\n?")
 
 
@@ -47,7 +44,12 @@ async def backup(call: Call) -> web.StreamResponse:
     )
     try:
         file = await _archive(call, folder, vectors)
-        return await _send(call.request, file)
+        headers = {
+            "Content-Type": ZIP,
+            "Content-Disposition": 'attachment; filename="mem-search-backup.zip"',
+        }
+        with await asyncio.to_thread(file.open, "rb") as source:
+            return await sent_file(call.request, source, headers)
     finally:
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
 
@@ -100,18 +102,3 @@ def _check_room(settings: Settings) -> None:
         file.stat().st_size for place in places for file in place.glob(f"{archive.DATABASE}*")
     )
     archive.check_room(settings.home, 2 * stores + (16 << 20))  # the copies, then the archive
-
-
-async def _send(request: web.Request, file: Path) -> web.StreamResponse:
-    size = (await asyncio.to_thread(file.stat)).st_size
-    reply = web.StreamResponse(headers={"Content-Type": ZIP, "Content-Length": str(size)})
-    reply.headers["Content-Disposition"] = 'attachment; filename="mem-search-backup.zip"'
-    await reply.prepare(request)
-    with await asyncio.to_thread(file.open, "rb") as source:
-        try:
-            while piece := await asyncio.to_thread(source.read, _PIECE):
-                await reply.write(piece)
-            await reply.write_eof()
-        except ConnectionResetError:
-            log.info("a backup ended early: the reader has gone")
-    return reply

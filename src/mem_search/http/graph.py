@@ -1,23 +1,48 @@
-"""What is related to a record: its surroundings in the graph, as JSON or a listing."""
+"""The graph: what is related to a record, as JSON or a listing, and parts of it as files."""
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
 from functools import partial
-from typing import Literal
+from typing import Any, Final, Literal, Self
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from mem_search.http.core.parameter_types import Words
-from mem_search.http.core.parameters import TimeZoneParameters, also
-from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
+from mem_search.errors import StorageError
+from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
+from mem_search.http.core.parameters import (
+    FARTHEST,
+    FilterParameters,
+    TimeZoneParameters,
+    also,
+)
+from mem_search.http.core.replies import TEXT, json_reply, prefers, sent_file, text_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.records import find, id_in_path
 from mem_search.http.schemas.graph import RelatedRecords, RelatedText
 from mem_search.model import Record
-from mem_search.model.graph import KnowledgeCloud
+from mem_search.model.graph import Edge, ExportedGraph, GraphPart, KnowledgeCloud
 from mem_search.renderers import DisplayOptions, render_related
+from mem_search.renderers.graph import FORMATS, write
 from mem_search.retrievers import graph
+from mem_search.text.record_ids import RecordId
+
+_RELATION: Any = Field(
+    default=(),
+    description="Only along these relations: mentions, same_file, follows, …",
+    json_schema_extra=also("relations"),
+)
+CONTENT_TYPES: Final = tuple(form.content_type for form in FORMATS.values())
+_SVG_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_SANDBOX: Final = "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox"
+_MOST_DRAWN: Final = 1000
+_DRAWN: Final = 500
+"""Nodes of a picture unless told otherwise."""
+_WALKED: Final = 300
+"""Records of a walk, which has no more."""
 
 
 class GraphParameters(TimeZoneParameters):
@@ -25,11 +50,7 @@ class GraphParameters(TimeZoneParameters):
 
     depth: int = Field(default=2, ge=1, le=5, description="Steps from the record")
     limit: int = Field(default=20, ge=1, le=100, description="How many related records at most")
-    relation: Words = Field(
-        default=(),
-        description="Only along these relations: mentions, same_file, follows, …",
-        json_schema_extra=also("relations"),
-    )
+    relation: Words = _RELATION
     format: Literal["json", "text"] = Field(default="json", description="JSON, or a listing")
 
 
@@ -64,3 +85,88 @@ def _listing(
     # A record may be deleted between the walk and this read.
     shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
     return render_related(record, shown, edges, display)
+
+
+class GraphExportParameters(FilterParameters):
+    """Which part of the graph to export, and as what; all of it by default."""
+
+    format: Literal["json", "graphml", "gexf", "dot", "svg", "html"] = Field(
+        default="json", description="A file for programs (json to dot), or a picture (svg, html)"
+    )
+    ref: IdOfRecord = Field(default="", description="Only around this record")
+    depth: int = Field(default=2, ge=1, le=5, description="Steps from the record")
+    relation: Words = _RELATION
+    types: Kinds = Field(
+        default=(), alias="kinds", description="Kinds of record", json_schema_extra=also("types")
+    )
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        le=FARTHEST,
+        description="How many nodes at most, those with the most edges; a picture has 500, or up"
+        " to 1000",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> Self:
+        if FORMATS[self.format].is_picture and (self.limit or 0) > _MOST_DRAWN:
+            raise PydanticCustomError(
+                "at:limit",
+                "a picture has at most {most} nodes; export graphml for a program that draws more",
+                {"most": _MOST_DRAWN},
+            )
+        return self
+
+
+async def export(call: Call) -> web.StreamResponse:
+    """A part of the graph as a file, which is complete before its first byte is sent."""
+    params = call.parameters(GraphExportParameters)
+    form = FORMATS[params.format]
+    part = await _part(call, params, params.limit or (_DRAWN if form.is_picture else None))
+    # It lies on the disk, has no name, and goes away by itself.
+    home = call.lifecycle.settings.home
+    with await asyncio.to_thread(tempfile.TemporaryFile, "w+b", dir=home) as file:
+
+        def written(exported: ExportedGraph) -> None:
+            try:
+                write(exported, params.format, file)
+                file.flush()
+            except OSError as error:
+                raise StorageError(f"cannot write the graph: {error.strerror}") from error
+
+        await call.runtime.store.graph.export(part, written)
+        headers = {"Content-Type": form.content_type}
+        if form.is_picture:
+            from mem_search.renderers.graph.page import policy  # with lxml, as above
+
+            # A browser shows it, apart from everything else that this worker answers.
+            rules = policy() if params.format == "html" else _SVG_POLICY
+            headers["Content-Security-Policy"] = f"{rules}; {_SANDBOX}"
+        else:
+            headers["Content-Disposition"] = f'attachment; filename="mem-search.{params.format}"'
+        return await sent_file(call.request, file, headers)
+
+
+async def _part(call: Call, params: GraphExportParameters, most: int | None) -> GraphPart:
+    filters = params.filters(params.types)
+    if not params.ref:
+        return GraphPart(filters, relations=params.relation, most=most)
+    record, _ = await find(call, RecordId.parse(params.ref))
+    cloud = await call.runtime.search.store.read(
+        graph.related,
+        record.number,
+        depth=params.depth,
+        limit=min(most or _WALKED, _WALKED),
+        filters=filters,
+        relations=params.relation,
+    )
+    return GraphPart(
+        records=tuple(node.ref.number for node in cloud.nodes),
+        derived=tuple(
+            Edge(edge.start.number, edge.end.number, edge.relation, edge.strength, edge.origin)
+            for edge in cloud.edges
+            if edge.origin == "derived"
+        ),
+        relations=params.relation,
+        most=most,
+    )

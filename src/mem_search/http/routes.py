@@ -79,6 +79,7 @@ from mem_search.http.weighted import hybrid, vector
 from mem_search.http.weighted.requests import HybridBody, VectorBody
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import archives as rendered_archives
+from mem_search.renderers.graph.files import GraphFile
 from mem_search.renderers.schema import RecordExcerpt, WholeRecord
 from mem_search.renderers.search_reply import ChosenReply, SearchReply
 from mem_search.renderers.universal import (
@@ -170,6 +171,7 @@ TIMELINE = (
 )
 RECORDS = (
     GET("/api/records/{ref}", records.open_ref, "Open a record by its ref", "records", RecordParameters, response=OPENED),
+    GET("/api/graph/export", graph.export, "Export the graph, or what is around a record, as a file or a picture", "records", graph.GraphExportParameters, response=GraphFile, other_types=graph.CONTENT_TYPES, errors=(404,)),
     GET("/api/graph/{ref}", graph.related, "Show the records related to a record", "records", graph.GraphParameters, response=graph_schemas.RelatedRecords | graph_schemas.RelatedText),
     GET("/api/observation/{number}", records.open_kind("observation"), "Open an observation", "records", RecordParameters, response=OPENED),
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from mem_search.model.records import Ref
+from mem_search.model.requests import Filters
 
 
 class Edge(NamedTuple):
@@ -140,3 +141,57 @@ class KnowledgeGraph:
 
     cloud: KnowledgeCloud
     relationships: Mapping[int, tuple[Relationship, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPart:
+    """Which part of the graph to export.
+
+    The stored edges among the records within ``filters``, or among ``records`` where a walk chose
+    them, and then ``derived`` edges too. Only edges of ``relations`` where any are given. With
+    ``most``, only so many nodes: ``records`` first, then those with the most edges.
+    """
+
+    filters: Filters = Filters()  # noqa: RUF009 - frozen
+    records: tuple[int, ...] | None = None
+    derived: tuple[Edge, ...] = ()
+    relations: tuple[str, ...] = ()
+    most: int | None = None
+
+
+class ExportedNode(NamedTuple):
+    """A record, or a cited page that is not stored: its id is its name (``url:…``), its kind "".
+
+    ``degree`` counts its edges in the part, ``created_at`` is in ms since 1970.
+    """
+
+    id: str
+    title: str
+    kind: str
+    created_at: int | None
+    url: str
+    degree: int
+
+
+class ExportedEdge(NamedTuple):
+    """The node ``source`` has the relation to ``target``; both are ids."""
+
+    source: str
+    target: str
+    relation: str
+    strength: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedGraph:
+    """A part of the graph as of one moment. Read the nodes once, and then the edges once.
+
+    ``left_out`` nodes had the fewest edges and are above the limit.
+    """
+
+    nodes: Iterable[ExportedNode]
+    edges: Iterable[ExportedEdge]
+    node_count: int
+    edge_count: int
+    left_out: int

@@ -114,10 +114,11 @@ def related(
     *,
     depth: int = 2,
     limit: int = 20,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
     relations: Collection[str] = (),
 ) -> KnowledgeCloud:
-    """The record ``number`` and the ``limit`` records most related to it."""
-    found = expand(snapshot, {number: 1.0}, depth=depth, relations=relations)
+    """The record ``number`` and the ``limit`` records most related to it within ``filters``."""
+    found = expand(snapshot, {number: 1.0}, depth=depth, filters=filters, relations=relations)
     return cloud(snapshot, found, limit)
 
 

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLAIN: Final = frozenset(
-    {"close", "copy", "indexing", "location", "open_search", "records", "redacting", "statistics"}
+    {
+        "close",
+        "copy",
+        "graph",
+        "indexing",
+        "location",
+        "open_search",
+        "records",
+        "redacting",
+        "statistics",
+    }
 )
 """Parts that store nothing from outside: they read, write vectors, or redact themselves."""
 

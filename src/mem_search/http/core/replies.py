@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
-from collections.abc import Callable, Collection
+import logging
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any
+from os import SEEK_END
+from typing import IO, Any, Final
 
 from aiohttp import web
 
@@ -22,9 +25,13 @@ from mem_search.renderers.token_budget import page_within
 from mem_search.renderers.why import why_found
 from mem_search.text import token_count
 
+log = logging.getLogger(__name__)
+
 TEXT = "text/plain"
 JSON = "application/json"
 HTML = "text/html"
+_PIECE: Final = 1 << 18
+"""Bytes of a file that are sent at once."""
 
 
 def json_reply(value: Any, status: int = 200, kind: Any = None) -> web.Response:
@@ -80,6 +87,23 @@ def page_reply(
         search=HowSearched.of(shown.page.report),
     )
     return text_reply(request, shown.text, envelope, shown.tokens)
+
+
+async def sent_file(
+    request: web.Request, file: IO[bytes], headers: Mapping[str, str]
+) -> web.StreamResponse:
+    """Send an open file from its beginning, in pieces; its size is announced."""
+    size = await asyncio.to_thread(file.seek, 0, SEEK_END)
+    await asyncio.to_thread(file.seek, 0)
+    reply = web.StreamResponse(headers={**headers, "Content-Length": str(size)})
+    await reply.prepare(request)
+    try:
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            await reply.write(piece)
+        await reply.write_eof()
+    except ConnectionResetError:
+        log.info("a file was not read to its end: the reader has gone")
+    return reply
 
 
 def style_policy(style: str) -> str:

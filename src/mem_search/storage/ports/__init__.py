@@ -24,6 +24,7 @@ from mem_search.storage.ports.activity import (
 )
 from mem_search.storage.ports.archives import ArchiveStore
 from mem_search.storage.ports.forgetting import ForgetStore
+from mem_search.storage.ports.graph import GraphStore
 from mem_search.storage.ports.records import (
     IndexingStore,
     IngestStore,
@@ -37,6 +38,7 @@ __all__ = [
     "ArchiveStore",
     "DeliveryStore",
     "ForgetStore",
+    "GraphStore",
     "IndexingStore",
     "IngestStore",
     "JobStore",
@@ -89,6 +91,8 @@ class Store(Protocol):
     def scopes(self) -> ScopeStore: ...
     @property
     def archives(self) -> ArchiveStore: ...
+    @property
+    def graph(self) -> GraphStore: ...
     @property
     def tokens(self) -> TokenStore: ...
     @property

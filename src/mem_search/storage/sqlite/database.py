@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mem_search.errors import MemSearchError, StorageError
-from mem_search.storage.sqlite import snapshot
 from mem_search.storage.sqlite.fulltext import secure_words
 from mem_search.storage.sqlite.mark import Mark, check, damaged
 from mem_search.storage.sqlite.migrations import migrate
@@ -144,24 +143,24 @@ class Database:
             return None
         return int(version)
 
-    async def copy(self, target: Path, *, vectors: bool) -> int:
-        """Write a consistent copy to the new file ``target``; returns how many records it has.
+    async def aside(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``query(connection)`` on a connection of its own: no reader waits for a long one.
 
-        A cancellation ends the copying before it is passed on. Raises StorageError.
+        Temporary tables are on disk. A cancellation ends the query before it is passed on.
         """
         reading = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
 
-        def call() -> int:
+        def call() -> T:
             with closing(reading), _translated(self.path, self._local):
-                return snapshot.copy(reading, target, vectors=vectors)
+                return query(reading)
 
-        copying = asyncio.get_running_loop().run_in_executor(None, call)
+        running = asyncio.get_running_loop().run_in_executor(None, call)
         try:
-            return await asyncio.shield(copying)
+            return await asyncio.shield(running)
         except asyncio.CancelledError:
             reading.interrupt()
-            await asyncio.wait([copying])
-            copying.exception()  # it was interrupted
+            await asyncio.wait([running])
+            running.exception()  # it was interrupted
             raise
 
     async def close(self) -> None:

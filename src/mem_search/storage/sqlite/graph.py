@@ -19,6 +19,9 @@ from mem_search.model.graph import Edge, GraphLabel, GraphWalk, Relationship
 from mem_search.storage.sqlite import shared_facets
 from mem_search.storage.sqlite.filters import passing
 
+TITLE: Final = "case when title != '' then title else substr(body, 1, 100) end"
+"""What a record is called in a graph; its white space is folded afterwards."""
+
 DEEPEST: Final = 5
 MOST_NODES: Final = 300
 """Most records of a walk; further ones add time and hardly any mass."""
@@ -125,8 +128,8 @@ def first_passages(
 def labels(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, GraphLabel]:
     """Ref, title (or the beginning of the text) and time of records."""
     rows = connection.execute(
-        "select id, kind, case when title != '' then title else substr(body, 1, 100) end,"
-        " created_at from records where id in (select value from json_each(?))",
+        f"select id, kind, {TITLE}, created_at from records"
+        " where id in (select value from json_each(?))",
         (json.dumps(list(numbers)),),
     )
     return {

@@ -7,9 +7,11 @@ from copy import copy
 from pathlib import Path
 
 from mem_search.model import Kind
+from mem_search.storage.sqlite import snapshot
 from mem_search.storage.sqlite.archives import SqliteArchives
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.forgetting import SqliteForgetting
+from mem_search.storage.sqlite.graph_export import SqliteGraph
 from mem_search.storage.sqlite.ingest import SqliteIngest
 from mem_search.storage.sqlite.jobs import SqliteJobs
 from mem_search.storage.sqlite.operations import SqliteOperations
@@ -47,6 +49,7 @@ class SqliteStore:
         self.deliveries = SqliteDeliveries(database)
         self.scopes = SqliteScopes(database)
         self.archives = SqliteArchives(database)
+        self.graph = SqliteGraph(database)
         self.tokens = SqliteTokens(database)
         self.search_log = SqliteSearchLog(database)
 
@@ -72,7 +75,7 @@ class SqliteStore:
         return opened
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
-        return await self.database.copy(target, vectors=vectors)
+        return await self.database.aside(lambda c: snapshot.copy(c, target, vectors=vectors))
 
     async def close(self) -> None:
         await self.database.close()

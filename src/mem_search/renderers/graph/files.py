@@ -1,0 +1,140 @@
+"""A graph for programs that read graphs: JSON and DOT, in one pass.
+
+A node has ``label``, ``kind``, ``created_at``, ``url`` and ``degree``; an edge ``relation``,
+``weight`` (its strength: readers know the word) and ``origin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Final
+
+from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
+from mem_search.renderers.schema import Count, Share, Time, schema, to_json
+from mem_search.text.dates import iso
+
+
+@schema
+class GraphFileNode:
+    """A record, or a cited page that is not stored: its `kind` is empty, its `id` its name.
+
+    `degree` counts its edges in the whole part that was asked for.
+    """
+
+    id: str
+    label: str
+    kind: str
+    created_at: Time | None
+    url: str
+    degree: Count
+
+
+@schema
+class GraphFileEdge:
+    """`source` has the `relation` to `target`; `weight` is the strength of the edge."""
+
+    source: str
+    target: str
+    relation: str
+    weight: Share
+    origin: str
+
+
+@schema
+class AboutGraph:
+    """`left_out` nodes with the fewest edges are above the limit."""
+
+    left_out: Count
+
+
+@schema
+class GraphFile:
+    """A graph as networkx's `node_link_graph` and d3 read it."""
+
+    directed: bool
+    multigraph: bool
+    graph: AboutGraph
+    nodes: list[GraphFileNode]
+    edges: list[GraphFileEdge]
+
+
+def write_json(graph: ExportedGraph, file: IO[bytes]) -> None:
+    """A ``GraphFile``, one node or edge a line."""
+    about = to_json(AboutGraph(left_out=graph.left_out))
+    file.write(b'{"directed":true,"multigraph":true,"graph":%s,"nodes":[' % about)
+    _listed(file, map(_node_in_json, graph.nodes))
+    file.write(b'],"edges":[')
+    _listed(file, map(_edge_in_json, graph.edges))
+    file.write(b"]}\n")
+
+
+def _listed(file: IO[bytes], items: Iterator[bytes]) -> None:
+    between = b"\n"
+    for item in items:
+        file.write(between + item)
+        between = b",\n"
+
+
+def _node_in_json(node: ExportedNode) -> bytes:
+    return to_json(
+        GraphFileNode(
+            id=node.id,
+            label=node.title,
+            kind=node.kind,
+            created_at=node.created_at,
+            url=node.url,
+            degree=node.degree,
+        )
+    )
+
+
+def _edge_in_json(edge: ExportedEdge) -> bytes:
+    return to_json(
+        GraphFileEdge(
+            source=edge.source,
+            target=edge.target,
+            relation=edge.relation,
+            weight=round(edge.strength, 4),
+            origin=edge.origin,
+        )
+    )
+
+
+OF_NODE: Final = (
+    ("label", "string"), ("kind", "string"), ("created_at", "string"), ("url", "string"),
+    ("degree", "int"),
+)  # fmt: skip
+OF_EDGE: Final = (("relation", "string"), ("weight", "double"), ("origin", "string"))
+
+
+def values_of(item: ExportedNode | ExportedEdge) -> Iterator[tuple[str, str]]:
+    """(name, value) of what is known."""
+    if isinstance(item, ExportedNode):
+        created = "" if item.created_at is None else iso(item.created_at)
+        known = [item.title, item.kind, created, item.url, str(item.degree)]
+    else:
+        known = [item.relation, f"{item.strength:.4g}", item.origin]
+    fields = OF_NODE if isinstance(item, ExportedNode) else OF_EDGE
+    return ((name, value) for (name, _), value in zip(fields, known, strict=True) if value)
+
+
+def write_dot(graph: ExportedGraph, file: IO[bytes]) -> None:
+    """The language of graphviz (https://graphviz.org/doc/info/lang.html)."""
+    file.write(b"digraph {\n  node [shape=box, style=rounded];\n")
+    for node in graph.nodes:
+        file.write(f"  {_quoted(node.id)} [{_listed_values(node)}];\n".encode())
+    for edge in graph.edges:
+        ends = f"{_quoted(edge.source)} -> {_quoted(edge.target)}"
+        file.write(f"  {ends} [{_listed_values(edge)}];\n".encode())
+    file.write(b"}\n")
+
+
+def _listed_values(item: ExportedNode | ExportedEdge) -> str:
+    # graphviz knows "URL", and takes only whole numbers as the weight of an edge.
+    names = {"url": "URL", "weight": "strength"}
+    return ", ".join(f"{names.get(name, name)}={_quoted(value)}" for name, value in values_of(item))
+
+
+def _quoted(text: str) -> str:
+    # A backslash begins an escape in the labels of graphviz.
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
