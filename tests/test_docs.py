@@ -22,7 +22,7 @@ DOCUMENTATION = ROOT / "scripts" / "documentation"
 sys.path.insert(0, str(DOCUMENTATION))
 
 from blocks import filled  # noqa: E402
-from checkout import as_records, documents  # noqa: E402
+from checkout import documents  # noqa: E402
 from modules import unknown_modules  # noqa: E402
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -177,15 +177,6 @@ def test_no_script_names_a_registry() -> None:
 def test_the_lock_names_no_host() -> None:
     for lock in ("requirements.lock", "requirements-dev.lock"):
         assert "://" not in text_of(lock)
-
-
-def test_the_documents_become_records_that_are_the_same_each_time() -> None:
-    records = list(as_records(ROOT))
-    assert records == list(as_records(ROOT))
-    readme = next(r for r in records if r["metadata"]["path"] == "README.md")
-    assert readme["kind"] == "file"
-    assert readme["title"] == "mem-search"
-    assert len({record["source_id"] for record in records}) == len(records)
 
 
 def test_a_module_that_does_not_exist_is_found_in_text_and_in_drawings(tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ The model and Chroma are replaced by their light members; the worker is a real p
 
 from __future__ import annotations
 
+import json
 import os
+import pty
+import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +21,7 @@ import pytest
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("src", "scripts", "docs", "README.md", "CHANGELOG.md")
+PARTS = ("src", "scripts", "docs", "plugin", "README.md")
 
 Quickstart = Callable[..., str]
 
@@ -56,63 +59,111 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def quickstart(checkout: Path, environ: dict[str, str], tmp_path: Path) -> Iterator[Quickstart]:
-    """Run it with a home of its own on any free port; its whole output."""
+    """Run it with a home of its own on any free port; its whole output.
+
+    With ``answer`` it has a terminal, and somebody who types that.
+    """
     home = tmp_path / "memory"
 
-    def run(*, port: int = 0) -> str:
-        done = subprocess.run(
-            [checkout / "scripts" / "quickstart", "--home", home, "--port", str(port)],
+    def run(*more: str, port: int = 0, answer: str = "") -> str:
+        leader, follower = pty.openpty() if answer else (0, subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [checkout / "scripts" / "quickstart", "--home", home, "--port", str(port), *more],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
+            stdin=follower,
             encoding="utf-8",
             env=environ,
             cwd=tmp_path,
-            timeout=PATIENCE,
         )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        if answer:
+            os.write(leader, answer.encode())
+        with process:
+            said, _ = process.communicate(timeout=PATIENCE)
+        if answer:
+            os.close(leader)
+            os.close(follower)
+        assert process.returncode == 0, said
+        return said
 
     yield run
-    stop = [sys.executable, "-m", "mem_search", "worker", "stop"]
-    worker = {"MEM_SEARCH_HOME": str(home), "PYTHONPATH": str(checkout / "src")}
-    subprocess.run(stop, env=environ | worker, timeout=PATIENCE, check=True, capture_output=True)
+    mem(checkout, environ | {"MEM_SEARCH_HOME": str(home)}, "worker", "stop")
 
 
-def commit(checkout: Path, environ: dict[str, str], message: str) -> None:
-    git = ["git", "-C", str(checkout), "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
-    for arguments in (
-        ["init", "-q", "-b", "main"],
-        ["add", "README.md"],
-        ["commit", "-q", "-m", message],
-    ):
-        subprocess.run([*git, *arguments], env=environ, check=True, timeout=PATIENCE)
+def mem(checkout: Path, environ: dict[str, str], *words: str) -> str:
+    """The standard output of a command; a list that is empty has status 1."""
+    return subprocess.run(
+        [sys.executable, "-m", "mem_search", *words],
+        env=environ | {"PYTHONPATH": str(checkout / "src")},
+        timeout=PATIENCE, check=False, capture_output=True, text=True,
+    ).stdout  # fmt: skip
 
 
-def test_a_checkout_with_one_commit_answers_and_again_reads_nothing_new(
-    checkout: Path, environ: dict[str, str], quickstart: Quickstart
-) -> None:
-    commit(checkout, environ, "Begin with a search for everything")
-    first = quickstart()
-    assert f"git {checkout}: 1 new" in first
-    assert "Begin with a search for everything" in first
-    assert "File #" in first
-    assert "worker stop" in first
-    second = quickstart()
-    assert "already running" in second
-    assert second.count("nothing new") == 2
+def repository(place: Path, environ: dict[str, str], message: str) -> None:
+    """A repository with one commit."""
+    place.mkdir()
+    git = ["git", "-C", str(place), "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for arguments in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty-message"]):
+        more = ["-m", message, "--allow-empty"] if arguments[0] == "commit" else []
+        subprocess.run([*git, *arguments, *more], env=environ, check=True, timeout=PATIENCE)
 
 
-def test_an_archive_without_history_says_so_and_answers_on_a_taken_port(
-    quickstart: Quickstart,
+def session(environ: dict[str, str], folder: Path, prompt: str) -> None:
+    """A transcript of Claude Code that was written in ``folder``."""
+    place = Path(environ["HOME"], ".claude", "projects", "-shop")
+    place.mkdir(parents=True)
+    line = {
+        "type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(folder),
+        "timestamp": "2026-03-03T10:00:00Z", "message": {"role": "user", "content": prompt},
+    }  # fmt: skip
+    (place / "s1.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+
+
+def test_an_empty_machine_gets_a_sample_that_goes_without_a_trace(
+    checkout: Path, environ: dict[str, str], quickstart: Quickstart, tmp_path: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         said = quickstart(port=port)
     assert f"port {port} is taken" in said
     assert "taking a free port instead" in said
-    assert "it has no history to read" in said
+    assert "nothing to read was found here" in said
+    assert 'mem-search unified "search"' in said
     assert "File #" in said
+    assert f"{sys.executable} -m mem_search" in said
+
+    there = environ | {"MEM_SEARCH_HOME": str(tmp_path / "memory")}
+    stats = json.loads(mem(checkout, there, "stats", "--json"))
+    assert stats["sources"] == []
+    for prefix in ("sear", "Glossa", "mem"):
+        assert json.loads(mem(checkout, there, "suggest", prefix, "--json"))["total"] == 0
+    mem(checkout, there, "forget", "--source", "sample", "--yes", "--no-wait")
+    assert json.loads(mem(checkout, there, "stats", "--json"))["records"]["total"] == 0
+
+
+def test_the_first_answer_is_the_persons_own_and_again_reads_nothing_new(
+    checkout: Path, environ: dict[str, str], quickstart: Quickstart, tmp_path: Path
+) -> None:
+    shop = tmp_path / "work" / "shop"
+    shop.parent.mkdir()
+    repository(shop, environ, "Refresh tokens under a lock")
+    session(environ, shop, "Make the harbour lamp survive a restart")
+    declined = quickstart(answer="n\n")
+    assert "claude-code  ~/.claude/projects  (1 files" in declined
+    assert f"git          {shop}" in declined
+    assert "nothing of yours was read" in declined
+
+    first = quickstart("--yes")
+    assert f"git {shop}: 1 new" in first
+    assert "claude-code" in first
+    (asked,) = re.findall(r'== mem-search unified "(.+)"', first)
+    assert asked in ("Refresh tokens under", "Make harbour lamp")
+    answer = first.partition(asked)[2]
+    assert "User Prompt" in answer or "Observation" in answer
+    second = quickstart()
+    assert "already running" in second
+    assert second.count("nothing new") == 2
+    assert "sample" not in second
 
 
 @pytest.mark.parametrize("arguments", [["--port"], ["--home", ""], ["--nonsense"]])

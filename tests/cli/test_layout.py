@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.cli.layout import fitted, width, without_known_tips
+from mem_search.cli import output
+from mem_search.cli.layout import fitted, follows_links, width, without_known_tips
 from mem_search.cli.stats import picture
+from patience import PATIENCE
 
 LISTING = "Found 1 result(s)\n\n📝 Note #1 - A\n\nTip: open it\nTip: or not\n"
 WORDS = st.lists(
@@ -28,6 +37,7 @@ WORDS = st.lists(
         ("認証", 4),
         ("e\u0301", 1),
         ("\x1b[1mab\x1b[0m", 2),
+        ("\x1b]8;;http://127.0.0.1/v/12\x1b\\#12\x1b]8;;\x1b\\", 3),
         ("", 0),
     ],
 )
@@ -65,6 +75,68 @@ def test_the_picture_of_the_statistics_fits_and_is_in_proportion() -> None:
     assert lines[0].count("█") > 40
     assert lines[1].count("█") == 1
     assert list(picture({"total": 0}, {}, 60)) == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"VTE_VERSION": "7603"}, True),
+        ({"VTE_VERSION": "4600"}, False),
+        ({"VTE_VERSION": "new"}, False),
+        ({"TERM_PROGRAM": "vscode"}, True),
+        ({"TERM_PROGRAM": "vscode", "FORCE_HYPERLINK": "0"}, False),
+        ({"FORCE_HYPERLINK": "1"}, True),
+    ],
+)
+def test_links_are_for_terminals_that_follow_them(environ: dict[str, str], expected: bool) -> None:
+    assert follows_links(environ) is expected
+
+
+def test_the_number_of_a_record_is_a_link_to_its_page() -> None:
+    shown = output.coloured("📝 Note #12 - A (Mar 3)", "http://127.0.0.1:5/v/")
+    assert "\x1b]8;;http://127.0.0.1:5/v/12\x1b\\#12\x1b]8;;\x1b\\" in shown
+    assert width(shown) == width("📝 Note #12 - A (Mar 3)")
+    assert "]8;;" not in output.coloured("📝 Note #12 - A (Mar 3)")
+
+
+LONG = "".join(f"line {number}\n" for number in range(40))
+SCRIPT = "from mem_search.cli.output import write_fitted; write_fitted({text!r})"
+
+
+@pytest.mark.parametrize(
+    ("text", "pager", "expected"),
+    [
+        (LONG, "sed s/^/paged:/ | tail -n 1", ["paged:line 39"]),
+        (LONG, "/no/such/pager", LONG.split("\n")[:-1]),
+        (LONG, "", LONG.split("\n")[:-1]),
+        ("short\n", "sed s/^/paged:/", ["short"]),
+    ],
+)
+def test_what_is_longer_than_the_terminal_goes_to_the_pager(
+    text: str, pager: str, expected: list[str]
+) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environ = {**os.environ, "PAGER": pager, "TERM": "dumb"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(text=text)],
+        stdin=follower, stdout=follower, stderr=subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    os.close(follower)
+    said = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:  # Linux: the other side is closed
+            break
+        if not piece:
+            break
+        said += piece
+    os.close(leader)
+    assert process.wait(PATIENCE) == 0
+    assert said.decode().replace("\r\n", "\n").split("\n")[:-1] == expected
 
 
 def test_tips_are_shown_once(tmp_path: Path) -> None:

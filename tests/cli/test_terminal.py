@@ -149,6 +149,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "citation-report": ((), ("--json",), ("--archive", EVIL)),
     "add": ((f"/nowhere/{EVIL}",), (f"a note {EVIL}", "--title", EVIL)),
     "install": ((), (EVIL,), ("codex", "--dry-run")),
+    "quickstart": ((f"--no{EVIL}",),),
     "uninstall": ((EVIL,), ("codex",)),
     "resume": (("observation:1",), (f"observation:9{EVIL}",)),
     "why": ((f"/nowhere/{EVIL}",),),

@@ -47,9 +47,15 @@ def test_without_a_total_only_the_rate_is_told() -> None:
     assert (told.rate, told.seconds_left) == (5.0, None)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(30, "30 s"), (150, "2 min"), (9000, "2 h")])
-def test_the_command_line_shows_what_is_left(seconds: int, said: str) -> None:
-    state = {**to_values(Job.of(job(), now=20_000)), "seconds_left": seconds}
+@pytest.mark.parametrize(
+    ("seconds", "rate", "said"),
+    [(30, 5.0, "5.0/s, 30 s"), (150, 12.4, "12/s, 2 min"), (9000, 1_230_000, "1.2M/s, 2 h")],
+)
+def test_the_command_line_shows_the_rate_and_what_is_left(
+    seconds: int, rate: float, said: str
+) -> None:
+    known = {"seconds_left": seconds, "rate": rate}
+    state = {**to_values(Job.of(job(), now=20_000)), **known}
     assert bar(state, 200) == f"[######..................]  25% {said} left files docs: 50 new"
     assert len(bar(state, 40)) < 40
     assert job_line(state) == f"j1  sync  running  50/200 ({said} left)  files docs: 50 new"

@@ -93,6 +93,19 @@ async def test_a_word_of_a_single_record_is_never_suggested(runtime: Runtime) ->
     assert (completed.text, completed.records) == ("swordfish", 2)
 
 
+async def test_the_sample_is_searched_and_never_suggested(runtime: Runtime) -> None:
+    drafts = [
+        draft(name, "harbour pilots", title=f"Quayside {name}", source="sample") for name in "ab"
+    ]
+    await fill(runtime, *drafts)
+    page = await runtime.search.service.search(SearchRequest("harbour"), "")
+    assert page.total == 2
+    assert await runtime.search.service.suggestions.related(page, 5) == []
+    assert await asked(runtime, "harbuor") == ()
+    for prefix in ("harb", "Quay"):
+        assert await runtime.search.service.suggestions.complete(prefix, 10) == []
+
+
 async def test_an_empty_store_suggests_nothing(runtime: Runtime) -> None:
     assert await asked(runtime, "authentcation") == ()
     assert await runtime.search.service.suggestions.complete("au", 5) == []

@@ -24,6 +24,15 @@ def test_a_changed_record_has_its_new_words_only(connection: sqlite3.Connection)
     assert words(connection) == {"after": 1, "new": 1}
 
 
+def test_the_sample_teaches_no_word_however_it_is_written(connection: sqlite3.Connection) -> None:
+    of_sample = draft("s", "harbour", title="Quay", source="sample")
+    (stored,) = store(connection, of_sample, draft("a", "the tide"))[:1]
+    store(connection, draft("s", "lighthouse", title="Quay", source="sample"))
+    assert words(connection) == {"the": 1, "tide": 1}
+    record_writer.remove(connection, [stored.number], forget=True)
+    assert words(connection) == {"the": 1, "tide": 1}
+
+
 def test_a_forgotten_record_leaves_no_word_behind(connection: sqlite3.Connection) -> None:
     (stored,) = store(connection, draft("a", "confidential", title="Secret plan"))
     record_writer.remove(connection, [stored.number], forget=True)

@@ -22,6 +22,7 @@ from mem_search.cli import (
     graph,
     ingest,
     jobs,
+    quickstart,
     records,
     research,
     saved_searches,
@@ -78,6 +79,7 @@ for group in (
     group.add_to(app)
 archive_search.add_to(app, archives.app)
 app.command()(mcp)
+app.command()(quickstart.quickstart)
 app.command()(doctor.doctor)
 app.command()(claude_mem.migrate)
 app.add_typer(stats.index_app, name="index")

@@ -21,6 +21,7 @@ from mem_search.errors import Conflict, MemSearchError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _BAR = 24
+_SIZES = ((1e6, "M"), (1e3, "k"))
 
 _COUNTS = (
     ("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"),
@@ -101,14 +102,22 @@ def wait(
 
 
 def bar(state: Mapping[str, Any], width: int) -> str:
-    """``[######......] 50% git mem-search: 120 new``, at most ``width`` - 1 characters."""
+    """``[######......] 50% 80/s, 3 s left git web: 120 new``, at most ``width`` - 1 characters."""
     done, total = int(state["done"]), int(state["total"])
     share = min(1.0, done / total) if total else 0.0
     full = round(share * _BAR)
     head = f"[{'#' * full}{'.' * (_BAR - full)}] {int(share * 100):3d}% " if total else ""
     if total and state.get("seconds_left"):
-        head += f"{_duration(int(state['seconds_left']))} left "
+        head += f"{_pace(state)} "
     return (head + folded(str(state["message"] or state["state"])))[: max(1, width - 1)]
+
+
+def _pace(job: Mapping[str, Any]) -> str:
+    """``1.2M/s, 45 s left``: the rate is in the unit of the work, such as bytes or records."""
+    rate = float(job.get("rate") or 0)
+    size, unit = next((each for each in _SIZES if rate >= each[0]), (1, ""))
+    shown = f"{rate / size:.{0 if rate / size >= 10 else 1}f}{unit}/s"
+    return f"{shown}, {_duration(int(job['seconds_left']))} left"
 
 
 def _duration(seconds: int) -> str:
@@ -122,7 +131,7 @@ def job_line(job: Mapping[str, Any]) -> str:
     """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
     progress = f"{job['done']}/{job['total']}" if job["total"] else ""
     if progress and job.get("seconds_left"):
-        progress += f" ({_duration(int(job['seconds_left']))} left)"
+        progress += f" ({_pace(job)})"
     parts = (job["id"], job["name"], job["state"], progress, job["message"], _outcome(job))
     return "  ".join(str(part) for part in parts if part)
 

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from unicodedata import combining, east_asian_width
 
 HANGING = "   "
 """Before the second and further lines of one that is not indented itself."""
 
+_VTE_WITH_LINKS = 5002  # 0.50.2: before it, VTE could crash on them
+_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+_TERMS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm")
+
 _TIP = "Tip: "
 _TOLD = "tips-told"
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_COLOUR = re.compile("\x1b(?:\\[[0-9;]*m|\\]8;;[^\x1b]*\x1b\\\\)")
+"""A colour, or the beginning or end of a link."""
 _ZERO_WIDTH = re.compile("[\u200d\ufe00-\ufe0e]")
 _AS_PICTURE = "\ufe0f"
 """Makes the sign before it a picture, two columns wide."""
@@ -36,6 +41,21 @@ def width(text: str) -> int:
             wide = before = 2 if east_asian_width(sign) in "WF" else 1
         columns += wide
     return columns
+
+
+def follows_links(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal is one that is known to follow links (OSC 8).
+
+    Others ignore them or print them, so an unknown one gets none; FORCE_HYPERLINK=1 or 0 decides.
+    """
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if any(environ.get(name) for name in ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION")):
+        return True
+    vte, program = environ.get("VTE_VERSION", ""), environ.get("TERM_PROGRAM", "")
+    if vte.isdecimal() and int(vte) >= _VTE_WITH_LINKS:
+        return True
+    return program in _PROGRAMS or environ.get("TERM", "").startswith(_TERMS)
 
 
 def fitted(text: str, columns: int) -> str:

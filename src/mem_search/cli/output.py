@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TextIO
 
+_LINK, _LINK_END = "\x1b]8;;", "\x1b\\"
+"""A URL between them begins a link, nothing between them ends it (OSC 8)."""
+
 _BOLD, _DIM, _CYAN, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
@@ -53,23 +56,57 @@ def show_listing(body: bytes, *, as_json: bool = False) -> None:
     if as_json:
         write_json(text)
         return
+    pages = ""
     if columns_shown():
-        from mem_search.cli.layout import without_known_tips
-        from mem_search.daemon.address import home_of
+        from mem_search.cli.layout import follows_links, without_known_tips
+        from mem_search.daemon.address import address, home_of
 
-        text = without_known_tips(text, home_of(os.environ.get("MEM_SEARCH_HOME")))
-    write_fitted(text, coloured)
+        home = home_of(os.environ.get("MEM_SEARCH_HOME"))
+        text = without_known_tips(text, home)
+        if follows_links(os.environ) and (place := address(home)):
+            pages = f"http://{place[0]}:{place[1]}/v/"
+    write_fitted(text, lambda safe: coloured(safe, pages))
 
 
 def write_fitted(text: str, paint: Callable[[str], str] | None = None) -> None:
-    """As ``write``; on a terminal, lines go on behind an indent where they are too long."""
+    """As ``write``; on a terminal, lines go on behind an indent where they are too long.
+
+    What is longer than the terminal goes to the person's pager.
+    """
     if columns := columns_shown():
         from mem_search.cli.layout import fitted
 
         safe = removed(text)
-        _print(fitted(paint(safe) if paint and wants_colour(sys.stdout) else safe, columns))
+        shown = fitted(paint(safe) if paint and wants_colour(sys.stdout) else safe, columns)
+        if not _paged(shown):
+            _print(shown)
     else:
         write(text, paint)
+
+
+def _paged(text: str) -> bool:
+    """Show ``text`` in ``PAGER``, or ``less``; False where it fits, or nobody could turn pages."""
+    lines = os.get_terminal_size(sys.stdout.fileno()).lines
+    pager = os.environ.get("PAGER", "less")
+    if not lines or text.count("\n") < lines or pager in ("", "cat") or not sys.stdin.isatty():
+        return False
+    import signal
+    import subprocess
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is meant for the pager
+    try:
+        # As git does: a pager may have arguments. F: quit where it fits, R: colours, X: stay.
+        done = subprocess.run(  # noqa: S603  the person chose it
+            ["/bin/sh", "-c", pager],
+            input=text.encode("utf-8", "replace"),
+            env={"LESS": "FRX", **os.environ},
+            check=False,
+        )
+    except OSError:
+        return False
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return done.returncode not in (126, 127)  # there is no such pager
 
 
 def columns_shown() -> int:
@@ -151,8 +188,11 @@ def wants_colour(stream: object) -> bool:
     return bool(isatty and isatty())
 
 
-def coloured(text: str) -> str:
-    """A listing with coloured kinds, bold numbers, dim dates and tips."""
+def coloured(text: str, pages: str = "") -> str:
+    """A listing with coloured kinds, bold numbers, dim dates and tips.
+
+    With ``pages`` a number is a link to that URL with the number behind it (OSC 8).
+    """
     import re
 
     line = re.compile(r"^(\S+ )([A-Z][\w ]*?) (#\d+)( - .*?)( \([^()]*\))?( +<- .+)?$")
@@ -160,6 +200,8 @@ def coloured(text: str) -> str:
     def painted(row: str) -> str:
         if found := line.match(row):
             icon, kind, number, title, date, mark = found.groups(default="")
+            if pages:
+                number = f"{_LINK}{pages}{number[1:]}{_LINK_END}{number}{_LINK}{_LINK_END}"
             shown = f"{icon}{_CYAN}{kind}{_OFF} {_BOLD}{number}{_OFF}{title}"
             return shown + (f"{_DIM}{date}{_OFF}" if date else "") + mark
         if row.startswith(("Tip:", "Try:", "Showing ")):

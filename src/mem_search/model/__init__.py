@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mem_search.model.ingest import Batch, LedgerEntry, Location
 from mem_search.model.records import (
+    SAMPLE,
     Citation,
     Draft,
     Kind,
@@ -54,6 +55,7 @@ from mem_search.model.results import (
 
 __all__ = [
     "NO_SCORES",
+    "SAMPLE",
     "AllOf",
     "Analyzed",
     "AnyOf",

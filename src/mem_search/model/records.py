@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from mem_search.errors import InputError
+
+SAMPLE: Final = "sample"
+"""The source of our own documents, read where a machine has nothing else. What a store suggests
+leaves its records out; ``storage/sqlite`` names it in triggers, too."""
 
 Kind = str
 """The name of a kind of record; ``records.registry`` has all kinds."""

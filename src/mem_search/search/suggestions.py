@@ -16,7 +16,7 @@ from itertools import chain, zip_longest
 from typing import Final, Literal
 
 from mem_search.errors import StorageError
-from mem_search.model import Result, SearchPage
+from mem_search.model import SAMPLE, Result, SearchPage
 from mem_search.search.respelling import COMMON, MOST_SPELLINGS, with_words
 from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
 from mem_search.text import spelling, words
@@ -162,11 +162,12 @@ def _respelled(text: str, spellings: dict[str, Sequence[str]]) -> tuple[str, ...
 def _related(page: SearchPage, before: Sequence[str]) -> Iterator[Related]:
     text = " ".join(page.request.text.split())
     seen = {text.lower(), *words.read(text).all}
+    found = [result for result in page.results if result.record.source != SAMPLE]
     shared = (
         ("asked before", [query for query in before if query.lower() != text.lower()]),
-        ("tag", _shared([result.record.tags for result in page.results])),
-        ("concept", _shared([_concepts(result) for result in page.results])),
-        ("title", _shared([_title_words(result) for result in page.results])),
+        ("tag", _shared([result.record.tags for result in found])),
+        ("concept", _shared([_concepts(result) for result in found])),
+        ("title", _shared([_title_words(result) for result in found])),
     )
     for group in zip_longest(*([(what, item) for item in items] for what, items in shared)):
         for what, item in filter(None, group):

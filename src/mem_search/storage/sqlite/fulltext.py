@@ -204,7 +204,8 @@ def holding(
 
 FILLED_BY: Final = {
     "passages_fts": "insert into passages_fts(passages_fts) values('rebuild')",
-    "words_fts": "insert into words_fts(rowid, title, body) select id, title, body from records",
+    "words_fts": "insert into words_fts(rowid, title, body) select id, title, body from records"
+    " where source != 'sample'",
     "people_fts": "insert into people_fts(rowid, people)"
     " select id, people from passages where people != ''",
 }

@@ -13,6 +13,7 @@ from itertools import chain
 from threading import Lock
 from typing import Final
 
+from mem_search.model import SAMPLE
 from mem_search.storage.sqlite.word_list import LONGEST, WordList
 from mem_search.text import spelling
 from mem_search.text.query.parse import MOST_MEANT
@@ -159,10 +160,10 @@ _FILE_FACETS = "name in ('file_read', 'file_modified', 'path')"
 def titles(connection: sqlite3.Connection, prefix: str, limit: int) -> list[Counted]:
     """Titles with their number of records, in alphabetical order."""
     return connection.execute(
-        "select title, count(*) from records where title != ''"
+        "select title, count(*) from records where title != '' and source != ?"
         " and title >= ? collate nocase and title < ? collate nocase"
         " group by title collate nocase order by title collate nocase limit ?",
-        (prefix, prefix + LAST, limit),
+        (SAMPLE, prefix, prefix + LAST, limit),
     ).fetchall()
 
 

@@ -30,6 +30,7 @@ from mem_search.storage.sqlite.migrations.m017_archives import m017_archives
 from mem_search.storage.sqlite.migrations.m018_filetypes import m018_filetypes
 from mem_search.storage.sqlite.migrations.m019_names import m019_names
 from mem_search.storage.sqlite.migrations.m020_phrases import m020_phrases
+from mem_search.storage.sqlite.migrations.m021_sample import m021_sample
 
 _FOREIGN = (
     "{path} is another program's file (it has {tables}); move it away, or set MEM_SEARCH_HOME"
@@ -58,6 +59,7 @@ MIGRATIONS = (
     m018_filetypes,
     m019_names,
     m020_phrases,
+    m021_sample,
 )
 
 

@@ -1,0 +1,228 @@
+"""``mem-search quickstart``: from nothing to the first answer out of the person's own history.
+
+It says what it found before it reads any of it. Its own documents are read only where nothing else
+is, as records of the source ``sample``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from mem_search.agents.base import plugin_folder
+from mem_search.cli import claude_mem
+from mem_search.cli.client import Client, local, open_client
+from mem_search.cli.command_on_path import advice, offer
+from mem_search.cli.jobs import import_lines, wait
+from mem_search.cli.options import Yes
+from mem_search.cli.output import note, show_listing, write
+from mem_search.cli.search_options import UNIFIED
+from mem_search.daemon.control import start
+from mem_search.errors import Conflict, MemSearchError, SourceError
+from mem_search.model import SAMPLE
+from mem_search.settings import Settings
+
+MOST_REPOSITORIES: Final = 12
+"""Repositories that are read without being named; where one worked most comes first."""
+
+_MOST_SESSIONS, _HEAD = 400, 64 * 1024
+"""Newest transcripts that are looked into, and the bytes at their start."""
+
+_FOLDER = re.compile(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_UNKNOWN_QUESTION: Final = "search"
+
+_NEXT = """Records are embedded in the background. Until then searches find them by their words.
+
+  mem-search "your words"         search everything, best match first
+  mem-search unified "words"      search everything, newest first
+  mem-search add FOLDER           documents, notes, mail
+  mem-search sync git PATH        another repository
+  mem-search install              equip your coding agents
+  mem-search stats                what is stored, and how much of it is indexed
+  mem-search worker stop          stop the worker; the next command starts it again
+"""
+
+
+def quickstart(
+    yes: Yes = False,
+    port: Annotated[
+        int | None, typer.Option("--port", help="0 takes any free port.", show_default=False)
+    ] = None,
+) -> None:
+    """Start the worker, read what this machine has after asking, and answer a first search.
+
+    Run it again at any time: it reads only what is new.
+    """
+    home = Settings.read().home
+    _step("the worker")
+    _start(port)
+    client = open_client()
+    found = list(_found())
+    _step("what this machine has")
+    for source, path, size in found:
+        write(f"  {source:12} {_short(path)}{size}\n")
+    question = f"Read this into {_short(str(home))}? Nothing leaves this machine."
+    if found and (yes or not sys.stdin.isatty() or typer.confirm(question, default=True, err=True)):
+        _read(client, found)
+    if not client.json("GET", "/api/stats")["records"]["total"]:
+        _read_sample(client, is_declined=bool(found))
+    asked = _question(client)
+    _step(f'mem-search unified "{asked}"')
+    # Without the token it is not logged: what nobody asked is no suggestion.
+    answer = replace(client, token="").text(UNIFIED, local([("query", asked), ("limit", "6")]))
+    show_listing(answer)
+    _step("what next")
+    write(_NEXT)
+    offer(yes=yes)
+    write("".join(f"{line}\n" for line in ("", *advice(os.environ, port))))
+    write(f"\nEverything is stored in {home}.\n")
+
+
+def _step(title: str) -> None:
+    write(f"\n== {title}\n")
+
+
+def _start(port: int | None) -> None:
+    try:
+        state, started = start(Settings.read(port=port), note)
+    except Conflict as error:
+        if "is taken by" not in error.message:  # a process of its own failed: no field is known
+            raise
+        write(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
+        state, started = start(Settings.read(port=0), note)
+    write(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
+    claude_mem.tell(state.port)
+
+
+def _found() -> Iterator[tuple[str, str, str]]:
+    """(source, path, size) of what can be read here; the size is for people, "" where unknown."""
+    # Heavy: a source imports the libraries that it reads with.
+    from mem_search.contracts import Machine
+    from mem_search.projects import repository
+    from mem_search.sources import installed
+
+    home = Path(os.environ.get("HOME") or Path.home())
+    machine = Machine(home=home, cwd=Path.cwd(), environ=os.environ)
+    worked_in: Counter[str] = Counter()
+    for source in installed():
+        if source.name == "git":
+            continue
+        for location in source.discover(machine):
+            files = _files(Path(location.path))
+            size = sum(status.st_size for _, status in files) / 2**20
+            yield location.source, location.path, f"  ({len(files)} files, {size:.1f} MB)"
+            worked_in.update(folders_in(path for path, _ in files[:_MOST_SESSIONS]))
+    roots: Counter[str] = Counter()
+    for folder, count in worked_in.items():
+        if (project := repository(folder)) is not None:
+            roots[project.root] += count
+    here = repository(machine.cwd)
+    if here is not None and Path(here.root) != _checkout() and here.root not in roots:
+        yield "git", here.root, ""
+    for root, _ in roots.most_common(MOST_REPOSITORIES):
+        yield "git", root, ""
+
+
+def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
+    """The files below ``place``, the newest first."""
+    found = []
+    paths = place.rglob("*") if place.is_dir() else [place]
+    for path in paths:
+        try:
+            if path.is_file():
+                found.append((path, path.stat()))
+        except OSError:
+            continue  # gone, or of somebody else: its reading will say so
+    return sorted(found, key=lambda each: -each[1].st_mtime)
+
+
+def folders_in(transcripts: Iterable[Path]) -> Iterator[str]:
+    """The working directory that each transcript of an agent names first."""
+    for path in transcripts:
+        if path.suffix not in (".jsonl", ".json"):
+            continue
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD).decode("utf-8", "replace")
+        except OSError:
+            continue
+        if named := _FOLDER.search(head):
+            try:
+                yield str(json.loads(named[1]))
+            except ValueError:
+                continue
+
+
+def _checkout() -> Path:
+    """The folder that holds plugin and documents."""
+    return plugin_folder().parent
+
+
+def _short(path: str) -> str:
+    """``path`` with ``~`` for the home, as people write it."""
+    home = os.environ.get("HOME", "")
+    return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
+
+
+def _read(client: Client, found: Iterable[tuple[str, str, str]]) -> None:
+    """Read each location; one that cannot be read is told, and the others go on."""
+    _step("reading it")
+    for source, path, _ in found:
+        try:
+            job = client.json("POST", "/api/sync", body={"source": source, "path": path})["job"]
+            result = wait(client, job, SourceError)["result"]
+        except MemSearchError as error:
+            note(f"mem-search: {source} {path}: {error.message}")
+        else:
+            write("".join(f"{line}\n" for line in import_lines(result)))
+
+
+def _read_sample(client: Client, *, is_declined: bool) -> None:
+    why = "nothing of yours was read" if is_declined else "nothing to read was found here"
+    write(f"{why}; the documents of mem-search are a sample to try it on\n")
+    lines = (json.dumps(each).encode() + b"\n" for each in sample())
+    job = client.upload("/api/import/upload", lines, [("source", "jsonl")])["job"]
+    write("".join(f"{line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
+    write("to take it away again: mem-search forget --source sample\n")
+
+
+def sample() -> Iterator[dict[str, Any]]:
+    """The documents of mem-search in the exchange format, the same each time.
+
+    They have no project, tags or path, so that they are in no list of those.
+    """
+    root = _checkout()
+    for file in filter(Path.is_file, sorted([root / "README.md", *(root / "docs").rglob("*.md")])):
+        text = file.read_text("utf-8")
+        heading = _HEADING.search(text)
+        name = file.relative_to(root).as_posix()
+        yield {
+            "kind": "file",
+            "source": SAMPLE,
+            "source_id": name,
+            "title": heading[1] if heading else name,
+            "text": text,
+            "created_at": int(file.stat().st_mtime * 1000),
+        }
+
+
+def _question(client: Client) -> str:
+    """Words of the newest record that has a title of several: it is known to be answered."""
+    pairs = [("dateEnd", "now"), ("orderBy", "date_desc"), ("limit", "20"), ("format", "json")]
+    for result in client.json("GET", UNIFIED, pairs)["results"]:
+        words = list(islice(_WORD.findall(result["title"]), 3))
+        if result["source"] != SAMPLE and len(words) > 1:
+            return " ".join(words)
+    return _UNKNOWN_QUESTION
