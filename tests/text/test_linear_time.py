@@ -196,6 +196,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 }
 
 BOUNDED = {
+    "languages.words": "the name of a list of words",
     "cites.context_of": "run by cites.find",
     "dates.clipped": "cuts to a fixed length first",
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
