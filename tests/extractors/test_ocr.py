@@ -97,7 +97,7 @@ def test_a_long_scan_takes_several_calls(tmp_path: Path, monkeypatch: pytest.Mon
     asked: list[int] = []
 
     class InThisProcess(Extraction):
-        def _asked(self, path: Path, name: str, page: int) -> Extracted | Refused:
+        def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
             asked.append(page)
             return extract(path, name, page)
 
@@ -135,7 +135,7 @@ def test_pages_that_are_not_read_are_counted(
     monkeypatch.setattr("mem_search.extractors.pdf._SECONDS", 0)
 
     class Failing(Extraction):
-        def _asked(self, path: Path, name: str, page: int) -> Extracted | Refused:
+        def _asked(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
             return Refused("it is too much") if page else extract(path, name)
 
     found = Failing().read(path, path.name)
