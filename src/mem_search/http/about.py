@@ -11,8 +11,7 @@ from aiohttp import web
 import mem_search
 from mem_search.access.proof import CHALLENGE, LONGEST_CHALLENGE, PROOF, proof
 from mem_search.http.access.authentication import port_of
-from mem_search.http.core.dispatch import spellings
-from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.parameters import SearchParameters, spellings
 from mem_search.http.core.replies import json_reply, text_reply
 from mem_search.http.core.routing import ROUTE_TABLE, Call, Route
 from mem_search.http.openapi import docs_page, document

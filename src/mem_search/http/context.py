@@ -174,6 +174,9 @@ class SemanticBody(Body):
     q: str = Field(max_length=100_000, description="The prompt; a short one gets nothing")
     project: str = Field(default="", max_length=4096, description="Project by name")
     limit: int = Field(default=5, ge=1, le=20, description="How many records at most")
+    platform: str = Field(
+        default="", max_length=100, alias="platformSource", description="The agent's platform"
+    )
     max_tokens: int = Field(default=500, ge=50, le=100_000, description="Most tokens of the text")
 
 
@@ -185,7 +188,9 @@ async def semantic(call: Call) -> web.StreamResponse:
         return json_reply(SemanticContext(context="", count=0, tokens_used=0))
     admit(call.request, prompt)
     runtime = call.runtime
-    situation = Situation((body.project.strip(),), prompt=prompt)
+    platform = body.platform.strip().lower()
+    facets = (("platform", platform),) if platform else ()
+    situation = Situation((body.project.strip(),), prompt=prompt, facets=facets)
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     rendered = render_matches(briefing, call.display(), body.max_tokens, body.limit)
     return json_reply(

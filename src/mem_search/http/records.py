@@ -50,7 +50,7 @@ def _numbers(value: Any) -> Any:
 
 
 class NumbersBody(BaseModel):
-    """Observations to open at once."""
+    """Records to open at once, by their numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -93,14 +93,16 @@ async def open_ref(call: Call) -> web.StreamResponse:
 
 
 async def batch_numbers(call: Call) -> web.StreamResponse:
-    """Return observations as a bare array, in the order of the request or by date."""
+    """Return records as a bare array, in the order of the request or by date.
+
+    Numbers are unique over all kinds, and searches list records of all kinds.
+    """
     body = call.json_body(NumbersBody)
     found = await call.runtime.store.records.with_links(list(dict.fromkeys(body.ids)))
     taken = [
         item
         for item in found
-        if item[0].kind == "observation"
-        and (not body.project or item[0].project.lower() == body.project.lower())
+        if (not body.project or item[0].project.lower() == body.project.lower())
         and (
             not body.platform
             or str(item[0].metadata.get("platform", "")).lower() == body.platform.lower()

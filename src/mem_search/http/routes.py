@@ -38,7 +38,7 @@ from mem_search.http import (
     why,
 )
 from mem_search.http.access import tokens
-from mem_search.http.claude_mem.routes import CLAUDE_MEM
+from mem_search.http.claude_mem.routes import CLAUDE_MEM, IMPORT
 from mem_search.http.core.parameters import (
     ConceptParameters,
     FileParameters,
@@ -177,7 +177,7 @@ RECORDS = (
     GET("/api/session/{number}", records.open_kind("session_summary"), "Open a session summary", "records", RecordParameters, response=OPENED),
     GET("/api/prompt/{number}", records.open_kind("user_prompt"), "Open a prompt", "records", RecordParameters, response=OPENED),
     POST("/api/records/batch", records.batch_refs, "Open several records by their refs", "records", body=records.RefsBody, response=record_schemas.Records),
-    POST("/api/observations/batch", records.batch_numbers, "Open several observations by their numbers", "records", body=records.NumbersBody, response=list[WholeRecord]),
+    POST("/api/observations/batch", records.batch_numbers, "Open several records by their numbers", "records", body=records.NumbersBody, response=list[WholeRecord]),
     GET("/api/observations", records.list_kind("observation"), "List observations, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/summaries", records.list_kind("session_summary"), "List session summaries, newest first", "records", ListParameters, response=record_schemas.RecordList),
     GET("/api/prompts", records.list_kind("user_prompt"), "List prompts, newest first", "records", ListParameters, response=record_schemas.RecordList),
@@ -207,7 +207,7 @@ INTAKE = (
     POST("/api/sync", jobs.sync, "Import what is new on this machine", "import", body=jobs.SyncBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/hooks", hooks.event, "Say that a hook of an agent left an event in the home", "import", body=hooks.HookBody, write=True, only="owner", response=hook_schemas.HookReply),
     POST("/api/unfollow", jobs.unfollow, "Stop reading a location", "import", body=jobs.UnfollowBody, write=True, only="owner", response=job_schemas.Unfollowed, errors=(404,)),
-    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, only="owner", status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
+    POST("/api/import", jobs.import_file, "Import a file of this machine", "import", body=jobs.ImportBody, write=True, only="owner", for_clients=IMPORT, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/upload", jobs.import_upload, "Import the file in the body", "import", jobs.UploadParameters, body_type=ANY_TYPE, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     POST("/api/import/jsonl", jobs.import_lines, "Import the records in the body, one a line", "import", jobs.UploadedName, body_type=jobs.NDJSON, write=True, status=ACCEPTED, response=job_schemas.SubmittedJob, errors=(429,)),
     GET("/api/export", exports.export_records, "Export all records, one a line", "import", exports.ExportParameters, write=True, content_type=jobs.NDJSON),

@@ -1,13 +1,55 @@
-"""What requests of claude-mem's clients have in common. They send no token and no name."""
+"""Which requests come from claude-mem's clients, and what its worker tolerates in them.
+
+Its clients share some routes with ours, which refuse what they do not know. Claude-mem's worker
+ignores unknown parameters and takes every limit, so its clients send them: agents fill in what
+they like where the tools of its MCP server allow further properties.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
 
 from aiohttp import web
+from annotated_types import Le
+from multidict import MultiDict
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+from mem_search.http.core.parameters import spellings
 
 PLATFORM_HEADERS: Final = ("X-Platform-Source", "X-Claude-Mem-Platform-Source")
+RUNTIMES: Final = ("node", "Bun/", "undici")
+"""How the User-Agent begins that Node and Bun send by themselves, as claude-mem's clients do."""
+IGNORED: Final = "X-Mem-Search-Ignored"
+"""The header that names the parameters that were left out."""
+_PLATFORM: Final = "platformSource"
+_LIMIT: Final = "limit"
+_LONGEST_NUMBER: Final = 18
+
+SHARED: Final = frozenset({
+    "/api/context/inject", "/api/context/preview", "/api/context/recent", "/api/context/semantic",
+    "/api/corpus", "/api/observation/{number}", "/api/observations", "/api/observations/batch",
+    "/api/observations/by-file", "/api/projects", "/api/prompt/{number}", "/api/prompts",
+    "/api/search", "/api/search/by-file", "/api/search/observations", "/api/session/{number}",
+    "/api/stats", "/api/summaries", "/api/timeline", "/api/timeline/by-query",
+})  # fmt: skip
+"""The routes with parameters that claude-mem's worker has, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """A request as claude-mem's worker would take it.
+
+    ``ignored`` are the parameters that were left out, percent-encoded. ``limit`` is the limit that
+    was asked for, 0 for none. ``rows``: JSON is wanted as claude-mem's worker writes it, because
+    the client names its platform, or asks for more than one of our pages.
+    """
+
+    ignored: tuple[str, ...] = ()
+    limit: int = 0
+    rows: bool = False
 
 
 class ClientBody(BaseModel):
@@ -27,3 +69,67 @@ def platform_of(request: web.Request, body: ClientBody | None = None) -> str:
     said = body.platform if body is not None else ""
     named = (request.headers.get(name, "") for name in PLATFORM_HEADERS)
     return (said or next(filter(None, named), "")).strip().lower()[:100]
+
+
+def is_client(request: web.Request) -> bool:
+    """Whether the request may be one of claude-mem's clients, which say nothing of themselves.
+
+    They name a platform, or run under Node or Bun, send no token, and take replies of any type. A
+    program of ours under Node names JSON in ``Accept``, or sends its token.
+    """
+    headers = request.headers
+    if any(name in headers for name in PLATFORM_HEADERS):
+        return True
+    plain = headers.get("Accept", "*/*") == "*/*" and "Authorization" not in headers
+    return plain and headers.get("User-Agent", "").startswith(RUNTIMES)
+
+
+def tolerate(request: web.Request, model: type[BaseModel]) -> tuple[MultiDict[str], Tolerated]:
+    """The parameters of a client's request that ``model`` has, each within its bounds."""
+    known = {
+        word: field for name, field in model.model_fields.items() for word in spellings(name, field)
+    }
+    kept, ignored = MultiDict[str](), dict[str, None]()
+    for word, value in request.query.items():
+        if word in known:
+            kept.add(word, str(_bounded(known[word], value)))
+        else:
+            ignored[quote(word[:100])] = None
+    if _PLATFORM in known and (platform := platform_of(request)):
+        named = spellings("platform", known[_PLATFORM])
+        if not any(word in kept for word in named):
+            kept[_PLATFORM] = platform
+    asked = request.query.get(_LIMIT, "")
+    limit = int(asked) if _is_whole(asked) else 0
+    rows = kept.get(_LIMIT, asked) != asked or any(n in request.headers for n in PLATFORM_HEADERS)
+    return kept, Tolerated(tuple(ignored), limit, rows)
+
+
+def tolerate_body(request: web.Request, model: type[BaseModel], body: Any) -> Any:
+    """The fields of a client's body that ``model`` has, with numbers that were sent as text."""
+    if not isinstance(body, dict):
+        return body
+    fields: dict[str, FieldInfo] = {}
+    for name, field in model.model_fields.items():
+        choices = field.validation_alias
+        also = choices.choices if isinstance(choices, AliasChoices) else [field.alias or name]
+        fields |= {str(word): field for word in also}
+    kept = {word: _bounded(fields[word], value) for word, value in body.items() if word in fields}
+    named = any(fields[word] is fields.get(_PLATFORM) for word in kept)
+    if _PLATFORM in fields and not named and (platform := platform_of(request)):
+        kept[_PLATFORM] = platform
+    return kept
+
+
+def _bounded(field: FieldInfo, value: Any) -> Any:
+    """A number no larger than the field allows; anything else as it is."""
+    most = next((bound.le for bound in field.metadata if isinstance(bound, Le)), None)
+    if not isinstance(most, int) or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _is_whole(value):
+        value = int(value)
+    return min(value, most) if isinstance(value, int) else value
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER

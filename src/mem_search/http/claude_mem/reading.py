@@ -25,6 +25,8 @@ from mem_search.renderers.schema import schema
 from mem_search.sources.claude_code.files import transcript_of
 
 MOST: Final = 200
+MOST_SESSIONS: Final = 50_000
+"""The export script asks for all sessions of what it exports at once."""
 _LONGEST_LINE: Final = 4 * 2**20
 _MOST_BYTES: Final = 256 * 2**20
 
@@ -51,8 +53,8 @@ class ByFileParameters(PlatformParameters):
 class SessionsBody(ClientBody):
     """Sessions to look up."""
 
-    sessions: Annotated[list[str], BeforeValidator(_words), Field(max_length=MOST)] = Field(
-        alias="memorySessionIds"
+    sessions: Annotated[list[str], BeforeValidator(_words), Field(max_length=MOST_SESSIONS)] = (
+        Field(alias="memorySessionIds")
     )
 
 

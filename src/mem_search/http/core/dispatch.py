@@ -20,7 +20,6 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from multidict import MultiMapping
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
 from mem_search.access.callers import ANONYMOUS
 from mem_search.errors import InputError, MalformedBody, MemSearchError
@@ -39,10 +38,19 @@ from mem_search.http.access.rate_limits import (
     limit_headers,
     searches,
 )
+from mem_search.http.claude_mem.clients import (
+    IGNORED,
+    PLATFORM_HEADERS,
+    RUNTIMES,
+    SHARED,
+    is_client,
+    tolerate,
+    tolerate_body,
+)
 from mem_search.http.core import problems
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.parameter_types import zone
-from mem_search.http.core.parameters import Parameters
+from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.request_context import REQUEST_CONTEXT, RequestContext
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
@@ -99,8 +107,12 @@ def bound(route: Route) -> Handler:
     model = route.query or Parameters
     searching = route.research or searches(route.query, route.body)
     for_agents, streams_body = route.is_for_agents, route.streams_body
+    shared = route.path in SHARED
+    theirs = bound(route.for_clients) if route.for_clients is not None else None
 
     async def handle(request: web.Request) -> web.StreamResponse:
+        if theirs is not None and is_client(request):
+            return await theirs(request)
         lifecycle = request.app[LIFECYCLE]
         context = RequestContext(ANONYMOUS)
         if not route.early:
@@ -113,10 +125,22 @@ def bound(route: Route) -> Handler:
             else:
                 check_rights(route, caller, private=remote or lifecycle.settings.read_token)
             context = RequestContext(caller, lifecycle.runtime, remote)  # raises while it opens
-        query = read_query(model, request.query, lifecycle.settings.timezone)
+        sent: MultiMapping[str] = request.query
+        if (
+            shared
+            and (
+                request.headers.get("User-Agent", "").startswith(RUNTIMES)
+                or PLATFORM_HEADERS[0] in request.headers
+                or PLATFORM_HEADERS[1] in request.headers
+            )
+            and is_client(request)
+        ):
+            sent, context.tolerated = tolerate(request, model)
+        query = read_query(model, sent, lifecycle.settings.timezone)
         body = None
         if route.body is not None:
-            body = await read_body(request, route.body)
+            as_client = context.tolerated is not None
+            body = await read_body(request, route.body, as_client=as_client)
         elif streams_body and route.body_type not in (ANY_TYPE, request.content_type):
             raise web.HTTPUnsupportedMediaType
         request[REQUEST_CONTEXT] = context
@@ -156,6 +180,9 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
     """
     resource = request.match_info.route.resource
     deprecated = request.app[DEPRECATED].get(resource.canonical, {}) if resource else {}
+    context = request.get(REQUEST_CONTEXT)
+    if context is not None and context.tolerated is not None and context.tolerated.ignored:
+        response.headers[IGNORED] = ", ".join(context.tolerated.ignored)
     settings = request.app[LIFECYCLE].settings
     response.headers.update({**_HEADERS, **deprecated, **limit_headers(request)})
     if settings.cors_origins:
@@ -165,14 +192,6 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
 
 
 M = TypeVar("M", bound=BaseModel)
-
-
-def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """All names of a parameter, the preferred one first."""
-    extra = field.json_schema_extra
-    more = extra.get("spellings", []) if isinstance(extra, dict) else []
-    assert isinstance(more, list)
-    return (field.alias or name, *(str(word) for word in more))
 
 
 def read_query(model: type[M], sent: MultiMapping[str], default_zone: str = "") -> M:
@@ -206,9 +225,10 @@ def read_query(model: type[M], sent: MultiMapping[str], default_zone: str = "") 
     return read
 
 
-async def read_body(request: web.Request, model: type[M]) -> M:
+async def read_body(request: web.Request, model: type[M], *, as_client: bool = False) -> M:
     """The JSON body of a request; nothing at all counts as ``{}``.
 
+    ``as_client``: it is read as claude-mem's worker reads it.
     Raises MalformedBody, Invalid, or aiohttp's 413 and 415.
     """
     raw = await request.read() if request.can_read_body else b""
@@ -222,6 +242,8 @@ async def read_body(request: web.Request, model: type[M]) -> M:
         raise Invalid([Fault(error.message, pointer=_pointer(error.path))]) from None
     except ValueError as error:
         raise MalformedBody(f"the body is not JSON: {str(error)[:200]}") from None
+    if as_client:
+        value = tolerate_body(request, model, value)
     try:
         return model.model_validate(value)
     except ValidationError as error:

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from mem_search.http.core.parameter_types import (
@@ -59,8 +60,16 @@ def budget() -> Any:
 
 
 def also(*words: str) -> Any:
-    """Further spellings of a parameter (see ``dispatch.spellings``)."""
+    """Further spellings of a parameter (see ``spellings``)."""
     return {"spellings": list(words)}
+
+
+def spellings(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """All names of a parameter, the preferred one first."""
+    extra = field.json_schema_extra
+    more = extra.get("spellings", []) if isinstance(extra, dict) else []
+    assert isinstance(more, list)
+    return (field.alias or name, *(str(word) for word in more))
 
 
 def _platform() -> Any:

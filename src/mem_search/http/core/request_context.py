@@ -13,6 +13,7 @@ from aiohttp import web
 from mem_search.access.callers import Caller
 from mem_search.access.rate_limits import Allowance
 from mem_search.access.security_levels import Level
+from mem_search.http.claude_mem.clients import Tolerated
 from mem_search.wiring import Runtime
 
 
@@ -23,6 +24,7 @@ class RequestContext:
     ``remote``: the request may come from another machine. ``allowances`` are the counted limits,
     by policy. ``flags`` are the patterns in the query (``access/security_levels``). ``message`` is
     the id of an inspected MCP message: errors then have the form that its client reads.
+    ``tolerated`` is what was taken as claude-mem's worker takes it; None for all other clients.
     """
 
     caller: Caller
@@ -32,6 +34,7 @@ class RequestContext:
     flags: tuple[str, ...] = ()
     message: str | int | None = None
     allowances: dict[str, Allowance] = field(default_factory=dict)
+    tolerated: Tolerated | None = None
 
 
 REQUEST_CONTEXT: web.RequestKey[RequestContext] = web.RequestKey("request_context", RequestContext)

@@ -128,6 +128,8 @@ class Route:
     is the path that replaces a deprecated one. ``response`` is the schema of the JSON reply, or a
     union of several: every route that answers JSON has one. ``other_types`` are content types
     beside ``content_type``; ``errors`` are statuses beyond those that follow from all this.
+    ``for_clients`` answers clients of claude-mem that send no token, where its worker has a route
+    of the same method and path that takes something else.
     """
 
     method: str
@@ -148,6 +150,7 @@ class Route:
     tagged: bool = False
     is_rest: bool = True
     capture: bool = False
+    for_clients: Route | None = None
     status: int = 200
     successor: str = ""
     response: Any = None

@@ -14,8 +14,9 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 import mem_search
-from mem_search.http.core.dispatch import is_list, spellings
+from mem_search.http.core.dispatch import is_list
 from mem_search.http.core.parameter_types import REF_PATTERN
+from mem_search.http.core.parameters import spellings
 from mem_search.http.core.problems import Problem
 from mem_search.http.core.replies import JSON
 from mem_search.http.core.routing import ANY_TYPE, Route

@@ -83,3 +83,25 @@ class ToolUse:
     tool_response: Any
     cwd: str
     created_at: str
+
+
+@schema
+class ImportStats:
+    """How many rows of each table were stored; the others were known, empty, or no rows."""
+
+    sessions_imported: Annotated[int, Field(serialization_alias="sessionsImported")]
+    sessions_skipped: Annotated[int, Field(serialization_alias="sessionsSkipped")]
+    summaries_imported: Annotated[int, Field(serialization_alias="summariesImported")]
+    summaries_skipped: Annotated[int, Field(serialization_alias="summariesSkipped")]
+    observations_imported: Annotated[int, Field(serialization_alias="observationsImported")]
+    observations_skipped: Annotated[int, Field(serialization_alias="observationsSkipped")]
+    prompts_imported: Annotated[int, Field(serialization_alias="promptsImported")]
+    prompts_skipped: Annotated[int, Field(serialization_alias="promptsSkipped")]
+
+
+@schema
+class Imported:
+    """What became of an import."""
+
+    success: bool = True
+    stats: ImportStats
