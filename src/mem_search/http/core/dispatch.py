@@ -108,11 +108,11 @@ def bound(route: Route) -> Handler:
     searching = route.research or searches(route.query, route.body)
     for_agents, streams_body = route.is_for_agents, route.streams_body
     shared = route.path in SHARED
-    theirs = bound(route.for_clients) if route.for_clients is not None else None
+    for_clients = None if route.for_clients is None else bound(route.for_clients)
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        if theirs is not None and is_client(request):
-            return await theirs(request)
+        if for_clients is not None and is_client(request):
+            return await for_clients(request)
         lifecycle = request.app[LIFECYCLE]
         context = RequestContext(ANONYMOUS)
         if not route.early:
