@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any, Final
 
 from aiohttp import web
@@ -21,7 +21,7 @@ from mem_search.http.claude_mem.clients import ClientBody
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.http.schemas.claude_mem import Imported, ImportStats
-from mem_search.model import Batch, Draft, Filters, Location, Record
+from mem_search.model import Batch, DateRange, Draft, Filters, Location, Record
 from mem_search.sources.claude_mem.drafts import draft_of, is_observer
 from mem_search.sources.claude_mem.tables import (
     CONTENT_SESSION,
@@ -34,8 +34,8 @@ from mem_search.sources.claude_mem.tables import (
 
 _HERE: Final = Location("claude-mem", "POST /api/import")
 _AT_ONCE: Final = 200
-_MOST_OF_SESSION: Final = 10_000
-"""Records of a session that new ones are compared with."""
+_MOST_ALIKE: Final = 200
+"""Records of the same session and moment that a row is compared with."""
 
 _Row = Mapping[str, Any]
 
@@ -127,22 +127,17 @@ def _identity(record: Draft | Record) -> tuple[Any, ...]:
 
 async def _stored(call: Call, drafts: Sequence[Draft]) -> int:
     """How many of ``drafts`` were new; the others are left as they are stored."""
-    runtime = call.runtime
+    store, writer = call.runtime.store.records, call.runtime.ingest.writer
     new: dict[str, Draft] = {}
-    by_session = sorted(drafts, key=lambda each: each.session)
-    for session, theirs in groupby(by_session, key=lambda each: each.session):
-        known = set()
-        if session:
-            kept = Filters(session=session)
-            page, _ = await runtime.store.records.page(kept, "date_asc", _MOST_OF_SESSION, 0)
-            known = {_identity(record) for record, _ in page}
-        for draft in theirs:
-            if _identity(draft) in known:
-                continue
-            if await runtime.store.records.named(draft.source, draft.source_id) is None:
-                new[draft.source_id] = draft
+    for draft in drafts:
+        moment = DateRange(draft.created_at, draft.created_at)
+        like = Filters(kinds=(draft.kind,), session=draft.session, created=moment)
+        page, _ = await store.page(like, "date_asc", _MOST_ALIKE, 0)
+        known = {_identity(record) for record, _ in page}
+        if _identity(draft) not in known and not await store.named(draft.source, draft.source_id):
+            new[draft.source_id] = draft
     count = 0
     waiting = iter(new.values())
     while some := tuple(islice(waiting, _AT_ONCE)):
-        count += (await runtime.ingest.writer.take(_HERE, Batch(drafts=some, item="rows"))).new
+        count += (await writer.take(_HERE, Batch(drafts=some, item="rows"))).new
     return count
