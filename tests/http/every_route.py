@@ -57,6 +57,8 @@ BODIES: dict[str, list[Any]] = {
     "/api/citations": [{"refs": ["observation:1"]}],
     "/api/v1/tokens": [{"name": "mine"}],
     "/api/memory/save": [{"text": "x"}],
+    "/api/corpus": [{"name": "known", "project": "web"}],
+    "/api/corpus/{name}/query": [{"question": "how do we handle auth?"}],
     "/api/sdk-sessions/batch": [{"memorySessionIds": ["one"]}],
     "/api/tool-uses/batch": [{"ids": ["toolu_1"], "contentSessionId": "one"}],
     "/mcp": [
@@ -83,6 +85,7 @@ async def write_something(client: Client, person: Person = OWNER) -> dict[str, s
 
     found = await post("/api/v1/search", {**SEARCH, "mode": "deep_research"})
     await post("/api/v1/saved-searches", {"name": "known", "search": SEARCH})
+    await post("/api/corpus", {"name": "known", "project": "web"})
     await client.put("/api/v1/scopes/known", json={"filter": "project:web"}, headers=person.headers)
     job = (await post("/api/v1/search", {**SEARCH, "background": True}))["job_id"]
     if person is OWNER:

@@ -76,12 +76,18 @@ _RETRY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to search, how often (seconds), and where to report."""
+    """What to search, how often (seconds), where to report, and what it is for."""
 
     request: SearchRequest
     every: int | None = None
     inbox: bool = True
     webhook_url: str | None = None
+    description: str = ""
+
+    def dumped(self) -> dict[str, Any]:
+        """The request and the description as plain values."""
+        described = {"description": self.description} if self.description else {}
+        return {**dump(self.request), **described}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class SavedSearches:
     async def create(self, name: str, plan: Plan) -> SavedSearch:
         """Save a search. Raises Conflict when the name is in use, and what ``check`` raises."""
         await self._check(plan)
-        if not await self._store.create(name, dump(plan.request), **_values(plan), at=now_ms()):
+        if not await self._store.create(name, plan.dumped(), **_values(plan), at=now_ms()):
             raise Conflict(f"there is a saved search {name!r} already", field="name")
         self.wake()
         return await self.get(name)
@@ -121,7 +127,7 @@ class SavedSearches:
     async def change(self, name: str, plan: Plan) -> SavedSearch:
         """Replace a saved search. Raises NotFound, and what ``check`` raises."""
         await self._check(plan)
-        await self._store.change(name, dump(plan.request), **_values(plan), at=now_ms())
+        await self._store.change(name, plan.dumped(), **_values(plan), at=now_ms())
         self.wake()
         return await self.get(name)
 

@@ -31,8 +31,10 @@ _LONGEST_LINE: Final = 4 * 2**20
 _MOST_BYTES: Final = 256 * 2**20
 
 
-def _words(value: Any) -> Any:
-    """A list, ``"a,b"`` or ``'["a", "b"]'``."""
+def words_of(value: Any) -> Any:
+    """A list, ``"a,b"`` or ``'["a", "b"]'``; nothing is an empty one."""
+    if value is None or value == "":
+        return []
     if not isinstance(value, str):
         return value
     try:
@@ -53,7 +55,7 @@ class ByFileParameters(PlatformParameters):
 class SessionsBody(ClientBody):
     """Sessions to look up."""
 
-    sessions: Annotated[list[str], BeforeValidator(_words), Field(max_length=MOST_SESSIONS)] = (
+    sessions: Annotated[list[str], BeforeValidator(words_of), Field(max_length=MOST_SESSIONS)] = (
         Field(alias="memorySessionIds")
     )
 
@@ -61,7 +63,7 @@ class SessionsBody(ClientBody):
 class ToolUsesBody(ClientBody):
     """Calls of tools to look up: the agent's own ids, in the session `contentSessionId`."""
 
-    ids: Annotated[list[int | str], BeforeValidator(_words), Field(max_length=MOST)]
+    ids: Annotated[list[int | str], BeforeValidator(words_of), Field(max_length=MOST)]
     limit: int = Field(default=MOST, ge=1, le=MOST)
     session: str = Field(default="", alias="contentSessionId", max_length=200)
 

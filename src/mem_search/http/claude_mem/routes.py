@@ -5,7 +5,7 @@ from __future__ import annotations
 # ruff: noqa: E501 - a route is a row of a table
 from functools import partial
 
-from mem_search.http.claude_mem import capture, importing, reading, status, stream
+from mem_search.http.claude_mem import capture, corpora, importing, reading, status, stream
 from mem_search.http.claude_mem.rows import SessionRow
 from mem_search.http.core.replies import TEXT
 from mem_search.http.core.routing import Route
@@ -27,6 +27,14 @@ CLAUDE_MEM = (
     GET("/api/observations/by-file", reading.by_file, "List observations about a file", query=reading.ByFileParameters, response=reading.FileObservations),
     POST("/api/sdk-sessions/batch", reading.sessions, "Show sessions", body=reading.SessionsBody, response=list[SessionRow]),
     POST("/api/tool-uses/batch", reading.tool_uses, "Show what tools were given and answered", body=reading.ToolUsesBody, response=list[schemas.ToolUse]),
+    CAPTURE("/api/corpus", corpora.build, "Build a corpus", body=corpora.CorpusBody, response=schemas.Corpus),
+    GET("/api/corpus", corpora.listed, "List corpora", response=schemas.McpReply),
+    GET("/api/corpus/{name}", corpora.one, "Show a corpus", response=schemas.Corpus),
+    Route("DELETE", "/api/corpus/{name}", corpora.remove, "Delete a corpus", "claude-mem", write=True, is_rest=False, response=schemas.Success),
+    POST("/api/corpus/{name}/rebuild", corpora.one, "Show a corpus as it is now", response=schemas.Corpus),
+    POST("/api/corpus/{name}/prime", corpora.prime, "Say that a corpus can be asked", response=schemas.CorpusPrimed),
+    POST("/api/corpus/{name}/reprime", corpora.prime, "Say that a corpus can be asked", response=schemas.CorpusPrimed),
+    POST("/api/corpus/{name}/query", corpora.ask, "Show what of a corpus answers a question", body=corpora.QuestionBody, response=schemas.CorpusAnswer),
     GET("/api/processing-status", status.processing, "Count what waits to be indexed", response=schemas.ProcessingStatus),
     GET("/api/settings", status.settings, "Show the settings that clients use", response=dict[str, str]),
     GET("/api/chroma/status", status.vector_index, "Show the state of the vector index", response=schemas.VectorIndexStatus),

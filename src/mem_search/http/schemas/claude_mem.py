@@ -105,3 +105,84 @@ class Imported:
 
     success: bool = True
     stats: ImportStats
+
+
+@schema
+class CorpusDates:
+    """When the oldest and the newest observation of a corpus were made."""
+
+    earliest: str
+    latest: str
+
+
+@schema
+class CorpusStats:
+    """What is in a corpus; `token_estimate` is what all of its texts would cost."""
+
+    observation_count: int
+    token_estimate: int
+    date_range: CorpusDates
+    type_breakdown: dict[str, int]
+
+
+@schema
+class ListedCorpus:
+    """A corpus in the list; it is always primed, and `session_id` names it."""
+
+    name: str
+    description: str
+    stats: CorpusStats
+    session_id: str
+
+
+@schema
+class Corpus:
+    """A corpus: the filter of its observations, and what it finds now."""
+
+    version: int = 1
+    name: str
+    description: str
+    created_at: str
+    updated_at: str
+    filter: dict[str, Any]
+    stats: CorpusStats
+    system_prompt: str = ""
+    session_id: str
+
+
+@schema
+class CorpusPrimed:
+    """The corpus can be asked."""
+
+    session_id: str
+    name: str
+
+
+@schema
+class CorpusAnswer:
+    """What a corpus says to a question."""
+
+    answer: str
+    session_id: str
+
+
+@schema
+class McpText:
+    """A text in the form of MCP."""
+
+    type: str = "text"
+    text: str
+
+
+@schema
+class McpReply:
+    """A reply that the MCP server hands on as it is."""
+
+    content: list[McpText]
+
+
+@schema
+class Success:
+    """It is done."""
+
+    success: bool = True
