@@ -138,6 +138,15 @@ async def test_the_export_has_every_row_that_its_query_finds(client: Client) -> 
     assert (prompts["observations"], len(prompts["prompts"])) == ([], 1)
 
 
+async def test_a_star_alone_is_everything(client: Client) -> None:
+    for path, first in (
+        ("/api/search?query=*&limit=1", "Backend keeps the rate limit"),
+        ("/api/search?query=*&type=decision&limit=20", "Chose JWT over sessions"),
+    ):
+        text = (await got(client, path))["content"][0]["text"]
+        assert first in text
+
+
 async def test_an_export_is_imported_elsewhere_once(client: Client, bare: Client) -> None:
     exported = await got(client, EXPORT)
     ids = [each["memory_session_id"] for each in exported["observations"]]

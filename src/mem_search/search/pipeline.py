@@ -66,6 +66,9 @@ VECTOR_DEPTH = 500
 _FOUND_BY: Final = {"keyword": "their words", "vector": "their meaning", "graph": "their links"}
 """Leg → what it finds records by, as a notice says it."""
 
+EVERYTHING: Final = "*"
+"""The question that all records answer, newest first."""
+
 CLOUD = 40
 """The most records beside the seeds in a knowledge cloud."""
 
@@ -126,7 +129,7 @@ class SearchPipeline:
         query = replace(request, filters=filters)
         question, analyzed = await understand_query(self._store, query, self._kinds)
         by_filters = query.order != "relevance" and filters_decide(question)
-        if question.text.strip() and not by_filters:
+        if question.text.strip() not in ("", EVERYTHING) and not by_filters:
             found = await self._rank(query, question)
         else:
             found = await self._store.read(_browse, query, question)

@@ -17,6 +17,7 @@ from mem_search.http.core.parameters import DEEPEST_RANK
 from mem_search.http.core.routing import Call
 from mem_search.model import Record, SearchRequest
 from mem_search.renderers.schema import dumped, to_values
+from mem_search.search.pipeline import EVERYTHING
 
 TABLES: Final = {
     "observation": "observations",
@@ -25,6 +26,7 @@ TABLES: Final = {
 }
 """Kind → the name of its rows in the reply."""
 _AT_ONCE: Final = 200
+_SAID: Final = "The rows are in observations, sessions and prompts; leave format out to read them."
 
 
 async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResponse:
@@ -37,7 +39,7 @@ async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResp
     kinds = tuple(kind for kind in TABLES if kind in wanted)
     request = replace(request, filters=replace(request.filters, kinds=kinds), fold=False)
     found: list[Record] | None = None
-    if kinds and request.text.strip() not in ("", "*"):
+    if kinds and request.text.strip() not in ("", EVERYTHING):
         most = min(limit * len(kinds), DEEPEST_RANK)
         page = await call.search(replace(request, limit=most, offset=0))
         found = [result.record for result in page.results]
@@ -47,7 +49,8 @@ async def rows(call: Call, request: SearchRequest, limit: int) -> web.StreamResp
         )
     reply = web.StreamResponse(headers={"Content-Type": "application/json"})
     await reply.prepare(call.request)
-    total, before = 0, "{"
+    # The MCP server hands on what is in ``content`` alone.
+    total, before = 0, f'{{"content": [{{"type": "text", "text": {dumped(_SAID)}}}], '
     for kind, name in TABLES.items():
         await reply.write(f"{before}{dumped(name)}: [".encode())
         count = 0
