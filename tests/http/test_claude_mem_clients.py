@@ -200,7 +200,7 @@ async def test_an_import_changes_nothing_and_stores_no_secret(bare: Client) -> N
     assert "With the key" in record.text
     assert secret not in record.text
     assert record.metadata["facts"] == ["one", "two"]
-    assert (record.metadata["platform"], record.session) == ("codex", "m1")
+    assert (record.metadata["platform"], record.session) == ("codex", "c1")
 
 
 async def test_an_import_without_a_token_is_of_claude_mems_clients_alone(bare: Client) -> None:

@@ -31,6 +31,7 @@ OF_THE_WORKER = {
 }  # fmt: skip
 """The tools that ask the worker."""
 ALONE = {"important_workflow", "smart_search", "smart_unfold", "smart_outline"}
+LAST = "The tide gauge counts every wave now."
 SESSION = "6b0e3f5c-51c1-4f1c-9d2e-000000000001"
 
 pytestmark = [
@@ -49,14 +50,15 @@ pytestmark = [
 def surroundings(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The environment of claude-mem's programs: an empty home, and our port in the settings."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    data = tmp_path / "home" / ".claude-mem"
+    data = tmp_path / "theirs" / ".claude-mem"
     data.mkdir(parents=True)
     settings = {
         "CLAUDE_MEM_WORKER_PORT": str(client.port), "CLAUDE_MEM_SEMANTIC_INJECT": "true",
     }  # fmt: skip
     (data / "settings.json").write_text(json.dumps(settings))
-    home = {"HOME": str(tmp_path / "home"), "CLAUDE_MEM_DATA_DIR": str(data)}
-    return {"PATH": os.environ["PATH"], **home}
+    patient = {"CLAUDE_MEM_HEALTH_TIMEOUT_MS": "60000", "CLAUDE_MEM_API_TIMEOUT_MS": "60000"}
+    home = {"HOME": str(tmp_path / "theirs"), "CLAUDE_MEM_DATA_DIR": str(data)}
+    return {**os.environ, **patient, **home}
 
 
 class McpServer:
@@ -163,7 +165,10 @@ async def test_a_session_that_its_hooks_tell_is_stored_and_comes_back(
     gauge = place / "gauge.py"
     gauge.write_text("# counts waves\n" * 200)
     os.utime(gauge, (1_700_000_000, 1_700_000_000))  # older than what is told about it
-    here = {"cwd": str(place), "transcript_path": str(tmp_path / "gone.jsonl")}
+    said = {"role": "assistant", "content": [{"type": "text", "text": LAST}]}
+    transcript = tmp_path / "transcript.jsonl"  # not where Claude Code keeps them
+    transcript.write_text(json.dumps({"type": "assistant", "message": said}) + "\n")
+    here = {"cwd": str(place), "transcript_path": str(transcript)}
     prompt = "How do we handle auth in the login of the tide gauge?"
     for name, event in (
         ("session-init", {"hook_event_name": "UserPromptSubmit", "prompt": prompt}),
@@ -174,7 +179,7 @@ async def test_a_session_that_its_hooks_tell_is_stored_and_comes_back(
         }),
         ("summarize", {
             "hook_event_name": "Stop", "stop_hook_active": False,
-            "last_assistant_message": "The tide gauge counts every wave now.",
+            "last_assistant_message": LAST,
         }),
         ("session-end", {"hook_event_name": "SessionEnd", "reason": "other"}),
     ):  # fmt: skip
@@ -191,7 +196,7 @@ async def test_a_session_that_its_hooks_tell_is_stored_and_comes_back(
         surroundings, "context", **here, hook_event_name="SessionStart", source="startup"
     )
     context = started["hookSpecificOutput"]["additionalContext"]
-    assert "counts every wave" in context, context
+    assert LAST in context, context
     read = {"tool_name": "Read", "tool_input": {"file_path": str(gauge)}}
     told = await hook(surroundings, "file-context", **here, hook_event_name="PreToolUse", **read)
     assert "prior observations" in told["hookSpecificOutput"]["additionalContext"]
