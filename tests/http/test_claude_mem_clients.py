@@ -194,7 +194,7 @@ async def test_an_import_changes_nothing_and_stores_no_secret(bare: Client) -> N
     assert (stats["observationsImported"], stats["observationsSkipped"]) == (1, 4)
     assert (stats["sessionsImported"], stats["sessionsSkipped"]) == (1, 1)
     other = {**row, "narrative": "Something else."}
-    await send(bare, "/api/import", {"observations": [other]})
+    await send(bare, "/api/import", {"sessions": [session], "observations": [other]})
     page, _ = await lifecycle_of(bare).runtime.store.records.page(Filters(), "date_asc", 9, 0)
     ((record, _),) = page
     assert "With the key" in record.text

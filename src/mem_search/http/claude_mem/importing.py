@@ -1,7 +1,7 @@
 """``POST /api/import`` in claude-mem's shape: rows of its tables, as its export script wrote them.
 
-Numbers of rows mean nothing in another store, so a row is known by what it says: its session, its
-title or words, and its time. What is stored already, from claude-mem's own store or from an earlier
+Numbers of rows mean nothing in another store, so a row is known by what it says: its project
+and session, its title or words, and its time. What is stored already, from claude-mem's own store or from an earlier
 import, is skipped and never changed.
 """
 
@@ -122,7 +122,7 @@ def _first(row: _Row, names: Sequence[str]) -> Any:
 def _identity(record: Draft | Record) -> tuple[Any, ...]:
     """What tells a row from the others of its session, in whatever store it is."""
     words = record.text if record.kind == "user_prompt" else record.title
-    return record.kind, record.session, words, record.created_at
+    return record.kind, record.project, record.session, words, record.created_at
 
 
 async def _stored(call: Call, drafts: Sequence[Draft]) -> int:

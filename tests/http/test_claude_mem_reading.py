@@ -1,0 +1,110 @@
+"""What claude-mem's clients read that no route of ours has in that form: files, sessions, tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_mem_client import BUN, NODE, SESSION, send
+from http_worker import Client, Get
+
+from patience import PATIENCE
+
+
+async def got(client: Client, path: str) -> Any:
+    reply = await client.get(path, headers=BUN)
+    assert reply.status == 200, await reply.text()
+    return await reply.json()
+
+
+async def test_observations_about_a_file_are_rows_newest_first(client: Client) -> None:
+    paths = "path=/gone/web/src/auth.py&path=src/auth.py"
+    found = await got(client, f"/api/observations/by-file?{paths}&projects=api,web&limit=15")
+    assert found["count"] == 1
+    (row,) = found["observations"]
+    assert (row["title"], row["type"]) == ("Added login endpoint", "feature")
+    assert json.loads(row["files_modified"]) == ["src/auth.py"]
+    assert json.loads(row["files_read"]) == []
+    assert row["memory_session_id"] == "one"
+    assert row["created_at_epoch"] == 1_763_401_500_000
+    assert (await got(client, f"/api/observations/by-file?{paths}&projects=ui"))["count"] == 0
+    reply = await client.get("/api/observations/by-file", headers=BUN)
+    assert (reply.status, (await reply.json())["field"]) == (422, "path")
+
+
+async def test_sessions_are_put_together_from_their_records(client: Client) -> None:
+    for ids in (["one", "none"], "one,none", '["one", "none"]'):
+        reply = await send(client, "/api/sdk-sessions/batch", {"memorySessionIds": ids})
+        (session,) = await reply.json()
+        assert session["memory_session_id"] == session["content_session_id"] == "one"
+        assert (session["project"], session["platform_source"]) == ("web", "claude")
+        assert session["user_prompt"] == "How do we handle auth?"
+        assert session["started_at"] == "2025-11-17T17:30:00.000Z"
+        assert (session["status"], session["custom_title"]) == (
+            "completed", "Implemented JWT authentication",
+        )  # fmt: skip
+
+
+async def test_what_a_tool_was_given_is_read_from_the_transcript_redacted(
+    empty: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    asked = {"ids": ["toolu_1", 5, "toolu_9"], "contentSessionId": SESSION}
+    assert await (await send(empty, "/api/tool-uses/batch", asked)).json() == []
+    folder = tmp_path / "claude" / "projects" / "-gone-harbour"
+    folder.mkdir(parents=True)
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": f"key {secret}"}
+    lines = [
+        {"type": kind, "uuid": kind, "sessionId": SESSION, "cwd": "/gone/harbour",
+         "timestamp": "2026-11-23T09:00:00Z", "message": {"role": kind, "content": [block]}}
+        for kind, block in (("assistant", call), ("user", answer))
+    ]  # fmt: skip
+    (folder / f"{SESSION}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    assert await (await send(empty, "/api/tool-uses/batch", asked)).json() == []  # nothing stored
+    memory = {"text": "The pier has a gauge."}
+    await send(empty, "/api/memory/save", memory)
+    tool = {"contentSessionId": SESSION, "tool_name": "Bash", "cwd": "/gone/harbour"}
+    await send(empty, "/api/sessions/observations", tool)
+    async with asyncio.timeout(PATIENCE):
+        while not (found := await (await send(empty, "/api/tool-uses/batch", asked)).json()):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    (use,) = found
+    assert (use["tool_use_id"], use["tool_name"], use["tool_input"]) == (
+        "toolu_1", "Bash", {"command": "ls"},
+    )  # fmt: skip
+    assert secret not in json.dumps(use)
+    assert use["tool_response"].startswith("key ")
+
+
+async def test_a_stream_greets_and_tells_what_is_stored(client: Client) -> None:
+    def told(line: bytes) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+        return value
+
+    async with asyncio.timeout(PATIENCE), client.get("/stream", headers=NODE) as reply:
+        assert reply.content_type == "text/event-stream"
+        events = [told(line) for line in [await reply.content.readuntil(b"\n\n") for _ in "ab"]]
+        assert [each["type"] for each in events] == ["connected", "initial_load"]
+        assert set(events[1]["projects"]) == {"web", "api", "ui"}
+        await send(client, "/api/memory/save", {"text": "The gauge was mended.", "project": "pier"})
+        event = told(await reply.content.readuntil(b"\n\n"))
+        assert event["type"] == "new_observation"
+        assert event["observation"]["title"] == "The gauge was mended."
+        assert event["observation"]["project"] == "pier"
+        assert isinstance(event["timestamp"], int)
+
+
+async def test_the_state_of_the_worker_has_no_key_and_no_path(client: Client, get: Get) -> None:
+    assert set(await get("/api/processing-status")) >= {"isProcessing", "queueDepth"}
+    settings = await get("/api/settings")
+    assert all(name.startswith("CLAUDE_MEM_") for name in settings)
+    assert not any("/" in value or "KEY" in name for name, value in settings.items())
+    assert (await get("/api/chroma/status"))["status"] == "disabled"
+    assert await get("/api/sync/status") == {"configured": False, "enabled": False}
+    explained = await client.get("/api/onboarding/explainer", headers=NODE)
+    assert "mem-search" in await explained.text()
