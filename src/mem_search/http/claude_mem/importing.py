@@ -1,8 +1,8 @@
 """``POST /api/import`` in claude-mem's shape: rows of its tables, as its export script wrote them.
 
-Numbers of rows mean nothing in another store, so a row is known by what it says: its project
-and session, its title or words, and its time. What is stored already, from claude-mem's own store or from an earlier
-import, is skipped and never changed.
+Numbers of rows mean nothing in another store, so a row is known by what it says: its project and
+session, its title or words, and its time. What is stored already, from claude-mem's own store or
+from an earlier import, is skipped and never changed.
 """
 
 from __future__ import annotations
