@@ -31,7 +31,7 @@ KINDS = installed_kinds().names
 MARKS = {OWNER.name: "zebrafinch", "ada": "yellowhammer", "bob": "xenopsaurus"}
 SHARED = "harbour plan"
 VALUES: dict[str, Any] = {
-    "query": SHARED, "q": "the harbour plan by the quay", "prefix": "ha", "text": SHARED,
+    "query": SHARED, "question": SHARED, "q": "the harbour plan by the quay", "prefix": "ha", "text": SHARED,
     "project": "quay", "session_id": "chain", "concept": "how-it-works", "concepts": "how-it-works",
     "file": "harbour.py", "files": "harbour.py", "filePath": "harbour.py",
     "type": "decision", "anchor": "1", "timestamp": "2026-01-02",
@@ -117,6 +117,8 @@ def traces(mark: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "POST", search, {**question, "mode": "deep_research", "session_id": "chain"}
     if "/api/v1/search/jobs" in known:
         yield "POST", search, {**question, "background": True}
+    if "/api/corpus" in known:
+        yield "POST", "/api/corpus", {"name": "mine", "description": mark, "project": "quay"}
     if "/api/v1/scopes/{name}" in known:
         yield "PUT", "/api/v1/scopes/mine", {"filter": f"tag:tag-{mark}"}
     if "/api/v1/saved-searches" in known:
@@ -242,6 +244,8 @@ SILENT = {
     "/api/ledger",
     "/api/why",  # what became of files, which nobody has here
     "/documents/{id}/original",
+    "/api/corpus/{name}/prime",  # names the corpus
+    "/api/corpus/{name}/reprime",
     "/api/forget",  # counts only
     "/api/v1/backup",  # a file, for the owner alone
     "/api/forget/{id}",
