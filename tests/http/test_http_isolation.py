@@ -31,7 +31,8 @@ KINDS = installed_kinds().names
 MARKS = {OWNER.name: "zebrafinch", "ada": "yellowhammer", "bob": "xenopsaurus"}
 SHARED = "harbour plan"
 VALUES: dict[str, Any] = {
-    "query": SHARED, "question": SHARED, "q": "the harbour plan by the quay", "prefix": "ha", "text": SHARED,
+    "query": SHARED, "q": "the harbour plan by the quay", "prefix": "ha", "text": SHARED,
+    "question": SHARED,
     "project": "quay", "session_id": "chain", "concept": "how-it-works", "concepts": "how-it-works",
     "file": "harbour.py", "files": "harbour.py", "filePath": "harbour.py",
     "type": "decision", "anchor": "1", "timestamp": "2026-01-02",
