@@ -202,7 +202,6 @@ BOUNDED = {
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
     "dates.parse_range": "a date in a parameter of at most 4000 characters",
-    "languages.words": "takes the name of a list of words, not a text",
     "dates.read_rfc3339": "a date in a parameter of at most 4000 characters",
     "filetypes.filetypes": "the name of a file and a media type, of bounded length",
     "highlight.stem": "one word that was found by a linear scan",
