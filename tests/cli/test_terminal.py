@@ -153,6 +153,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "uninstall": ((EVIL,), ("codex",)),
     "resume": (("observation:1",), (f"observation:9{EVIL}",)),
     "why": ((f"/nowhere/{EVIL}",),),
+    "view": (("--link", f"marlin {EVIL}"), ("--json", "observation:1")),
     "context": (("--project", "web"), ("--project", EVIL), ("--project", "web", "--json")),
     "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
     "purge": ((),),

@@ -83,11 +83,6 @@ async def test_a_request_id_that_is_no_id_is_not_repeated(empty: Client) -> None
     assert re.fullmatch("[0-9a-f]{16}", reply.headers["X-Request-Id"])
 
 
-async def test_the_root_leads_to_the_documentation(empty: Client) -> None:
-    reply = await empty.get("/", allow_redirects=False)
-    assert (reply.status, reply.headers["Location"]) == (302, "/docs")
-
-
 class Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

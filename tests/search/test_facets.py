@@ -62,6 +62,9 @@ async def test_the_counts_cover_what_lies_beyond_page_and_candidates(runtime: Ru
     assert found["folder"] == {"inbox": 150}
     assert found["source"] == {"test": 452}
     months = Counter(f"2025-{n % 12 + 1:02}" for n in range(450))
+    days = Counter(datetime.fromtimestamp(each.created_at / 1000, UTC).date().isoformat()
+                   for each in (*MANY, MAIL, PAGE))  # fmt: skip
+    assert found["day"] == dict(sorted(days.items(), key=lambda pair: (-pair[1], pair[0]))[:100])
     assert found["month"] == {**months, "2025-06": months["2025-06"] + 1, "1970-01": 1}
 
 

@@ -28,6 +28,7 @@ from mem_search.cli import (
     saved_searches,
     search,
     stats,
+    view,
     worker,
 )
 from mem_search.cli.client import report
@@ -80,6 +81,7 @@ for group in (
 archive_search.add_to(app, archives.app)
 app.command()(mcp)
 app.command()(quickstart.quickstart)
+app.command()(view.view)
 app.command()(doctor.doctor)
 app.command()(claude_mem.migrate)
 app.add_typer(stats.index_app, name="index")

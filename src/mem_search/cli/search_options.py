@@ -131,7 +131,7 @@ EXPORTS = ("csv", "markdown", "bibtex", "ris", "csl-json", "apa", "mla", "chicag
 
 FORMATS = ("index", "full", "json", *EXPORTS)
 
-FACETS = ("kind", "project", "type", "source", "tag", "author", "domain", "folder", "month")
+FACETS = ("kind", "project", "type", "source", "tag", "author", "domain", "folder", "month", "day")
 
 OPTIONS = (
     Option(

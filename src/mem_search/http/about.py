@@ -107,11 +107,6 @@ async def docs(call: Call) -> web.StreamResponse:
     )
 
 
-async def to_docs(_call: Call) -> web.StreamResponse:
-    """Redirect the root to the documentation."""
-    return web.Response(status=302, headers={"Location": "/docs"})
-
-
 @cache
 def _described(routes: tuple[Route, ...]) -> dict[str, Any]:
     return document.describe(routes)

@@ -35,6 +35,7 @@ from mem_search.http import (
     timeline,
     universal,
     uploads,
+    viewer,
     why,
 )
 from mem_search.http.access import tokens
@@ -68,6 +69,7 @@ from mem_search.http.schemas import search as search_schemas
 from mem_search.http.schemas import search_jobs as search_job_schemas
 from mem_search.http.schemas import stats as stats_schemas
 from mem_search.http.schemas import suggest as suggest_schemas
+from mem_search.http.schemas import viewer as viewer_schemas
 from mem_search.http.schemas import weighted as weighted_schemas
 from mem_search.http.schemas.common import Deleted, TextReply
 from mem_search.http.schemas.universal_requests import (
@@ -255,7 +257,15 @@ ABOUT = (
     GET("/openapi.json", about.openapi_json, "Describe this API as OpenAPI 3.1", "about", early=True, response=dict[str, Any]),
     GET("/docs", about.docs, "Show all operations on one page", "about", early=True, content_type=HTML),
     POST("/mcp", mcp.answer, "MCP over streamable HTTP", "mcp", waits=True, is_rest=False),
-    GET("/", about.to_docs, "Redirect to the documentation", "about", early=True, status=302, content_type=""),
+)
+VIEWER = (
+    GET("/", viewer.page, "Show the viewer", "viewer", early=True, content_type=HTML, is_rest=False),
+    GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
+    GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
+    GET("/login/{id}", viewer.login, "Log a browser in by a link", "viewer", early=True, content_type="", is_rest=False),
+    POST("/api/v1/view-links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", status=CREATED, response=viewer_schemas.ViewLink),
+    GET("/api/v1/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
+    DELETE("/api/v1/view-session", viewer.logout, "Log this browser out", "access", write=True, status=204, content_type="", is_rest=False),
 )
 # fmt: on
 ROUTES: tuple[Route, ...] = (
@@ -273,4 +283,5 @@ ROUTES: tuple[Route, ...] = (
     *ACCESS,
     *ABOUT,
     *CLAUDE_MEM,
+    *VIEWER,
 )

@@ -33,7 +33,7 @@ ReadPart = Literal["kind", "person", "fact", "time", "all"]
 """A part of a question in plain words that may be read as a filter."""
 ResearchMode = Literal["basic", "deep_research"]
 FacetName = Literal[
-    "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month"
+    "kind", "project", "type", "source", "tag", "author", "domain", "folder", "month", "day"
 ]
 """What the found records can be counted by."""
 MOST_FACET_VALUES = 10

@@ -22,11 +22,13 @@ from mem_search import secret_file
 from mem_search.access.callers import ANONYMOUS, NEEDED, OWNER, Caller, check_may_change
 from mem_search.access.tokens import check_own
 from mem_search.errors import Forbidden, Misdirected, StorageError, Unauthorized
+from mem_search.http.access.browser_sessions import BrowserSessions, cookie_name
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.routing import Route
 from mem_search.settings import Settings
 
 TOKEN: Final = web.AppKey("token", str)
+SESSIONS: Final = web.AppKey("browser_sessions", BrowserSessions)
 _BYTES = 32
 
 
@@ -59,7 +61,7 @@ def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
     """
     sent = request.headers.getall("Authorization", ())
     if not sent:
-        return ANONYMOUS
+        return OWNER if _is_logged_in(request) else ANONYMOUS
     scheme, _, secret = sent[0].partition(" ")
     secret = secret.strip()
     if basic and scheme.lower() == "basic":
@@ -75,6 +77,14 @@ def caller_of(request: web.Request, *, basic: bool = False) -> Caller:
             " see: mem-search token list"
         )
     return known
+
+
+def _is_logged_in(request: web.Request) -> bool:
+    """Whether a page of our own asks, in a browser that opened a link of ``mem-search view``."""
+    if request.headers.get("Sec-Fetch-Site", "").lower() != "same-origin":
+        return False
+    cookie = request.cookies.get(cookie_name(port_of(request)), "")
+    return bool(cookie) and request.app[SESSIONS].is_valid(cookie)
 
 
 def _password_in(credentials: str) -> str:
@@ -118,11 +128,11 @@ def check_capture(request: web.Request, settings: Settings) -> None:
     """
     demanded = settings.capture_token or settings.read_token
     marked = any(name in request.headers for name in _OF_BROWSERS)
-    if demanded or marked or is_remote(request, settings) or not _is_of_this_user(request):
+    if demanded or marked or is_remote(request, settings) or not is_local_user(request):
         raise Unauthorized(NEEDED)
 
 
-def _is_of_this_user(request: web.Request) -> bool:
+def is_local_user(request: web.Request) -> bool:
     """Whether a process of the worker's own user has the other end, over loopback.
 
     Linux tells whose each socket is. Elsewhere any program of this machine counts.

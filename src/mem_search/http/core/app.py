@@ -8,7 +8,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from mem_search.access.rate_limits import RateLimiters
-from mem_search.http.access.authentication import TOKEN, read_or_create
+from mem_search.http.access.authentication import SESSIONS, TOKEN, read_or_create
+from mem_search.http.access.browser_sessions import BrowserSessions
 from mem_search.http.access.rate_limits import METERS
 from mem_search.http.claude_mem.stream import LISTENERS
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
@@ -37,6 +38,7 @@ def build_app(settings: Settings) -> web.Application:
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
     app[LIFECYCLE] = Lifecycle(settings)
     app[TOKEN] = read_or_create(settings)
+    app[SESSIONS] = BrowserSessions(app[TOKEN])
     app[DEPRECATED] = deprecation(ROUTES)
     app[ROUTE_TABLE] = ROUTES
     app[METERS] = RateLimiters()

@@ -239,7 +239,7 @@ class KindParameters(FieldParameters):
     facet_limit: int = Field(
         default=MOST_FACET_VALUES,
         ge=1,
-        le=100,
+        le=366,
         description="Most values of a facet",
         json_schema_extra=also("facetLimit"),
     )

@@ -80,9 +80,10 @@ class Call:
     def surface(self) -> str:
         """``cli`` for the command line, else ``http``: the surface in the search log.
 
-        UNLOGGED for a caller who may change nothing: the log is a change, too.
+        UNLOGGED for a caller who may change nothing, because the log is a change, too, and for a
+        question that is still being typed (``X-Draft``).
         """
-        if not self.caller.may_change:
+        if not self.caller.may_change or "X-Draft" in self.request.headers:
             return UNLOGGED
         return "cli" if self._is_command_line else "http"
 

@@ -105,7 +105,7 @@ Id = Annotated[str, Field(max_length=LONGEST_ID)]
 Limit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 Offset = Annotated[int, Field(ge=0, le=DEEPEST_RANK), BeforeValidator(_whole)]
 SnippetLength = Annotated[int, Field(ge=40, le=2000), BeforeValidator(_whole)]
-FacetLimit = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
+FacetLimit = Annotated[int, Field(ge=1, le=366), BeforeValidator(_whole)]
 Facet = Annotated[FacetName, BeforeValidator(facet_name)]
 SortKey = Annotated[
     str,

@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ _STORED: Final[dict[FacetName, tuple[str, ...]]] = {
 """Facet → its names in the table ``facets``. Who sends a mail is its author."""
 
 _DAY: Final = np.timedelta64(1, "D")
-_FIRST, _LAST = np.datetime64("0001-01"), np.datetime64("9999-12")
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
+_UNITS: Final[dict[FacetName, Literal["M", "D"]]] = {"month": "M", "day": "D"}
 
 
 def counted(
@@ -41,7 +42,8 @@ def counted(
     most: int,
     zone: tzinfo,
 ) -> dict[FacetName, FacetCounts]:
-    """Facet → its ``most`` frequent values among ``records``. Months are those of ``zone``."""
+    """Facet → its ``most`` frequent values among ``records``. Months and days are those of
+    ``zone``."""
     records = records[columns.exist(records)]  # some may have been deleted since they were found
     listed = json.dumps(records.tolist()) if not _STORED.keys().isdisjoint(names) else ""
     found: dict[FacetName, FacetCounts] = {}
@@ -58,8 +60,9 @@ def counted(
                 values, times = np.unique(numbers[records], return_counts=True)
                 pairs = zip(texts(values.tolist()), times.tolist(), strict=True)
                 found[name] = _largest(pairs, most)
-            case "month":
-                found[name] = _largest(_months(columns.created[records], zone), most)
+            case "month" | "day":
+                counts = _by_calendar(columns.created[records], _UNITS[name], zone)
+                found[name] = _largest(counts, most)
             case _:
                 found[name] = _stored(connection, _STORED[name], listed, most)
     return found
@@ -76,23 +79,24 @@ def _largest(pairs: Iterable[tuple[str, int]], most: int) -> FacetCounts:
     return FacetCounts(tuple(ordered[:most]), len(ordered))
 
 
-def _months(created: Numbers, zone: tzinfo) -> list[tuple[str, int]]:
-    """``2026-11`` → records. A month begins at its first midnight in ``zone``."""
-    # Only the months that occur, and their neighbours: an offset moves a time by up to a day.
+def _by_calendar(created: Numbers, unit: Literal["M", "D"], zone: tzinfo) -> list[tuple[str, int]]:
+    """``2026-11`` or ``2026-11-23`` → records. Each begins at its first midnight in ``zone``."""
+    # Only what occurs, and its neighbours: an offset moves a time by up to a day.
     days = np.unique(created.astype("datetime64[ms]").astype("datetime64[D]"))
     near: NDArray[np.datetime64] = np.concatenate([days - _DAY, days, days + _DAY])
-    months = np.unique(near.astype("datetime64[M]").clip(_FIRST, _LAST))
-    labels = [str(month) for month in months]
+    labels = [
+        str(each) for each in np.unique(near.clip(_FIRST, _LAST).astype(f"datetime64[{unit}]"))
+    ]
     starts = np.array([_start(label, zone) for label in labels], np.int64)
     places = np.searchsorted(starts, created, side="right") - 1
     times = np.bincount(places.clip(0), minlength=len(labels)).tolist()
     return [(label, count) for label, count in zip(labels, times, strict=True) if count]
 
 
-def _start(month: str, zone: tzinfo) -> int:
-    """Milliseconds since 1970 at which ``2026-11`` begins."""
-    year, number = map(int, month.split("-"))
-    return round(datetime(year, number, 1, tzinfo=zone).timestamp() * 1000)
+def _start(label: str, zone: tzinfo) -> int:
+    """Milliseconds since 1970 at which ``2026-11`` or ``2026-11-23`` begins."""
+    year, month, day = map(int, f"{label}-1".split("-")[:3])
+    return round(datetime(year, month, day, tzinfo=zone).timestamp() * 1000)
 
 
 def _stored(

@@ -1,0 +1,115 @@
+"""The viewer: its page and files, and the link that logs a browser in.
+
+The page is static and reads the same routes as every other client. Nothing is inline and nothing
+comes from outside, which the policy enforces (ADR 0043).
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from aiohttp import web
+
+from mem_search.errors import Forbidden, NotFound
+from mem_search.http.access.authentication import SESSIONS, is_local_user, port_of
+from mem_search.http.access.browser_sessions import SESSION_SECONDS, cookie_name
+from mem_search.http.core.replies import HTML, json_reply
+from mem_search.http.core.routing import Call, Handler
+from mem_search.http.schemas.viewer import Setting, SettingList, ViewLink
+from mem_search.settings import Settings
+from mem_search.text.redaction import redact
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+_TYPES: Final = {
+    "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
+}  # fmt: skip
+_FOLDER: Final = files("mem_search") / "viewer"
+
+
+async def page(_call: Call) -> web.StreamResponse:
+    """The page, which is the same for everything that it shows."""
+    return web.Response(
+        body=(_FOLDER / "index.html").read_bytes(),
+        content_type=HTML,
+        charset="utf-8",
+        headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"},
+    )
+
+
+def file(folder: str = "") -> Handler:
+    """A file of the viewer in ``folder``. Raises NotFound for any other name."""
+
+    async def answer(call: Call) -> web.StreamResponse:
+        name = folder + call.request.match_info["name"]
+        found = _files().get(name)
+        if found is None:
+            raise NotFound(f"the viewer has no file {name[:60]!r}")
+        return web.Response(
+            body=found.read_bytes(), content_type=_TYPES[name.rpartition(".")[2]], charset="utf-8"
+        )
+
+    return answer
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Name → file. Only these are served, so that no name leads out of the folder."""
+    own = {each.name: each for each in _FOLDER.iterdir()}
+    vendored = {f"vendor/{each.name}": each for each in (_FOLDER / "vendor").iterdir()}
+    return {name: at for name, at in (own | vendored).items() if name.rpartition(".")[2] in _TYPES}
+
+
+async def link(call: Call) -> web.StreamResponse:
+    """A link that logs one browser in, once."""
+    code, ends = call.request.app[SESSIONS].link()
+    return json_reply(ViewLink(url=f"{call.base}/login/{code}", expires_at=ends * 1000), status=201)
+
+
+async def login(call: Call) -> web.StreamResponse:
+    """Redeem a link: the cookie, and on to the page. Raises Forbidden for a link that is used up.
+
+    Another user of this machine, who sees the address in the list of processes, is refused.
+    """
+    request = call.request
+    if not is_local_user(request):
+        raise Forbidden("only a browser of this user of this machine can log in with a link")
+    cookie = request.app[SESSIONS].redeem(request.match_info["id"])
+    if cookie is None:
+        raise Forbidden("this link was used or is too old; get a new one: mem-search view")
+    reply = web.Response(status=303, headers={"Location": "/", "Referrer-Policy": "no-referrer"})
+    reply.set_cookie(
+        cookie_name(port_of(request)), cookie, max_age=SESSION_SECONDS, path="/", httponly=True,
+        samesite="Strict", secure=call.base.startswith("https"),
+    )  # fmt: skip
+    return reply
+
+
+async def settings(call: Call) -> web.StreamResponse:
+    """The settings of this worker. A secret is told as set, and URLs lose their credentials."""
+    current = call.lifecycle.settings
+    default = Settings(home=current.home)
+    told = []
+    for field in sorted(fields(current), key=lambda each: each.name):
+        value, usual = getattr(current, field.name), getattr(default, field.name)
+        plain = ", ".join(value) if isinstance(value, tuple) else str(value)
+        shown = redact(plain)[0] if field.repr else "set" if value else ""
+        variable = f"MEM_SEARCH_{field.name.upper()}"
+        told.append(
+            Setting(name=field.name, variable=variable, value=shown, is_default=value == usual)
+        )
+    return json_reply(SettingList(settings=told))
+
+
+async def logout(call: Call) -> web.StreamResponse:
+    """Take the browser's cookie away."""
+    reply = web.Response(status=204)
+    reply.del_cookie(cookie_name(port_of(call.request)), path="/")
+    return reply

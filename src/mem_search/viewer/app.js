@@ -1,0 +1,87 @@
+// The frame: pages, keys, light and dark.
+
+import { CalendarPage, ProjectsPage } from "./calendar.js";
+import { html, render, useEffect, useRef, useState } from "./html.js";
+import { JobsPage } from "./jobs.js";
+import { Notices } from "./parts.js";
+import { RecordPage } from "./record.js";
+import { ResearchPage, SavedPage } from "./saved.js";
+import { SearchPage } from "./search.js";
+import { SettingsPage } from "./settings.js";
+import { address, go, useRoute } from "./route.js";
+import { texts } from "./texts.js";
+
+const PAGES = {
+  search: SearchPage, calendar: CalendarPage, projects: ProjectsPage, jobs: JobsPage, saved: SavedPage,
+  research: ResearchPage, settings: SettingsPage,
+};
+const JUMPS = { s: "search", c: "calendar", p: "projects", j: "jobs", i: "saved", r: "research", e: "settings" };
+const THEME = "mem-search-theme";
+
+function App() {
+  const route = useRoute();
+  const keys = useRef(null);
+  useKeys(() => keys.current.showModal());
+  useEffect(() => {
+    const name = route.page === "record" ? route.parts[0] : route.params.get("q") || texts.pages[route.page];
+    document.title = name ? `${name} · ${texts.name}` : texts.name;
+  });
+  const Page = PAGES[route.page] ?? SearchPage;
+  return html`<a class="skip" href="#content" onClick=${(event) => { event.preventDefault(); document.getElementById("content").focus(); }}>${texts.skip}</a>
+    <header><nav aria-label=${texts.menu}><a class="name" href=${address("search")}>${texts.name}</a>
+      ${Object.keys(PAGES).map((page) => html`<a href=${address(page)} aria-current=${route.page === page ? "page" : null}>${texts.pages[page]}</a>`)}</nav>
+      <${Theme} /><button class="quiet" onClick=${() => keys.current.showModal()} aria-label=${texts.keys}>?</button></header>
+    <main id="content" tabindex="-1">${route.page === "record"
+      ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} />` : html`<${Page} ...${route} />`}</main>
+    <${Notices} />
+    <dialog ref=${keys} aria-label=${texts.help.title}><h2>${texts.help.title}</h2>
+      <dl>${texts.help.keys.map(([key, what]) => html`<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`)}</dl>
+      <form method="dialog"><button>${texts.help.close}</button></form></dialog>`;
+}
+
+function Theme() {
+  const [theme, setTheme] = useState(localStorage.getItem(THEME) ?? "");
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const isDark = theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const turn = () => {
+    const next = isDark ? "light" : "dark";
+    localStorage.setItem(THEME, next);
+    setTheme(next);
+  };
+  return html`<button class="quiet" onClick=${turn} title=${texts.theme}>${isDark ? texts.light : texts.dark}</button>`;
+}
+
+function useKeys(showKeys) {
+  const jump = useRef(0);
+  useEffect(() => {
+    const press = (event) => {
+      const writes = event.target.closest?.("input, textarea, select, dialog[open]");
+      if (writes || event.ctrlKey || event.metaKey || event.altKey) return;
+      const isJump = Date.now() - jump.current < 1000;
+      jump.current = 0;
+      if (isJump && JUMPS[event.key]) go(address(JUMPS[event.key]));
+      else if (event.key === "g") jump.current = Date.now();
+      else if (event.key === "?") showKeys();
+      else if (event.key === "/") {
+        event.preventDefault();
+        const box = document.getElementById("question");
+        if (box) box.select();
+        else go(address("search"));
+      } else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+function step(by) {
+  const links = [...document.querySelectorAll(".results a[data-place]")];
+  const at = links.indexOf(document.activeElement);
+  links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
+}
+
+const root = document.getElementById("app");
+root.replaceChildren();
+render(html`<${App} />`, root);

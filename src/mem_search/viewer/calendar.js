@@ -1,0 +1,81 @@
+// Records by month as bars, and by day as a heat map of one year.
+
+import { api, useApi } from "./api.js";
+import { html, useEffect, useState } from "./html.js";
+import { Waiting, isoDay } from "./parts.js";
+import { address } from "./route.js";
+import { count, texts } from "./texts.js";
+
+const MONTHS = [...Array(12).keys()];
+const LEVELS = 4;
+
+export function CalendarPage({ params }) {
+  const year = Number(params.get("year")) || new Date().getFullYear();
+  const [days, setDays] = useState({ data: null, error: null });
+  useEffect(() => {
+    let isShown = true;
+    const tz = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    setDays({ data: null, error: null });
+    api("/api/search/unified", { params: {
+      dateStart: `${year}-01-01`, dateEnd: `${year}-12-31`, facets: "day", facet_limit: 366, limit: 1, format: "json", tz,
+    } }).then(
+      (page) => isShown && setDays({ data: new Map(page.facets.day.values.map((each) => [each.value, each.count])), error: null }),
+      (error) => isShown && setDays({ data: null, error }),
+    );
+    return () => { isShown = false; };
+  }, [year]);
+  return html`<section>
+    <h1>${texts.calendar.year} ${year}</h1>
+    <p><a href=${address("calendar", { year: year - 1 })}>← ${year - 1}</a> · <a href=${address("calendar", { year: year + 1 })}>${year + 1} →</a></p>
+    ${days.data ? html`<${Year} year=${year} days=${days.data} />` : html`<${Waiting} error=${days.error} />`}
+  </section>`;
+}
+
+function Year({ year, days }) {
+  if (!days.size) return html`<p>${texts.calendar.none}</p>`;
+  const most = Math.max(...days.values());
+  const months = MONTHS.map((month) => {
+    const name = `${year}-${String(month + 1).padStart(2, "0")}`;
+    const inIt = [...days].filter(([day]) => day.startsWith(name));
+    return { month, name, total: inIt.reduce((sum, [, n]) => sum + n, 0) };
+  });
+  const largest = Math.max(...months.map((each) => each.total));
+  return html`<h2>${texts.calendar.months}</h2>
+    <ul class="bars">${months.filter((each) => each.total).map(({ month, name, total }) => html`<li>
+      <a href=${address("search", { month: name })}>${monthName(month)}</a>
+      <span class="bar" style=${{ width: `${(60 * total) / largest}%` }}></span> ${count(total)}</li>`)}</ul>
+    <h2>${texts.calendar.days}</h2>
+    <div class="heat">${MONTHS.map((month) => html`<div role="group" aria-label=${monthName(month)}>
+      <h3>${monthName(month)}</h3>
+      <div class="days">${daysOf(year, month).map(({ day, weekday, date }) => {
+        const n = days.get(day) ?? 0;
+        const place = { gridColumn: weekday + 1 };
+        return n ? html`<a style=${place} class="day level-${Math.ceil((LEVELS * n) / most)}" href=${address("search", { day, order: "date_desc" })}
+          title=${texts.calendar.day(day, n)}>${date}<span class="unseen">: ${texts.calendar.records(n)}</span></a>`
+        : html`<span style=${place} class="day">${date}</span>`;
+      })}</div></div>`)}</div>`;
+}
+
+const monthName = (month) => new Intl.DateTimeFormat("en", { month: "long" }).format(new Date(2024, month, 1));
+
+/** The days of a month with their weekday, Monday first. */
+export function daysOf(year, month) {
+  const found = [];
+  for (let at = new Date(year, month, 1); at.getMonth() === month; at = new Date(year, month, at.getDate() + 1)) {
+    found.push({ day: isoDay(at), weekday: (at.getDay() + 6) % 7, date: at.getDate() });
+  }
+  return found;
+}
+
+export function ProjectsPage() {
+  const { data, error, reload } = useApi("/api/projects");
+  if (!data) return html`<${Waiting} error=${error} reload=${reload} />`;
+  const t = texts.projects;
+  return html`<section><h1>${texts.pages.projects}</h1>
+    ${data.projects.length ? html`<table><thead><tr><th scope="col">${t.name}</th><th scope="col">${t.records}</th><th scope="col">${t.last}</th></tr></thead>
+      <tbody>${data.projects.map((each) => html`<tr>
+        <td><a href=${address("search", { project: each.name })}>${each.name}</a></td>
+        <td class="number">${count(each.records)}</td><td>${each.last.slice(0, 10)}</td></tr>`)}</tbody></table>`
+    : html`<p>${t.none}</p>`}
+  </section>`;
+}

@@ -1,0 +1,8 @@
+// Preact and htm as one import.
+
+import { h, render } from "./vendor/preact.mjs";
+import htm from "./vendor/htm.mjs";
+
+export { render };
+export * from "./vendor/hooks.mjs";
+export const html = htm.bind(h);

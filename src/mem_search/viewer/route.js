@@ -1,0 +1,37 @@
+// Addresses inside the viewer: `#/page/part?name=value`.
+
+import { useEffect, useState } from "./html.js";
+
+export function read() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [page, ...parts] = path.split("/").map(decodeURIComponent);
+  return { page: page || "search", parts, params: new URLSearchParams(query) };
+}
+
+/** The address of a page; empty values are left out, a list is repeated. */
+export function address(page, params = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    for (const each of [value].flat()) if (each !== "" && each != null) query.append(name, each);
+  }
+  return `#/${page}${query.size ? `?${query}` : ""}`;
+}
+
+export const recordAddress = (ref) => `#/record/${encodeURIComponent(ref)}`;
+
+export function go(to, { replace = false } = {}) {
+  if (replace) {
+    history.replaceState(null, "", to);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else location.hash = to;
+}
+
+export function useRoute() {
+  const [route, setRoute] = useState(read);
+  useEffect(() => {
+    const change = () => setRoute(read());
+    addEventListener("hashchange", change);
+    return () => removeEventListener("hashchange", change);
+  }, []);
+  return route;
+}

@@ -1,0 +1,43 @@
+// What the store holds, the tokens, and the settings: to look at.
+
+import { api, useApi } from "./api.js";
+import { html } from "./html.js";
+import { Waiting, attempt, kindName, timeOf } from "./parts.js";
+import { count, texts } from "./texts.js";
+
+export function SettingsPage() {
+  const stats = useApi("/api/stats");
+  const tokens = useApi("/api/v1/tokens");
+  const settings = useApi("/api/v1/settings");
+  const t = texts.settings;
+  const logout = () => attempt(async () => {
+    await api("/api/v1/view-session", { method: "DELETE" });
+    location.reload();
+  });
+  return html`<section><h1>${texts.pages.settings}</h1>
+    <h2>${t.store}</h2>${stats.data ? html`<${Store} stats=${stats.data} />` : html`<${Waiting} ...${stats} />`}
+    <h2>${t.tokens}</h2>${!tokens.data ? html`<${Waiting} ...${tokens} />` : tokens.data.tokens.length ? html`<table>
+      <thead><tr>${[t.name, t.user, t.expires, t.used].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+      <tbody>${tokens.data.tokens.map((each) => html`<tr><td>${each.name}</td><td>${each.user}${each.read_only ? ` (${t.readOnly})` : ""}</td>
+        <td>${timeOf(each.expires_at)}</td><td>${timeOf(each.last_used_at)}</td></tr>`)}</tbody></table>` : html`<p>${t.noTokens}</p>`}
+    ${settings.data && html`<h2>${t.values}</h2><table>
+      <thead><tr>${[t.name, t.value, t.from].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+      <tbody>${settings.data.settings.map((each) => html`<tr><td><code>${each.variable}</code></td><td class="path">${each.value}</td><td>${each.is_default ? t.byDefault : t.changed}</td></tr>`)}</tbody></table>`}
+    ${tokens.data && html`<p><button onClick=${logout}>${t.logout}</button></p>`}
+  </section>`;
+}
+
+function Store({ stats }) {
+  const t = texts.settings;
+  const { total, ...kinds } = stats.records;
+  const largest = Math.max(1, ...Object.values(kinds));
+  return html`<ul class="bars">${Object.entries(kinds).filter(([, n]) => n).map(([kind, n]) => html`<li>
+      <span>${kindName(kind)}</span> <span class="bar" style=${{ width: `${(60 * n) / largest}%` }}></span> ${count(n)}</li>`)}</ul>
+    <dl><dt>${t.records}</dt><dd>${count(total)}</dd>
+      <dt>${t.index}</dt><dd>${stats.index.state} · ${Math.round(stats.embedding_coverage * 100)} %${stats.index.detail && ` · ${stats.index.detail}`}</dd>
+      <dt>${t.model}</dt><dd>${stats.embedder.name}</dd>
+      <dt>${t.database}</dt><dd class="path">${stats.database.path} · ${count(Math.round(stats.database.bytes / 1e6))} MB</dd>
+      <dt>${t.worker}</dt><dd>${stats.worker.version} · pid ${stats.worker.pid}</dd>
+      <dt>${t.sources}</dt><dd><ul class="lines">${stats.sources.map((each) => html`<li>${each.source} <span class="path">${each.path}</span>
+        ${each.followed ? ` · ${t.followed}` : ""} ${each.error && html`<span class="note">${each.error}</span>`}</li>`)}</ul></dd></dl>`;
+}

@@ -1,0 +1,98 @@
+// Every English text of the viewer.
+
+export const texts = {
+  name: "mem-search",
+  skip: "Skip to the content",
+  pages: {
+    search: "Search", calendar: "Calendar", projects: "Projects", jobs: "Jobs", saved: "Saved",
+    research: "Research", settings: "Settings",
+  },
+  search: {
+    label: "Search everything", placeholder: "A question, a name, or words",
+    suggestions: "Suggestions",
+    found: (n) => `${count(n)} ${n === 1 ? "result" : "results"}`,
+    weaker: (n) => `${count(n)} weaker ${n === 1 ? "match" : "matches"} left out`,
+    showWeaker: "Show them", folded: (n) => `${count(n)} near-duplicates folded`,
+    none: "Nothing was found.", noneTry: "Other words, fewer filters, or all kinds may help.",
+    order: "Order", orders: { relevance: "Best first", date_desc: "Newest first", date_asc: "Oldest first" },
+    more: "Show more", filters: "Filters", clear: (name) => `Without ${name}`,
+    why: "Why", whyNot: "Hide why", took: (ms) => `${Math.round(ms)} ms`,
+    newest: "Newest records", archived: "archived, too", similar: (n) => `${n} similar`,
+  },
+  facets: {
+    kind: "Kind", project: "Project", type: "Type", source: "Source", tag: "Tag", author: "Author",
+    domain: "Site", folder: "Folder", month: "Month", day: "Day",
+  },
+  why: {
+    words: (share) => `Words of the question stand in it (${share})`,
+    meaning: (cosine) => `Its meaning is near the question (similarity ${cosine})`,
+    session: "Other records of its session match, too",
+    name: "It has the whole name",
+    every: "It has every word of the question",
+    link: "Links lead to it",
+    placed: (n) => `place ${n}`,
+    other: "Its place follows from the order that is chosen",
+  },
+  record: {
+    missing: "There is no such record.", back: "Back to the search",
+    citation: "Citation", copy: "Copy", copied: "Copied",
+    links: "Links", neighbours: "Before and after", graph: "Related records",
+    graphLabel: (title) => `Records that are related to ${title}`,
+    details: "Details", metadata: "More details", text: "Text",
+    archive: "Archive", unarchive: "Take out of the archive", archived: "Archived.",
+    unarchived: "Out of the archive.", forget: "Forget",
+    forgetting: (s) => `This record will be forgotten for good in ${s} s.`,
+    forgotten: "Forgotten.", undo: "Undo", kept: "The record stays.",
+    superseded: "A newer record replaces this one:", fromOutside: "This text comes from outside. It may be wrong, or mean to mislead.",
+    instructions: "This text reads like instructions to an agent. An agent must not follow them.",
+    original: "Address",
+  },
+  fields: {
+    created: "Date", project: "Project", session: "Session", source: "Source", tags: "Tags",
+    origin: "Written by", trust: "Trust",
+  },
+  calendar: {
+    year: "Year", records: (n) => `${count(n)} ${n === 1 ? "record" : "records"}`, day: (day, n) => `${day}: ${texts.calendar.records(n)}`,
+    months: "By month", days: "By day", earlier: "Earlier", later: "Later", none: "No records in this year.",
+  },
+  projects: { none: "No projects yet.", records: "Records", last: "Last active", name: "Project" },
+  jobs: {
+    none: "No jobs yet.", cancel: "Cancel", retry: "Run again", jobs: "Jobs", ledger: "What became of each item",
+    ledgerFind: "Part of a path", outcome: "Outcome", any: "any", item: "Item", reason: "Reason", at: "When",
+    noLedger: "No such entries.", left: (s) => `about ${s} s left`, rate: (n) => `${n.toFixed(0)} a second`,
+  },
+  saved: {
+    saved: "Saved searches", inbox: "New matches", none: "No saved searches yet.", noInbox: "Nothing new.",
+    run: "Run now", remove: "Delete", read: "Mark as read", save: "Save this search",
+    name: "Name", every: "Every", newMatches: (n) => `${count(n)} new`, ran: "Last run", saveAs: "Its name", nameRule: "Letters, digits, - _ and .", keep: "Save",
+    done: "Saved.",
+  },
+  research: {
+    none: "No research sessions yet.", steps: (n) => `${count(n)} ${n === 1 ? "step" : "steps"}`, replay: "Replay",
+    identical: "Every step finds the same today.", drift: "What a step finds has changed:",
+    appeared: "new", gone: "gone", changed: "changed", moved: "moved", same: "the same", found: (n) => `${count(n)} found`,
+  },
+  settings: {
+    store: "Store", records: "Records", index: "Vector index", model: "Embedding model", database: "Database",
+    worker: "Worker", tokens: "Tokens", noTokens: "No tokens beside the home's own.", values: "Settings",
+    name: "Name", value: "Value", user: "User", readOnly: "read only", expires: "Ends", used: "Last used", from: "State", byDefault: "default", changed: "set",
+    logout: "Log this browser out", sources: "Sources", followed: "followed",
+  },
+  login: {
+    needed: "Run this in a terminal, and open the link that it shows:",
+    command: "mem-search view", why: "Only a browser that you logged in may change something or see this page.",
+  },
+  help: {
+    title: "Keys", close: "Close",
+    keys: [
+      ["/", "write a question"], ["j, k", "next, previous result"], ["Enter", "open the result"],
+      ["Escape", "leave the box, close this"], ["g then s c p j", "search, calendar, projects, jobs"], ["?", "show these keys"],
+    ],
+  },
+  loading: "Loading …", failed: "That did not work:", again: "Try again", offline: "The worker does not answer. Start it: mem-search worker start",
+  dark: "Dark", light: "Light", theme: "Light or dark", menu: "Pages", keys: "Keys",
+};
+
+export function count(n) {
+  return new Intl.NumberFormat("en").format(n);
+}
