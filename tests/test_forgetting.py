@@ -5,6 +5,7 @@ Real processes: a worker with the bundled model and its Chroma, and the command 
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -82,7 +83,8 @@ def holding(home: Home, *needles: bytes) -> dict[str, list[bytes]]:
     for file in sorted(home.path.rglob("*")):
         if not file.is_file():
             continue
-        content = file.read_bytes().lower()
+        content = file.read_bytes()
+        content = (gzip.decompress(content) if file.suffix == ".gz" else content).lower()
         if held := [needle for needle in needles if needle.lower() in content]:
             found[str(file.relative_to(home.path))] = held
     return found
@@ -132,6 +134,7 @@ def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     vector = vector_of(home, number)
     before = holding(home, *needles, *vector)
     assert "mem-search.db" in before or "mem-search.db-wal" in before
+    assert any(name.startswith("transcripts/") for name in before)
     assert any(vector[1].lower() in held or vector[1] in held for held in before.values()), before
 
     said = home.ok("forget", "--query", "zylophantic", "--yes")

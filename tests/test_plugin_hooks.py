@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mem_search.text import secret_finders
 from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
@@ -50,19 +52,27 @@ class Worker(Standin):
     """Answers hooks, and remembers what it was told."""
 
     told: list[tuple[str, dict[str, Any]]]
+    keeps = True
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.told.append((self.headers["Authorization"], json.loads(body)))
-        reply = json.dumps({"context": "earlier: the gauge"}).encode()
+        answer = {"context": "earlier: the gauge", "tokens": 5, "kept": self.keeps}
+        reply = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)
 
 
-def worker(key: str = Standin.key) -> type[Worker]:
-    return type("AWorker", (Worker,), {"told": [], "key": key})
+def worker(key: str = Standin.key, *, keeps: bool = True) -> type[Worker]:
+    return type("AWorker", (Worker,), {"told": [], "key": key, "keeps": keeps})
+
+
+def event_of(told: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the worker was told, and the event in it that it is to keep."""
+    assert re.fullmatch(r"[0-9]{20}-[0-9a-f]{8}", told["event_id"])
+    return {key: told[key] for key in told if not key.startswith("event")}, told["event"]
 
 
 @pytest.fixture
@@ -88,24 +98,101 @@ def test_a_session_that_starts_gets_its_context(home: Path) -> None:
     assert left == []
 
 
-def test_a_prompt_gets_its_context_and_is_left_in_the_home(home: Path) -> None:
+def test_a_prompt_gets_its_context_and_the_worker_keeps_it(home: Path) -> None:
     kind = worker()
     long = {**PROMPT, "prompt": "x" * 9_000, "permission_mode": "plan"}
     with standing_in(home, kind):
         said, left = run(home, long)
     heard = {"hookEventName": "UserPromptSubmit", "additionalContext": "earlier: the gauge"}
     assert json.loads(said) == {"hookSpecificOutput": heard}
-    assert left == [{**PROMPT, "prompt": "x" * 9_000}]
-    ((_, told),) = kind.told
+    assert left == []
+    ((_, body),) = kind.told
+    told, event = event_of(body)
     assert told == {**PROMPT, "cwd": "", "prompt": "x" * 2_000}
+    assert event == {**PROMPT, "prompt": "x" * 9_000}
 
 
-def test_other_events_are_left_in_the_home_and_say_nothing(home: Path) -> None:
+def test_other_events_go_to_the_worker_and_say_nothing(home: Path) -> None:
     kind = worker()
     said = {"hook_event_name": "Stop", "session_id": SESSION, "last_assistant_message": "Done"}
     with standing_in(home, kind):
-        assert run(home, said) == ("", [said])
-    assert [body for _, body in kind.told] == [{"hook_event_name": "Stop", "cwd": ""}]
+        assert run(home, said) == ("", [])
+    ((_, body),) = kind.told
+    assert event_of(body) == ({"hook_event_name": "Stop", "cwd": ""}, said)
+
+
+def test_an_event_that_the_worker_does_not_keep_is_left_under_the_same_id(home: Path) -> None:
+    kind = worker(keeps=False)
+    with standing_in(home, kind):
+        assert run(home, PROMPT)[1] == [PROMPT]
+    (file,) = (home / "hooks" / "events").iterdir()
+    assert file.stem == kind.told[0][1]["event_id"]
+
+
+def test_without_a_worker_an_event_is_left_without_the_secrets_that_the_hook_knows(
+    home: Path,
+) -> None:
+    secrets = [prefix + "q7Zk3" * 12 for prefix in known_prefixes()]
+    secrets += ["hunter22wave", "s3cretwave", "MIIEbase64wave", "quiet wave", "p4ssw0rdwave"]
+    words = (
+        f"Mend the gauge {' '.join(secrets[:-5])} DB_PASSWORD='hunter22wave' and"
+        " https://me:s3cretwave@harbour.example/ then -----BEGIN RSA PRIVATE KEY-----\n"
+        "MIIEbase64wave\n-----END RSA PRIVATE KEY----- <private>quiet wave</private>"
+        " Authorization: Bearer p4ssw0rdwave of the pier"
+    )
+    call = {
+        "hook_event_name": "PostToolUse",
+        "session_id": SESSION,
+        "tool_name": "Bash",
+        "tool_input": {"command": words, "list": [words, 3, None]},
+        "tool_response": {"stdout": "x" * 200_000 + words},
+    }
+    (kept,) = run(home, call)[1]
+    (file,) = (home / "hooks" / "events").iterdir()
+    assert [each for each in secrets if each in file.read_text()] == []
+    assert kept["tool_input"]["command"].startswith("Mend the gauge [redacted:secret] ")
+    assert kept["tool_input"]["command"].endswith(" of the pier")
+    assert kept["tool_input"]["list"][1:] == [3, None]
+    assert kept["tool_response"]["stdout"].endswith(" of the pier")
+    assert file.stat().st_size < 100_000
+
+
+def known_prefixes() -> list[str]:
+    """The beginnings of the tokens that the worker knows by their shape."""
+    return [prefix for _, prefix, _ in secret_finders._SHAPES]
+
+
+def test_the_redaction_of_a_hook_is_linear(home: Path) -> None:
+    for words in ("token=" * 10_000, "<private>" * 7_000, "sk-" * 20_000, "-----BEGIN " * 5_000):
+        started = os.times().children_user
+        run(home, {**PROMPT, "prompt": words})
+        assert os.times().children_user - started < PATIENCE / 10
+
+
+def costs(home: Path) -> list[dict[str, Any]]:
+    lines = (home / "hooks" / "costs.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_each_hook_says_what_it_cost_and_whether_the_agent_searched(home: Path) -> None:
+    used = {"hook_event_name": "PostToolUse", "session_id": SESSION, "tool_input": {}}
+    with standing_in(home, worker()):
+        run(home, PROMPT)
+        run(home, {**used, "tool_name": "mcp__plugin_mem-search_mem-search__search"})
+    run(home, {**used, "tool_name": "Bash", "tool_input": {"command": "mem-search get 4"}})
+    run(home, {**used, "tool_name": "Bash", "tool_input": {"command": "make"}})
+    noted = costs(home)
+    assert [
+        (each["event"], each["tokens"], each["searched"], each["answered"]) for each in noted
+    ] == [
+        ("UserPromptSubmit", 5, False, True),
+        ("PostToolUse", 5, True, True),
+        ("PostToolUse", 0, True, False),
+        ("PostToolUse", 0, False, False),
+    ]
+    assert {each["session"] for each in noted} == {SESSION}
+    assert all(each["cpu_ms"] > 0 for each in noted)
+    assert all(each["ms"] > 0 for each in noted)
 
 
 def test_an_event_has_no_content_where_there_is_a_transcript(home: Path) -> None:

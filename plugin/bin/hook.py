@@ -2,10 +2,12 @@
 """A hook of an agent: leave the event in mem-search's home and wake its worker.
 
 Reads the hook's JSON from the standard input; ``--mem-search=codex`` says whose hook it is. The
-event becomes one file, so it is not lost while the worker is away, and a worker that was woken
-twice takes it once. Where the session's transcript lies on this machine, the file has no content:
-the worker reads the transcript. Whatever goes wrong, the hook ends with status 0 within its time
-and says nothing. It uses the standard library only.
+event becomes one file, so it is not lost while the worker is away, and an event that comes twice
+is taken once. Where the session's transcript lies on this machine, the file has no content: the
+worker reads the transcript. Elsewhere the worker gets the content, and redacts it before it writes
+the file; without a worker the hook writes the file itself, without the secrets that it knows.
+Whatever goes wrong, the hook ends with status 0 within its time and says nothing. It uses the
+standard library only. What it cost is a line of ``hooks/costs.jsonl``.
 
 MEM_SEARCH_HOOKS=off turns it off; MEM_SEARCH_HOME, MEM_SEARCH_TOKEN and MEM_SEARCH_COMMAND are as
 for mem-search.
@@ -17,8 +19,11 @@ import socket
 import sys
 import time
 
+STARTED = time.monotonic() - time.process_time()  # about when the interpreter began
 LONGEST = 10 * 1024 * 1024  # bytes of an event
+LONGEST_TEXT = 64 * 1024  # characters of one text in it; its middle is left out
 LONGEST_LOG = 256 * 1024
+LONGEST_COSTS = 1024 * 1024
 SECONDS = {"SessionStart": 1.5}
 OTHERS_SECONDS = 0.25
 CONTENT = {
@@ -43,6 +48,16 @@ NAMES = {
     "sessionEnd": "SessionEnd",
 }
 """What other agents call an event."""
+PREFIXES = (
+    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-",
+    "hooks.slack.com/", "com/api/webhooks/", "sig=", "sk-", "AIza", "ya29.", "GOCSPX-", "sk_live_",
+    "rk_live_", "sk_test_", "whsec_", "npm_", "pypi-", "hf_", "SG.", "dop_v1_", "dapi", "hvs.",
+    "gsk_", "mst_", "tskey-", "sntrys_", "secret_", "gldt-", "glrt-", "sntryu_", "ntn_", "xai-",
+    "pplx-", "nvapi-", "r8_", "figd_", "ATATT3", "lin_api_", "dckr_pat_", "PMAK-", "shp", "ops_eyJ",
+    "SK", "glsa_", "AGE-SECRET-KEY-1", "eyJ",
+)  # fmt: skip
+"""How tokens of services begin; a test compares them with those that the worker knows."""
+SEARCHES = ("mem-search ", "/api/search", "/api/context", "/api/timeline")
 MARK = "--mem-search="
 OWN = "claude-code"
 
@@ -57,16 +72,21 @@ def main():
         drop(home, reason)
         return
     name = event["hook_event_name"]
-    try:
-        leave(home, event)
-    except OSError as error:
-        drop(home, f"cannot be left: {error.strerror}")
     deadline = time.monotonic() + SECONDS.get(name, OTHERS_SECONDS)
-    context = wake(home, event, deadline)
-    if context is None and name == "SessionStart":
+    unique = f"{time.time_ns():020}-{os.urandom(4).hex()}"
+    file, kept, has_content = to_leave(event, unique)
+    if file and not has_content:
+        leave(home, file, unique, kept)
+    answer = wake(home, event, deadline, (unique, kept) if has_content else None)
+    if has_content and not (answer and answer.get("kept")):
+        leave(home, file, unique, cleaned(kept))
+    if answer is None and name == "SessionStart":
         start_worker()
+    context = str((answer or {}).get("context") or "")
     if context and name in HEARD:
         sys.stdout.write(json.dumps(reply(event.get("agent"), name, context)))
+        sys.stdout.flush()
+    note_cost(home, event, answer)
 
 
 def reply(agent, name, context):
@@ -110,41 +130,90 @@ def translated(event, agent):
     return {**event, **same}
 
 
-def leave(home, event):
-    """Write the event as a file; without content where there is a transcript.
+def to_leave(event, unique):
+    """The name of the event's file, "" for none; what is kept of it; whether that has content.
 
-    Other agents than Claude Code keep their sessions where the worker finds them.
+    It has none where there is a transcript. Other agents than Claude Code keep their sessions
+    where the worker finds them.
     """
-    transcript = event.get("transcript_path")
+    name, transcript = event["hook_event_name"], event.get("transcript_path")
     known = "agent" in event or (isinstance(transcript, str) and os.path.isfile(transcript))
-    if not known and event["hook_event_name"] == "SessionStart":
-        return  # there is nothing to read yet
-    names = ALWAYS if known else ALWAYS + CONTENT[event["hook_event_name"]]
-    kept = json.dumps({key: event[key] for key in names if key in event}).encode()
-    folder = os.path.join(home, "hooks", "events")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    session = "".join(c for c in event["session_id"][:64] if c.isalnum() or c == "-") or "none"
-    unique = f"{time.time_ns():020}-{os.urandom(4).hex()}"
+    if not known and name == "SessionStart":
+        return "", {}, False  # there is nothing to read yet
+    names = ALWAYS if known else ALWAYS + CONTENT[name]
+    kept = {key: shortened(event[key]) for key in names if key in event}
+    if not known:
+        return unique, kept, True
     # One file a session is enough to say that its transcript grew.
-    whose = event.get("agent", "session")
-    file = os.path.join(folder, (f"{whose}-{session}" if known else unique) + ".json")
+    session = "".join(c for c in event["session_id"][:64] if c.isalnum() or c == "-") or "none"
+    return f"{event.get('agent', 'session')}-{session}", kept, False
+
+
+def shortened(value, depth=0):
+    """``value`` with long texts cut in their middle: the end of an output has its error."""
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        half = LONGEST_TEXT // 2
+        return f"{value[:half]}\n[…]\n{value[-half:]}"
+    if isinstance(value, dict) and depth < 20:
+        return {key: shortened(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list) and depth < 20:
+        return [shortened(item, depth + 1) for item in value]
+    return value
+
+
+def cleaned(value):
+    """``value`` without secrets of a known shape; the worker knows more when it takes the event."""
+    import re
+
+    known = re.compile(
+        r"(?is)<private(?:\s[^<>]{0,200})?>.*?(?:</private\s*>|\Z)"
+        r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)"
+        r"|(?-i:(?<![A-Za-z0-9])(?:" + "|".join(map(re.escape, PREFIXES)) + r")"
+        r"(?=[^\s]{0,99}[0-9])[A-Za-z0-9_./+=-]{10,500})"
+        r"|(?<=://)[^\s/:@]{1,100}:[^\s/@]{1,200}(?=@)"
+    )
+    assigned = re.compile(
+        r"(?i)((?:passw|secret|token|api.?key|authorization|credential)[a-z_]{0,20}[\"']?\s{0,3}"
+        r"[:=]\s{0,3}(?:bearer |basic )?[\"']?)((?=[^\s\"']{0,199}\d)[^\s\"']{6,500})"
+    )
+
+    def without(item, depth=0):
+        if isinstance(item, str):
+            return assigned.sub(r"\1[redacted:secret]", known.sub("[redacted:secret]", item))
+        if isinstance(item, dict) and depth < 20:
+            return {without(key): without(each, depth + 1) for key, each in item.items()}
+        if isinstance(item, list) and depth < 20:
+            return [without(each, depth + 1) for each in item]
+        return item if isinstance(item, (int, float, type(None))) else "[redacted:nested]"
+
+    return without(value)
+
+
+def leave(home, name, unique, kept):
+    """Write the event as a file."""
+    folder = os.path.join(home, "hooks", "events")
     part = os.path.join(folder, unique + ".part")
+    content = json.dumps(kept).encode()
     try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            while kept:
-                kept = kept[os.write(handle, kept) :]
+            while content:
+                content = content[os.write(handle, content) :]
         finally:
             os.close(handle)
-        os.replace(part, file)
-    except OSError:
+        os.replace(part, os.path.join(folder, f"{name}.json"))
+    except OSError as error:
         if os.path.exists(part):
             os.unlink(part)
-        raise
+        drop(home, f"cannot be left: {error.strerror}")
 
 
-def wake(home, event, deadline):
-    """The worker's context for the session or prompt, or ""; None if none answered in time."""
+def wake(home, event, deadline, content):
+    """The worker's answer, {} for a refusal; None if none answered in time.
+
+    ``content`` is the id and the content of an event that it is to keep, or None.
+    """
     try:
         with open(os.path.join(home, "worker.json"), encoding="utf-8") as file:
             state = json.load(file)
@@ -154,6 +223,8 @@ def wake(home, event, deadline):
             told["session_id"] = text_of(event, "session_id", 1024)
         if event["hook_event_name"] == "UserPromptSubmit":
             told["prompt"] = text_of(event, "prompt", LONGEST_PROMPT)
+        if content:
+            told["event_id"], told["event"] = content
         body = json.dumps(told).encode()
         with socket.create_connection((host.strip("[]"), int(port)), left(deadline)) as connection:
             return ask(connection, state["key"], int(port), host, body, token(home), deadline)
@@ -187,8 +258,9 @@ def ask(connection, key, port, host, body, secret, deadline):
     connection.sendall(head.encode() + body)
     status, content = received(connection, b"", deadline)
     if b" 200 " not in status.partition(b"\r\n")[0] + b" ":
-        return ""  # it runs, and says why it does not want this in its log
-    return str(json.loads(content).get("context") or "")
+        return {}  # it runs, and says why it does not want this in its log
+    answer = json.loads(content)
+    return answer if isinstance(answer, dict) else {}
 
 
 def received(connection, data, deadline, head_only=False):
@@ -251,18 +323,50 @@ def start_worker():
             return
 
 
+def note_cost(home, event, answer):
+    """One line with what this hook cost, and whether the agent has just searched its memory."""
+    cost = {
+        "at": int(time.time() * 1000),
+        "session": event["session_id"][:200],
+        "agent": event.get("agent", OWN),
+        "event": event["hook_event_name"],
+        "tokens": (answer or {}).get("tokens") or 0,
+        "ms": round((time.monotonic() - STARTED) * 1000, 1),
+        "cpu_ms": round(time.process_time() * 1000, 1),
+        "searched": searched(event),
+        "answered": answer is not None,
+    }
+    append(home, "costs.jsonl", json.dumps(cost), LONGEST_COSTS)
+
+
+def searched(event):
+    """Whether the event is a search of mem-search: by its tools, its skill or its routes."""
+    tool, given = event.get("tool_name"), event.get("tool_input")
+    if event["hook_event_name"] != "PostToolUse" or not isinstance(tool, str):
+        return False
+    if tool.startswith("mcp__"):
+        return "mem-search" in tool or "mem_search" in tool
+    command = given.get("command") if isinstance(given, dict) else None
+    return isinstance(command, str) and any(word in command for word in SEARCHES)
+
+
 def drop(home, reason):
     """One line a dropped event in HOME/hooks/dropped.log: their number is the number of lines."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    append(home, "dropped.log", f"{at} {reason}", LONGEST_LOG)
+
+
+def append(home, name, line, longest):
+    """Add a line to a file of HOME/hooks; one that is too long becomes ``name``.1."""
     try:
         folder = os.path.join(home, "hooks")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        file = os.path.join(folder, "dropped.log")
-        if os.path.exists(file) and os.path.getsize(file) > LONGEST_LOG:
+        file = os.path.join(folder, name)
+        if os.path.exists(file) and os.path.getsize(file) > longest:
             os.replace(file, file + ".1")
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            os.write(handle, f"{at} {reason}\n".encode("utf-8", "replace"))
+            os.write(handle, f"{line}\n".encode("utf-8", "replace"))
         finally:
             os.close(handle)
     except OSError:

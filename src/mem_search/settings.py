@@ -1,10 +1,10 @@
 """Settings: one frozen value, read once at start from file < environment < flags.
 
 The home (``MEM_SEARCH_HOME``, default ``~/.mem-search``) holds all files of the product:
-``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``users/``, ``config.toml``,
-``token``, ``webhook.secret``, ``redaction.key``, ``mail-passwords.json``, ``reading.json`` and
-``worker.json``. Imports are light, because the command line reads settings before it connects to
-the worker.
+``mem-search.db``, ``chroma/``, ``models/``, ``logs/``, ``spool/``, ``hooks/``, ``transcripts/``,
+``users/``, ``config.toml``, ``token``, ``webhook.secret``, ``redaction.key``,
+``mail-passwords.json``, ``reading.json`` and ``worker.json``. Imports are light, because the
+command line reads settings before it connects to the worker.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ PROMPT_CONTEXTS = ("guide", "records", "off")
 """When to search and how many records match; these and the best of them; nothing."""
 
 
+_SWITCHES = ("search_log", "read_token", "photo_places", "capture_token", "keep_transcripts")
 _SWITCH = {"1": True, "true": True, "on": True, "yes": True} | {
     "0": False, "false": False, "off": False, "no": False
 }  # fmt: skip
@@ -57,6 +58,7 @@ class Settings:
     ``allowed_hosts``: further Host names accepted beside loopback.
     ``cors_origins``: web origins whose pages may use the worker; none by default, and never all.
     ``search_log``: whether searches are logged in the store.
+    ``keep_transcripts``: whether a copy of agents' transcripts is kept in the home.
     ``read_token``: whether reading needs a token on this machine, too; ``capture_token``: whether
     hooks of claude-mem need one.
     ``limit_…``: for each caller except the owner: searches an hour, research steps an hour (in all
@@ -85,6 +87,7 @@ class Settings:
     cors_origins: tuple[str, ...] = ()
     log_level: str = "INFO"
     search_log: bool = True
+    keep_transcripts: bool = True
     read_token: bool = False
     capture_token: bool = False
     limit_searches: int = 100
@@ -135,6 +138,10 @@ class Settings:
     @property
     def spool_dir(self) -> Path:
         return self.home / "spool"
+
+    @property
+    def transcripts_dir(self) -> Path:
+        return self.home / "transcripts"
 
     @property
     def token_file(self) -> Path:
@@ -233,7 +240,7 @@ def _coerce(name: str, value: Any) -> Any:
                 from zoneinfo import ZoneInfo  # imported only when this setting is used
 
                 return ZoneInfo(value).key if value else ""
-            case "search_log" | "read_token" | "photo_places" | "capture_token":
+            case _ if name in _SWITCHES:
                 return _SWITCH[str(value).strip().lower()]
             case "prompt_context":
                 return PROMPT_CONTEXTS[PROMPT_CONTEXTS.index(str(value).strip().lower())]
@@ -281,7 +288,7 @@ def _allowed(name: str) -> str:
             return "seconds, 0 or more"
         case "reranker_seconds" | "enrich_seconds":
             return "seconds, more than 0"
-        case "search_log" | "read_token" | "photo_places" | "capture_token":
+        case _ if name in _SWITCHES:
             return "true or false"
         case "prompt_context":
             return ", ".join(PROMPT_CONTEXTS)

@@ -31,6 +31,7 @@ from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.archives import ArchiveJob, Archives
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.hook_events import HookEvents
+from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import JobQueue
 from mem_search.jobs.reader import LocationReader, follow
 from mem_search.jobs.redacting import RedactJob, redact_if_older
@@ -265,11 +266,13 @@ def _ingest_runtime(
         indexer.wake()
 
     writer = IngestWriter(store.ingest, stored, preparing, redaction)
-    reader = LocationReader(store.ingest, writer, mark)
+    kept = KeptTranscripts(settings.transcripts_dir, redaction, on=settings.keep_transcripts)
+    reader = LocationReader(store.ingest, writer, mark, kept)
+    hooks = HookEvents(settings.home, store.ingest, reader, redaction)
     importing = ImportJob(reader, store, settings.spool_dir)
     forgetting = Forgetting(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
-        stored,
+        stored, hooks.forget,
     )  # fmt: skip
     enriching = EnrichJob.of(settings, store, stored)
     tasks = (
@@ -280,13 +283,12 @@ def _ingest_runtime(
         AuditJob(indexer),
         RebuildJob(indexer),
         ArchiveJob(store.archives, store.ingest, reader),
-        RedactJob(store, preparing, forgetting, redaction, seal, stored),
+        RedactJob(store, preparing, forgetting, redaction, seal, stored, kept),
     )
     reembed = ReembedJob(
         store, partial(open_embedder, models_dir=settings.models_dir), serving, settings.embedder
     )
     jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
-    hooks = HookEvents(settings.home, store.ingest, reader, redaction)
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
 

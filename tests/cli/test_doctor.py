@@ -10,11 +10,12 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from homes import Home
-from mem_search.cli.doctor import index_protection, redacted_again
+from mem_search.cli.doctor import index_protection, redacted_again, transcripts
 from patience import PATIENCE, until
 
 NOTE = json.dumps({"kind": "note", "text": "auth tokens expire"}) + "\n"
@@ -258,3 +259,28 @@ def test_redacting_an_older_store_is_told(state: str, expected: list[tuple[str, 
     for each, (_, words) in zip(found, expected, strict=True):
         assert words in each.detail
     assert all("a1" in each.fix for each in found if state in ("running", "failed"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "kept", "state", "says"),
+    [
+        (None, {"on": False}, "advice", "after 30 days, and no copy"),
+        ('{"cleanupPeriodDays": 7}', {"on": False}, "advice", "after 7 days, and no copy"),
+        ('{"cleanupPeriodDays": 99999}', {"on": False}, "", ""),
+        ("{", {"on": True, "files": 3}, "ok", "kept: 3; Claude Code deletes its own after 30 days"),
+        (None, {"on": True, "error": "transcripts are not kept: full"}, "missing", "not kept"),
+    ],
+)
+def test_short_lived_transcripts_are_named_when_no_copy_is_kept(
+    tmp_path: Path, settings: str | None, kept: dict[str, Any], state: str, says: str
+) -> None:
+    if settings is not None:
+        (tmp_path / "settings.json").write_text(settings)
+    stats = {
+        "sources": [{"source": "claude-code"}],
+        "transcripts": {"files": 0, "bytes": 0, "error": "", **kept},
+    }
+    found = list(transcripts(stats, {"CLAUDE_CONFIG_DIR": str(tmp_path)}))
+    assert [each.state for each in found] == ([state] if state else [])
+    assert all(says in each.detail for each in found)
+    assert list(transcripts({**stats, "sources": []}, {})) == []

@@ -154,7 +154,12 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "resume": (("observation:1",), (f"observation:9{EVIL}",)),
     "why": ((f"/nowhere/{EVIL}",),),
     "view": (("--link", f"marlin {EVIL}"), ("--json", "observation:1")),
-    "context": (("--project", "web"), ("--project", EVIL), ("--project", "web", "--json")),
+    "context": (
+        ("--project", "web"),
+        ("--project", EVIL),
+        ("--project", "web", "--json"),
+        ("--costs",),
+    ),
     "forget": ((f"note:99{EVIL}", "--yes"), ("--query", *QUERY), ("--path", EVIL)),
     "purge": ((),),
     "backup": ((f"/nowhere/{EVIL}",),),

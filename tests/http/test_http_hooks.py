@@ -68,3 +68,41 @@ async def test_a_hook_wakes_the_worker(empty: Client) -> None:
 async def test_hooks_need_the_token(empty: Client, headers: dict[str, str]) -> None:
     reply = await empty.post("/api/hooks", json={"hook_event_name": "Stop"}, headers=headers)
     assert reply.status == 401
+
+
+async def test_an_event_with_content_is_kept_by_the_worker(empty: Client) -> None:
+    event = {
+        "hook_event_name": "Stop",
+        "session_id": "s",
+        "last_assistant_message": "Done: a\ud800b",
+    }
+    body = {"hook_event_name": "Stop", "event": event, "event_id": "0" * 20 + "-0123abcd"}
+    reply = await empty.post("/api/hooks", json=body, headers=OWNER)
+    assert (reply.status, (await reply.json())["kept"]) == (200, True)
+    hooks = lifecycle_of(empty).runtime.ingest.hooks
+    assert [file.stem for file in hooks.folder.iterdir()] == [body["event_id"]]
+    for wrong in ({"event_id": "../up"}, {"event": {"hook_event_name": "Stop"}}):
+        refused = await empty.post("/api/hooks", json={**body, **wrong}, headers=OWNER)
+        assert refused.status in (400, 422), await refused.text()
+        assert next(iter(wrong)) in await refused.text()
+
+
+async def test_what_hooks_cost_is_counted_for_each_session(empty: Client) -> None:
+    nothing = await (await empty.get("/api/context/costs")).json()
+    assert (nothing["hooks"], nothing["searches_a_turn"], nothing["sessions"]) == (0, None, [])
+    folder = lifecycle_of(empty).runtime.settings.home / "hooks"
+    folder.mkdir(exist_ok=True)
+    cost = {"at": 5, "session": "s", "agent": "codex", "event": "UserPromptSubmit", "tokens": 60}
+    cost |= {"ms": 40.5, "cpu_ms": 20, "searched": False, "answered": True}
+    lines = [cost, {**cost, "event": "PostToolUse", "tokens": 0, "searched": True}]
+    (folder / "costs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    said = await (await empty.get("/api/context/costs")).json()
+    assert (said["hooks"], said["tokens"], said["searches_a_turn"], said["p95_ms"]) == (
+        2,
+        60,
+        1,
+        40.5,
+    )
+    (session,) = said["sessions"]
+    assert (session["session"], session["agent"], session["slowest_ms"]) == ("s", "codex", 40.5)
+    assert (await (await empty.get("/api/context/costs?session=t")).json())["sessions"] == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mem_search.errors import InputError
 from mem_search.jobs.hook_events import GRACE_SECONDS, HookEvents
 from mem_search.model import Filters
 from mem_search.wiring import Runtime, open_runtime
@@ -155,6 +156,55 @@ async def test_secrets_in_events_are_not_kept(tmp_path: Path) -> None:
     kept = [file.read_bytes() for file in files if file.is_file()]
     assert any(b"for the pier" in content for content in kept)
     assert not any(secret.encode() in content for content in kept)
+
+
+async def test_an_event_that_comes_over_http_is_on_the_disk_without_secrets_and_one(
+    tmp_path: Path,
+) -> None:
+    """The reply can come too late: then the hook leaves the same event, too."""
+    secret, unique = "ghp_" + "Zk3" * 12, "00000000000000000001-0123abcd"
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        event = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": SESSION,
+            "cwd": "/gone/harbour",
+            "prompt": f"Use the token {secret} for the pier",
+        }
+        for _ in range(2):
+            events.leave(event, unique)
+            (file,) = events.folder.iterdir()
+            assert secret not in file.read_text()
+            await events.drain(time.time() + LATER)
+        kinds = [kind for kind, _ in await stored(runtime)]
+        assert kinds.count("user_prompt") == 1
+        with pytest.raises(InputError) as refused:
+            events.leave({"hook_event_name": "Stop"}, unique)
+        assert refused.value.field == "event.session_id"
+
+
+async def test_forgetting_looks_into_events_that_wait_and_into_sessions(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path), background=False) as runtime:
+        events = runtime.ingest.hooks
+        leave(events, "1", "UserPromptSubmit", prompt="Deepen the zylophantic basin")
+        # Only words that no other record has give a forgotten one away.
+        common = f"The cwd of the session {SESSION} is gone, and so is the harbour of the prompt"
+        leave(events, "2", "UserPromptSubmit", prompt=common, session_id="other")
+        await events.drain(time.time() + LATER)
+        assert {file.stem for file in events.sessions.iterdir()} == {SESSION, "other"}
+        leave(events, "3", "Stop", last_assistant_message="The zylophantic basin is deep.")
+        other = leave(events, "4", "Stop", last_assistant_message="The waves are gone.")
+        of_session = Filters(session=SESSION)
+        numbers = await runtime.store.forgetting.matching(of_session, 10)
+        receipt = await runtime.ingest.forgetting.forget(numbers)
+        await runtime.ingest.forgetting.work()
+        receipt = await runtime.ingest.forgetting.receipt(receipt.id)
+        assert receipt.copies.still_in == ()
+        assert receipt.removed["transcripts"] == 1
+        left = [*events.folder.iterdir(), *events.sessions.iterdir()]
+        assert left == [other, events.sessions / "other.jsonl"]
+    for file in tmp_path.rglob("*"):  # noqa: ASYNC240
+        assert not (file.is_file() and b"zylophantic" in file.read_bytes()), file
 
 
 @pytest.mark.parametrize(

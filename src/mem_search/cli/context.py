@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -37,10 +38,17 @@ def context(
         int | None,
         typer.Option("--budget", metavar="N", help="Most tokens, 50 to 100000; 1500 by default."),
     ] = None,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="Show what hooks cost, for each session.")
+    ] = False,
     why: Annotated[bool, typer.Option("--why", help="Say why each record is in it.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what an agent gets from memory at the start of a session, exactly as it gets it."""
+    if costs:
+        found = open_client().json("GET", "/api/context/costs")
+        show(found, cost_lines(found), as_json=as_json, empty=_NO_HOOKS)
+        return
     here = identify(os.getcwd())  # noqa: PTH109 - as the hook names it
     pairs = [("project", project or here.name)]
     if branch or not project:
@@ -63,3 +71,30 @@ def context(
     shown, left = len(answer["records"]), answer["left_out"]
     note(f"mem-search: {answer['tokens_used']} of {answer['max_tokens']} tokens, "
          f"{shown} record(s) shown, {left} left out")  # fmt: skip
+
+
+_NO_HOOKS = "no hook has run; mem-search install AGENT writes them into an agent's settings"
+
+
+def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
+    """The costs as people read them: all hooks, then a line for each session."""
+    if not costs["hooks"]:
+        return
+    yield (
+        f"{costs['hooks']} hooks gave {costs['tokens']} tokens; 95 of 100 took at most"
+        f" {costs['p95_ms']:.0f} ms and {costs['p95_cpu_ms']:.0f} ms of processor time"
+    )
+    if costs["searches_a_turn"] is not None:
+        yield (
+            f"{costs['turns']} prompts, {costs['searches']} searches by agents:"
+            f" {costs['searches_a_turn']:.2f} a prompt"
+        )
+    if costs["unanswered"]:
+        yield f"{costs['unanswered']} hooks met no worker in time; their events were read later"
+    for each in costs["sessions"]:
+        yield (
+            f"{each['last'][:16].replace('T', ' ')}  {each['agent']} {each['session']}:"
+            f" {each['hooks']} hooks, {each['tokens']} tokens, {each['turns']} prompts,"
+            f" {each['searches']} searches, {each['ms']:.0f} ms each ({each['cpu_ms']:.0f} ms of"
+            f" processor time), the slowest {each['slowest_ms']:.0f} ms"
+        )

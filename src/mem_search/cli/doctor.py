@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ def worker(settings: Settings, state: WorkerState) -> Iterator[Finding]:
     yield from kinds(stats)
     yield from unread(stats)
     yield from unreadable(stats)
+    yield from transcripts(stats, os.environ)
     yield from set_aside(aside["jobs"])
     yield from redacted_again(newest["jobs"])
     yield from reembedding(stats, newest["jobs"])
@@ -188,6 +190,42 @@ def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(f"source {each['source']}", "missing", each["error"], fix)
 
 
+def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether transcripts outlive Claude Code, which deletes them ``cleanupPeriodDays`` later."""
+    if not any(each["source"] == "claude-code" for each in stats["sources"]):
+        return
+    kept = stats["transcripts"]
+    if kept["error"]:
+        yield Finding("transcripts", "missing", kept["error"], "mem-search worker logs")
+        return
+    folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")) / ".claude")
+    days = cleanup_days(Path(folder).expanduser() / "settings.json")
+    if kept["on"]:
+        detail = f"kept: {kept['files']}; Claude Code deletes its own after {days} days"
+        yield Finding("transcripts", "ok", detail)
+    elif days < _LONG_ENOUGH:
+        yield Finding(
+            "transcripts",
+            "advice",
+            f"Claude Code deletes its transcripts after {days} days, and no copy is kept;"
+            " `sync --again` cannot read them then",
+            "MEM_SEARCH_KEEP_TRANSCRIPTS=1 mem-search worker restart, or raise cleanupPeriodDays"
+            f" in {folder}/settings.json",
+        )
+
+
+def cleanup_days(settings: Path) -> int:
+    """``cleanupPeriodDays`` of Claude Code's ``settings``; what it does without one."""
+    try:
+        days = json.loads(settings.read_bytes()).get("cleanupPeriodDays")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        days = None
+    return days if isinstance(days, int) else _CLEANUP_DAYS
+
+
+_CLEANUP_DAYS = 30
+"""Days after which Claude Code deletes a transcript, unless its settings say otherwise."""
+_LONG_ENOUGH = 365
 _SIGNS = {"ok": "ok", "advice": "hint", "missing": "FAIL"}
 _COLOURS = {"ok": "32", "hint": "33", "FAIL": "31"}
 

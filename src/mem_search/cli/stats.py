@@ -97,6 +97,11 @@ def stats_lines(stats: Mapping[str, Any], *, kinds: bool = True) -> Iterator[str
         yield f"ledger {source}: {outcomes}"
     size = stats["database"]["bytes"] / 2**20
     yield f"database {stats['database']['path']} ({size:.1f} MB)"
+    kept = stats["transcripts"]
+    if kept["on"] or kept["files"]:
+        problem = f"  FAILED: {kept['error']}" if kept["error"] else ""
+        size = kept["bytes"] / 2**20
+        yield f"transcripts of agents kept: {kept['files']} ({size:.1f} MB){problem}"
 
 
 def index_facts(stats: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

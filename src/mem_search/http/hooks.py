@@ -1,20 +1,26 @@
-"""Hooks of agents: an event was left in the home; a session or a prompt gets its context."""
+"""Hooks of agents: their events, the context for a session or a prompt, and what they cost."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.http.core.parameters import Body
+from mem_search.errors import StorageError
+from mem_search.http.core.parameter_types import Text
+from mem_search.http.core.parameters import Body, Parameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
+from mem_search.http.schemas.context import HookCosts, SessionCost
 from mem_search.http.schemas.hooks import HookReply
+from mem_search.jobs.hook_costs import Cost, costs
 from mem_search.model.briefing import Situation
 from mem_search.projects import identify
 from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
 from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.text import token_count
 from mem_search.text.dates import now_ms
 
 _FOR_PROMPT = 400
@@ -22,20 +28,77 @@ _FOR_PROMPT = 400
 _MATCHES = 5
 
 
+class CostParameters(Parameters):
+    """How many sessions."""
+
+    session: Text = Field(default="", description="Only this session")
+    limit: int = Field(default=20, ge=1, le=500, description="How many sessions at most")
+
+
+async def cost(call: Call) -> web.StreamResponse:
+    """What hooks cost, in all and for each session."""
+    params = call.parameters(CostParameters)
+    try:
+        total, sessions = await asyncio.to_thread(costs, call.runtime.settings.home)
+    except OSError as error:
+        raise StorageError(f"the costs of hooks cannot be read: {error.strerror}") from error
+    chosen = [each for each in sessions if params.session in ("", each.session)]
+    return json_reply(
+        HookCosts(
+            hooks=total.hooks,
+            unanswered=total.unanswered,
+            turns=total.turns,
+            searches=total.searches,
+            searches_a_turn=round(total.searches / total.turns, 3) if total.turns else None,
+            tokens=total.tokens,
+            p95_ms=_at(total.times, 0.95),
+            p95_cpu_ms=_at(total.cpu_times, 0.95),
+            sessions=[_of_session(each) for each in chosen[: params.limit]],
+        )
+    )
+
+
+def _of_session(of: Cost) -> SessionCost:
+    return SessionCost(
+        session=of.session, agent=of.agent, first=of.first_at, last=of.last_at, hooks=of.hooks,
+        unanswered=of.unanswered, turns=of.turns, searches=of.searches, tokens=of.tokens,
+        ms=_at(of.times, 0.5), slowest_ms=_at(of.times, 1.0), cpu_ms=_at(of.cpu_times, 0.5),
+    )  # fmt: skip
+
+
+def _at(times: list[float], share: float) -> float:
+    """The time that so many of them do not exceed; 0 without any."""
+    return sorted(times)[round((len(times) - 1) * share)] if times else 0.0
+
+
 class HookBody(Body):
-    """What happened, in the words of the agent's hook. The event itself is a file in the home."""
+    """What happened, in the words of the agent's hook.
+
+    The event itself is a file in the home, or ``event`` where its content is not in a transcript.
+    """
 
     hook_event_name: str = Field(max_length=100, description="SessionStart, Stop, ...")
     cwd: str = Field(default="", max_length=4096, description="The directory of the session")
     session_id: str = Field(default="", max_length=1024, description="The session")
     prompt: str = Field(default="", max_length=4000, description="The beginning of a prompt")
+    event: dict[str, Any] | None = Field(
+        default=None, description="The whole event, to be redacted and kept by the worker"
+    )
+    event_id: str = Field(
+        default="", pattern=r"^([0-9]{20}-[0-9a-f]{8})?$", description="What names its file"
+    )
 
 
 async def event(call: Call) -> web.StreamResponse:
     """Take what hooks left in the home; the context for a session that starts, or a prompt."""
     body = call.json_body(HookBody)
-    call.runtime.ingest.hooks.wake()
-    return json_reply(HookReply(context=await _context(call, body)))
+    hooks = call.runtime.ingest.hooks
+    if body.event is not None and body.event_id:
+        await asyncio.to_thread(hooks.leave, body.event, body.event_id)
+    hooks.wake()
+    context = await _context(call, body)
+    kept = body.event is not None and bool(body.event_id)
+    return json_reply(HookReply(context=context, tokens=token_count.count(context), kept=kept))
 
 
 async def _context(call: Call, body: HookBody) -> str:

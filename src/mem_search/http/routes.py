@@ -169,6 +169,7 @@ TIMELINE = (
     GET("/api/context/recent", context.recent, "Summarize the newest sessions for an agent", "timeline", context.RecentParameters, response=search_schemas.RecentContext | TextReply),
     GET("/api/context/inject", context.inject, "Show what an agent gets at the start of a session", "timeline", context.BriefingParameters, content_type=TEXT, other_types=(JSON,), response=context_schemas.BriefingReply),
     GET("/api/context/preview", context.preview, "Show what an agent gets, with the reason for each record", "timeline", context.BriefingParameters, other_types=(TEXT,), response=context_schemas.BriefingReply),
+    GET("/api/context/costs", hooks.cost, "Show what the hooks of agents cost", "timeline", hooks.CostParameters, response=context_schemas.HookCosts),
     POST("/api/context/semantic", context.semantic, "Show what an agent gets with a prompt", "timeline", body=context.SemanticBody, response=context_schemas.SemanticContext),
 )
 RECORDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from mem_search.http.schemas.stats import (
     EmbedderStatus,
     IndexState,
     IndexStatus,
+    KeptTranscripts,
     Ledger,
     LedgerEntry,
     Location,
@@ -87,6 +89,7 @@ async def totals(call: Call) -> web.StreamResponse:
             sources=[Location.of(known) for known in await store.ingest.locations()],
             ledger=await _ledger_counts(runtime),
             database=DatabaseFile(path=path, bytes=await store.statistics.size_bytes()),
+            transcripts=await _transcripts(runtime),
             worker=WorkerStatus(
                 version=mem_search.__version__,
                 pid=os.getpid(),
@@ -108,6 +111,14 @@ async def ledger(call: Call) -> web.StreamResponse:
         params.source, params.item, params.limit, params.offset, params.outcome
     )
     return json_reply(Ledger(entries=[LedgerEntry(**asdict(row)) for row in rows]))
+
+
+async def _transcripts(runtime: Runtime) -> KeptTranscripts:
+    kept = runtime.ingest.reader.kept
+    if kept is None:
+        return KeptTranscripts(on=False, files=0, bytes=0, error="")
+    files, size = await asyncio.to_thread(kept.size)
+    return KeptTranscripts(on=kept.on, files=files, bytes=size, error=kept.error)
 
 
 def _index(runtime: Runtime, waiting: int) -> IndexStatus:

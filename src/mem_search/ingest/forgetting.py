@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,11 +25,15 @@ AT_ONCE: Final = 1_000
 """Records that are removed before the reply; the rest of more goes in the background."""
 
 
+Beside = Callable[[Collection[str], Traces | None], Awaitable[int]]
+
+
 class Forgetting:
     """Forgets records of one store. ``run`` until cancelled.
 
     ``home`` is looked through for other files that hold them. ``flush`` stores what is noted in
-    memory and may quote a record. ``changed`` is called after records were removed.
+    memory and may quote a record. ``changed`` is called after records were removed. ``beside``
+    removes transcripts of sessions, and whatever of them has a word; it returns how many.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Forgetting:
         spool_dir: Path,
         flush: Callable[[], Awaitable[None]],
         changed: Callable[[], None],
+        beside: Beside,
     ) -> None:
         self._store = store
         self._indexer = indexer
@@ -47,10 +52,13 @@ class Forgetting:
         self._spool = spool_dir
         self._flush = flush
         self._changed = changed
+        self._beside = beside
         self._work = asyncio.Event()
 
     async def forget(self, numbers: Sequence[int]) -> Receipt:
         """Forget these records. The receipt says what is removed and what is pending."""
+        # First: once the records are gone, nothing tells which sessions they were of.
+        await self._beside(await self._store.sessions(numbers), None)
         receipt = await self._store.begin(numbers)
         taken = 0
         try:
@@ -108,7 +116,7 @@ class Forgetting:
     def _steps(self) -> list[tuple[ForgetStep, Callable[[], Awaitable[Mapping[str, int]]]]]:
         return [
             ("records", self._remove_records),
-            ("uploads", self._remove_uploads),
+            ("uploads", self._remove_files),
             ("words", self._merge_words),
             ("copies", self._look_for_copies),
             ("quotes", self._remove_last_quotes),
@@ -130,6 +138,10 @@ class Forgetting:
     async def _remove_uploads(self) -> Mapping[str, int]:
         names, traces = await self._store.read_uploads(), await self._store.traces()
         return {"uploads": await asyncio.to_thread(_discarded, self._spool, names, traces)}
+
+    async def _remove_files(self) -> Mapping[str, int]:
+        removed = await self._remove_uploads()
+        return {**removed, "transcripts": await self._beside((), await self._store.traces())}
 
     async def _merge_words(self) -> Mapping[str, int]:
         await self._remove_quotes()

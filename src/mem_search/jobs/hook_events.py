@@ -1,12 +1,13 @@
 """Events of agents' hooks: from the files that hooks leave in the home to records.
 
-A hook writes one file an event into ``HOME/hooks/events`` and wakes the worker, or leaves the file
-until a worker runs. An event of a session whose transcript lies on this machine only says that
-there is something to read, and so does every event of another agent than Claude Code, whose source
-finds its sessions. Other events have their content, and become lines of a transcript of our
-own in ``HOME/hooks/sessions``, which the source ``claude-code`` reads like any other, and which is
-removed when the session ends. Records have the ids of their lines, so an event that is taken twice,
-because the worker was killed in between, is one record.
+An event is one file in ``HOME/hooks/events``. A hook writes it and wakes the worker, or it sends
+the content, which the worker redacts before it writes the file. Without a worker the file waits. An
+event of a session whose transcript lies on this machine only says that there is something to read,
+and so does every event of another agent than Claude Code, whose source finds its sessions. Other
+events have their content, and become lines of a transcript of our own in ``HOME/hooks/sessions``,
+which the source ``claude-code`` reads like any other, and which is removed when the session ends.
+Records have the ids of their lines, so an event that is taken twice, because the worker was killed
+in between, is one record.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
+from mem_search.ingest import copies
 from mem_search.jobs.reader import LocationReader, find_locations, machine_from
 from mem_search.model import Location
+from mem_search.model.forgetting import Traces
 from mem_search.sources.claude_code.files import transcript_of
 from mem_search.storage.ports import IngestStore
 from mem_search.text.redaction import Redaction
@@ -75,22 +78,24 @@ class HookEvents:
         self._woken = asyncio.Event()
         self._draining = asyncio.Lock()
 
-    def leave(self, event: Mapping[str, Any]) -> None:
-        """Keep an event that a client sent, as a hook leaves one; it is taken soon.
+    def leave(
+        self, event: Mapping[str, Any], unique: str = "", field: str = "event.session_id"
+    ) -> None:
+        """Keep an event that a client or a hook sent; it is taken soon.
 
-        It is on the disk, redacted, when this returns. Raises InputError for an id that is none,
-        Unavailable when too many wait, StorageError when the disk refuses it. Blocks.
+        It is on the disk, redacted, when this returns. ``unique`` names the event: one that a hook
+        leaves again, because the reply came too late, is the same. Raises InputError that names
+        ``field`` for a session id that is none, Unavailable when too many wait, StorageError when
+        the disk refuses it. Blocks.
         """
-        session = event["session_id"]
-        if not _SAFE_SESSION.fullmatch(session):
-            raise InputError(
-                "has to be letters, digits and - _ : . @ +, at most 200", field="contentSessionId"
-            )
-        unique = f"{time.time_ns():020}-{secrets.token_hex(4)}"
+        session = event.get("session_id")
+        if not isinstance(session, str) or not _SAFE_SESSION.fullmatch(session):
+            raise InputError("has to be letters, digits and - _ : . @ +, at most 200", field=field)
+        unique = unique or f"{time.time_ns():020}-{secrets.token_hex(4)}"
         transcript = _transcript(event)
         name = f"session-{session}" if transcript else unique
         if transcript:
-            event = {**{name: event[name] for name in _ALWAYS}, "transcript_path": transcript}
+            event = {**{name: event.get(name) for name in _ALWAYS}, "transcript_path": transcript}
         kept = json.dumps(self._redaction.values(dict(event))).encode("utf-8", "backslashreplace")
         part = self.folder / f"{unique}.part"
         try:
@@ -105,6 +110,30 @@ class HookEvents:
             part.unlink(missing_ok=True)
             raise StorageError(f"the event cannot be kept: {error.strerror}") from error
         self.wake()
+
+    async def forget(self, sessions: Collection[str], traces: Traces | None = None) -> int:
+        """Remove what is kept of these sessions, and what has a word of ``traces``.
+
+        Our own transcripts of sessions and the copies of others. ``traces`` are also looked for in
+        events that wait; this waits for those that are being taken. Returns how many files changed.
+        """
+        if traces is None:
+            removed = await asyncio.to_thread(self._forget, sessions, None)
+        else:
+            async with self._draining:
+                removed = await asyncio.to_thread(self._forget, sessions, traces)
+        if self._reader.kept is not None:
+            removed += await self._reader.kept.forget(sessions, traces)
+        return removed
+
+    def _forget(self, sessions: Collection[str], traces: Traces | None) -> int:
+        files = [file for file in self.sessions.glob("*.jsonl") if file.stem in sessions]
+        if traces is not None:
+            looked_at = (*self.folder.glob("*"), *self.sessions.glob("*.jsonl"))
+            files += [file for file in looked_at if copies.holds(file, traces) is not False]
+        for file in files:
+            file.unlink(missing_ok=True)
+        return len(files)
 
     def wake(self) -> None:
         """Look for events now."""

@@ -12,6 +12,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,11 @@ from mem_search.contracts import Machine
 from mem_search.errors import InputError, MemSearchError, NotFound, SourceError
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.writer import IngestWriter
+from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
+from mem_search.sources.claude_code import KEPT
 from mem_search.storage.ports import IngestStore
 
 log = logging.getLogger(__name__)
@@ -34,10 +37,17 @@ _LONGEST_PAUSE = 3600.0
 class LocationReader:
     """Reads locations into one store, each location in one reading at a time."""
 
-    def __init__(self, store: IngestStore, writer: IngestWriter, mark: CrashMark) -> None:
+    def __init__(
+        self,
+        store: IngestStore,
+        writer: IngestWriter,
+        mark: CrashMark,
+        kept: KeptTranscripts | None = None,
+    ) -> None:
         self._store = store
         self._writer = writer
         self._mark = mark
+        self.kept = kept
         self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def read(
@@ -66,7 +76,12 @@ class LocationReader:
         to_read = location
         if upload is not None:
             to_read = replace(location, path=str(upload), upload=location.path)
-        async with self._locks[location.source, location.path]:
+        async with self._locks[location.source, location.path], AsyncExitStack() as stack:
+            if again and self.kept is not None and upload is None:
+                gone = await asyncio.to_thread(self.kept.unpack, location)
+                if gone is not None:
+                    stack.callback(gone.cleanup)
+                    to_read = replace(location, options={**location.options, KEPT: gone.name})
             cursor = {} if again else await self._store.cursor(location)
             total = IngestCounts()
             is_unchanged = True
@@ -97,6 +112,8 @@ class LocationReader:
                             await report(batch.done, batch.total, message)
                 if is_unchanged:
                     await self._store.note_unchanged(location, followed=followed)
+                if self.kept is not None and upload is None:
+                    await self.kept.keep(location, changed=not is_unchanged)
             except MemSearchError as error:
                 if upload is not None:
                     shown = error.message.replace(str(upload), location.path)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 from mem_search.ingest.forgetting import Forgetting
 from mem_search.ingest.prepare import flagged, redacted
 from mem_search.ingest.preparing import Preparing
+from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.model import Draft, Filters, Record
 from mem_search.model.ingest import PreparedDraft
@@ -58,6 +59,7 @@ class RedactJob:
         redaction: Redaction,
         seal: Seal,
         stored: Callable[[], None],
+        kept: KeptTranscripts,
     ) -> None:
         self._store = store
         self._preparing = preparing
@@ -65,6 +67,7 @@ class RedactJob:
         self._redaction = redaction
         self._seal = seal
         self._stored = stored
+        self._kept = kept
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         """Safe to repeat: a marker is never redacted again."""
@@ -90,6 +93,7 @@ class RedactJob:
                 self._stored()
             after, looked = page[-1][0].number, looked + len(page)
             await report(looked, max(total, looked), f"{counts['changed']} record(s) had a secret")
+        await self._kept.redact()
         texts = await self._store.redacting.redact_texts(self._clean, self._seal_url)
         if counts["changed"] or texts:
             await self._forgetting.purge()  # their old bytes

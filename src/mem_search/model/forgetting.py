@@ -13,10 +13,11 @@ ForgetStep = Literal[
 """What a forgetting has to do, in this order (``FORGET_STEPS``).
 
 ``records``: the records with everything derived from them. ``uploads``: files that were sent, whose
-job has ended, and that hold their words. ``words``: terms in the full-text index. ``copies``: other
-files of the home that hold their words are looked for, and named. ``quotes``: whatever else of the
-store names or quotes them, looked for a second time. ``file``: free pages of the database, and its
-log. ``vectors``: entries of the vector index. ``index``: the files of that index.
+job has ended, and that hold their words; events of hooks and lines of transcripts that do, too.
+``words``: terms in the full-text index. ``copies``: other files of the home that hold their words
+are looked for, and named. ``quotes``: whatever else of the store names or quotes them, looked for a
+second time. ``file``: free pages of the database, and its log. ``vectors``: entries of the vector
+index. ``index``: the files of that index.
 """
 
 FORGET_STEPS: Final[tuple[ForgetStep, ...]] = (

@@ -150,7 +150,9 @@ async def _leave(call: Call, body: SessionBody, name: str, **content: Any) -> No
     event: dict[str, Any] = {"hook_event_name": name, "session_id": body.session, "cwd": body.cwd}
 
     await asyncio.to_thread(
-        call.runtime.ingest.hooks.leave, {**event, **content, "platform": platform}
+        call.runtime.ingest.hooks.leave,
+        {**event, **content, "platform": platform},
+        field="contentSessionId",
     )
 
 

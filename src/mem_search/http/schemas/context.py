@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mem_search.renderers.schema import Count, schema
+from mem_search.renderers.schema import Count, Time, schema
 
 
 @schema
@@ -40,3 +40,43 @@ class SemanticContext:
     context: str
     count: Count
     tokens_used: Count
+
+
+@schema
+class SessionCost:
+    """What the hooks of a session cost: how many, the tokens that the agent got, and their times.
+
+    `turns` are prompts, `searches` how often the agent searched its memory. `unanswered` hooks met
+    no worker in time. `ms` and `cpu_ms` are the median hook, `slowest_ms` the slowest.
+    """
+
+    session: str
+    agent: str
+    first: Time
+    last: Time
+    hooks: Count
+    unanswered: Count
+    turns: Count
+    searches: Count
+    tokens: Count
+    ms: float
+    slowest_ms: float
+    cpu_ms: float
+
+
+@schema
+class HookCosts:
+    """The hooks of all sessions together, and each of the latest sessions, the latest first.
+
+    `p95_ms` and `p95_cpu_ms` are of single hooks; `searches_a_turn` is null without a prompt.
+    """
+
+    hooks: Count
+    unanswered: Count
+    turns: Count
+    searches: Count
+    searches_a_turn: float | None
+    tokens: Count
+    p95_ms: float
+    p95_cpu_ms: float
+    sessions: list[SessionCost]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from mem_search.renderers.schema import schema
+from mem_search.renderers.schema import Count, schema
 
 
 @schema
 class HookReply:
-    """`context` is for the agent of a session that starts, or of a prompt; else it is empty."""
+    """`context` is for the agent of a session that starts, or of a prompt; else it is empty.
+
+    It has so many `tokens`. `kept`: the event that came with the request is on the disk, redacted.
+    """
 
     context: str
+    tokens: Count
+    kept: bool

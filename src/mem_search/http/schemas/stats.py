@@ -90,6 +90,19 @@ class DatabaseFile:
 
 
 @schema
+class KeptTranscripts:
+    """The copies of agents' transcripts: `on` as the settings say, how many, and their bytes.
+
+    `error` says why the last ones could not be copied; it is empty when all is well.
+    """
+
+    on: bool
+    files: Count
+    bytes: Count
+    error: str
+
+
+@schema
 class WorkerStatus:
     """The worker process."""
 
@@ -123,6 +136,7 @@ class Stats:
     sources: list[Location]
     ledger: dict[str, dict[str, int]]
     database: DatabaseFile
+    transcripts: KeptTranscripts
     worker: WorkerStatus
     first: Time | None
     last: Time | None

@@ -24,11 +24,21 @@ from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
 from mem_search.sources.agent_work.drafts import Identify
 from mem_search.sources.base import BaseSource, BatchBuilder
-from mem_search.sources.claude_code.files import NAME, SUFFIX, Place, projects_folder, transcripts
+from mem_search.sources.claude_code.files import (
+    NAME,
+    SUFFIX,
+    Found,
+    Place,
+    projects_folder,
+    transcripts,
+)
 from mem_search.sources.claude_code.transcript_reader import TranscriptReader
 
 VERSION: Final = 3
 """Raise this when the state changes its shape: transcripts are then read from their start."""
+
+KEPT: Final = "kept"
+"""The option of a location that names a folder with its transcripts that are gone from it."""
 
 STATES_KEPT: Final = 16
 """Files whose state the cursor keeps. A session rarely grows after this many newer ones."""
@@ -114,15 +124,16 @@ class ClaudeCode(BaseSource):
         """
         # The session of an uploaded transcript ran on another machine.
         project_of = named_after if location.upload else identify
-        reading = _Reading(Path(location.path).expanduser(), Cursor(cursor), project_of)
+        found = _found(Path(location.path).expanduser(), location.options.get(KEPT, ""))
+        reading = _Reading(found, Cursor(cursor), project_of)
         yield from reading.batches()
 
 
 class _Reading:
     """One reading of a location: what was found since the last batch, and the progress."""
 
-    def __init__(self, root: Path, cursor: Cursor, project_of: Identify) -> None:
-        self._found = transcripts(root)
+    def __init__(self, found: Found, cursor: Cursor, project_of: Identify) -> None:
+        self._found = found
         self._cursor = cursor
         # Asked once per directory and reading: before the next one the project may have changed.
         self._identify = lru_cache(maxsize=None)(project_of)
@@ -182,6 +193,18 @@ class _Reading:
         self._moved = False
         # A file may have grown since the total was computed.
         return self._batch.build(self._cursor.value, min(done, self._batch.total))
+
+
+def _found(root: Path, kept: str) -> Found:
+    """The transcripts at ``root``, and those of the folder ``kept`` that are there no more."""
+    if not kept:
+        return transcripts(root)
+    gone = transcripts(Path(kept))
+    if not root.exists():
+        return gone
+    found = transcripts(root)
+    files = dict(sorted({**gone.files, **found.files}.items()))
+    return Found(files=files, left=found.left)
 
 
 def _status(path: Path) -> os.stat_result | None:

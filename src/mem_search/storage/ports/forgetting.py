@@ -24,6 +24,10 @@ class ForgetStore(Protocol):
         """The names of the saved searches that go when these records are forgotten."""
         ...
 
+    async def sessions(self, numbers: Sequence[int]) -> list[str]:
+        """The sessions that these records are of."""
+        ...
+
     async def begin(self, numbers: Sequence[int]) -> str:
         """Remember that these records are to be forgotten; returns the id of the receipt."""
         ...

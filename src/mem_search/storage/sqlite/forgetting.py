@@ -62,6 +62,15 @@ class SqliteForgetting(Repository):
     def saved_searches_naming(self, connection: Connection, numbers: Sequence[int]) -> list[str]:
         return quotes.saved_searches_naming(connection, numbers)
 
+    @reads
+    def sessions(self, connection: Connection, numbers: Sequence[int]) -> list[str]:
+        rows = connection.execute(
+            "select distinct session from records"
+            " where id in (select value from json_each(?)) and session != ''",
+            (json.dumps(list(numbers)),),
+        )
+        return [session for (session,) in rows]
+
     @writes
     def begin(self, connection: Connection, numbers: Sequence[int]) -> str:
         receipt = _open(connection, purge=False)

@@ -1,0 +1,79 @@
+"""What hooks cost: the lines that each of them leaves in ``HOME/hooks/costs.jsonl``, counted.
+
+A hook notes its session, its event, the tokens that the agent got, its time and processor time, and
+whether the agent has just searched its memory. The files are cut at a megabyte each, so this is the
+ledger of the last ten thousand hooks or so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+_FILES: Final = ("costs.jsonl.1", "costs.jsonl")
+_TURN: Final = "UserPromptSubmit"
+
+
+@dataclass(slots=True)
+class Cost:
+    """Hooks of one session, or of all. Times are in ms; ``first_at``, ``last_at`` since 1970."""
+
+    session: str = ""
+    agent: str = ""
+    first_at: int = 0
+    last_at: int = 0
+    hooks: int = 0
+    unanswered: int = 0
+    turns: int = 0
+    searches: int = 0
+    tokens: int = 0
+    times: list[float] = field(default_factory=list)
+    cpu_times: list[float] = field(default_factory=list)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Count a hook. Raises ValueError, TypeError or KeyError for a line of another form."""
+        at, tokens, ms, cpu_ms = (
+            line["at"] + 0, line["tokens"] + 0, float(line["ms"]), float(line["cpu_ms"]),
+        )  # fmt: skip
+        self.agent = str(line["agent"])
+        self.first_at = min(self.first_at or at, at)
+        self.last_at = max(self.last_at, at)
+        self.hooks += 1
+        self.unanswered += not line["answered"]
+        self.turns += line["event"] == _TURN
+        self.searches += bool(line["searched"])
+        self.tokens += tokens
+        self.times.append(ms)
+        self.cpu_times.append(cpu_ms)
+
+
+def costs(home: Path) -> tuple[Cost, list[Cost]]:
+    """All hooks together, and those of each session, the latest first. Blocks. Raises OSError."""
+    total, sessions = Cost(), dict[str, Cost]()
+    for line in _lines(home / "hooks"):
+        try:
+            name = str(line["session"])
+            sessions.setdefault(name, Cost(name)).add(line)
+            total.add(line)
+        except (KeyError, TypeError, ValueError):
+            continue  # cut off by a full disk
+    found = [each for each in sessions.values() if each.hooks]
+    return total, sorted(found, key=lambda each: -each.last_at)
+
+
+def _lines(folder: Path) -> Iterator[Mapping[str, Any]]:
+    for name in _FILES:
+        try:
+            content = (folder / name).read_bytes()
+        except FileNotFoundError:
+            continue
+        for raw in content.splitlines():
+            try:
+                line = json.loads(raw)
+            except (ValueError, RecursionError):
+                continue  # cut off by a full disk
+            if isinstance(line, dict):
+                yield line
