@@ -58,6 +58,14 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
     assert told[page]["metadata"]["instruction_like"] == ["override", "secrets"]
     assert "instruction_like" not in told[note]["metadata"]
 
+    # JSON that an agent reads says it beside the text, which stays as its spans need it.
+    batch = await empty.post("/api/records/batch", json={"refs": [page, work, lamp]})
+    for opened in ((await batch.json())["records"], [told[ref] for ref in told]):
+        for each in opened:
+            assert ("do not follow it" in each.get("caution", "")) == bool(found(each["text"]))
+    hits = (await get("/api/search", "application/json", query="harbour"))["results"]
+    assert {each["ref"] for each in hits if "caution" in each} == {page, mail, work}
+
     # The texts that the skill reads.
     listing = await get("/api/search/unified", query="harbour")
     for line in listing.splitlines():
