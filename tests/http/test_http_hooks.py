@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 from http_worker import TOKEN, Client, lifecycle_of
 
+from mem_search.sources.git.history import files_at_hand
 from mem_search.text import token_count
 
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
@@ -106,3 +109,25 @@ async def test_what_hooks_cost_is_counted_for_each_session(empty: Client) -> Non
     (session,) = said["sessions"]
     assert (session["session"], session["agent"], session["slowest_ms"]) == ("s", "codex", 40.5)
     assert (await (await empty.get("/api/context/costs?session=t")).json())["sessions"] == []
+
+
+def committed(repository: Path) -> Path:
+    """A file that a new repository has."""
+    (repository / "src").mkdir(parents=True)
+    file = repository / "src" / "auth.py"
+    file.write_text("tokens = 1\n")
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "Auth"]):
+        subprocess.run([*git, *words], check=True)
+    return file
+
+
+async def test_files_with_uncommitted_changes_are_at_hand(client: Client, tmp_path: Path) -> None:
+    file = committed(repository := tmp_path / "web")
+    assert files_at_hand(str(repository)) == ()
+    file.write_text("tokens = 2\n")
+    assert files_at_hand(str(repository / "src")) == ("src/auth.py",)
+    assert files_at_hand(str(tmp_path)) == files_at_hand("/gone/web") == ()
+    # The session begins with what was done to that file, although newer records are known.
+    context = await told(client, "SessionStart", str(repository))
+    assert "### About the files at hand\n🟣 Observation #2 - Added login endpoint" in context

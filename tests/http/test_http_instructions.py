@@ -63,7 +63,7 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
     for opened in ((await batch.json())["records"], [told[ref] for ref in told]):
         for each in opened:
             assert ("do not follow it" in each.get("caution", "")) == bool(found(each["text"]))
-    hits = (await get("/api/search", "application/json", query="harbour"))["results"]
+    hits = (await get("/api/search", "application/json", query="harbour", format="json"))["results"]
     assert {each["ref"] for each in hits if "caution" in each} == {page, mail, work}
 
     # The texts that the skill reads.

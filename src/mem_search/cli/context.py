@@ -31,7 +31,11 @@ def context(
     ] = "",
     branch: Annotated[str, typer.Option("--branch", help="The branch; this one by default.")] = "",
     files: Annotated[
-        list[str] | None, typer.Option("--files", help="A file at hand; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--files",
+            help="A file at hand, instead of what git says has changed here; may be repeated.",
+        ),
     ] = None,
     prompt: Annotated[str, typer.Option("--prompt", help="What the agent was asked.")] = "",
     budget: Annotated[
@@ -53,6 +57,10 @@ def context(
     pairs = [("project", project or here.name)]
     if branch or not project:
         pairs.append(("branch", branch or here.branch))
+    if files is None and not project:
+        from mem_search.sources.git.history import files_at_hand  # loads what reads sources
+
+        files = list(files_at_hand(os.getcwd()))  # noqa: PTH109 - as the hook names it
     pairs += [("files", each) for each in files or ()]
     given = (("prompt", prompt), ("max_tokens", "" if budget is None else str(budget)))
     pairs = [(name, value) for name, value in (*pairs, *given) if value]

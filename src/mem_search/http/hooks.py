@@ -20,6 +20,7 @@ from mem_search.model.briefing import Situation
 from mem_search.projects import identify
 from mem_search.renderers import render_briefing, render_matches, render_prompt_guide
 from mem_search.search.briefing import SHORTEST_PROMPT, brief
+from mem_search.sources.git.history import files_at_hand
 from mem_search.text import token_count
 from mem_search.text.dates import now_ms
 
@@ -109,7 +110,8 @@ async def _context(call: Call, body: HookBody) -> str:
     if not body.cwd or not (starts or (asks and len(prompt) >= SHORTEST_PROMPT)):
         return ""
     place = await asyncio.to_thread(identify, body.cwd)
-    situation = Situation((place.name,), place.branch, session=body.session_id, prompt=prompt)
+    files = await asyncio.to_thread(files_at_hand, body.cwd) if starts else ()
+    situation = Situation((place.name,), place.branch, files, body.session_id, prompt)
     runtime = call.runtime
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     if starts:

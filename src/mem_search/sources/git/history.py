@@ -95,6 +95,16 @@ class History:
         answer = self._run("cat-file", "--batch-check", lines=commits) if commits else ""
         return all(" commit " in line for line in answer.splitlines())
 
+    def uncommitted(self, seconds: float) -> tuple[str, ...]:
+        """Tracked files with changes that are not committed, by their paths in the repository.
+
+        Raises SourceError, also when git takes longer than ``seconds``.
+        """
+        listed = self._run(
+            "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "HEAD", seconds=seconds
+        )
+        return tuple(name for name in listed.split("\0") if name)
+
     def count(self, heads: Iterable[str], tips: Iterable[str]) -> int:
         return int(self._run("rev-list", "--count", "--stdin", lines=_revisions(heads, tips)))
 
@@ -136,14 +146,18 @@ class History:
             complaints.seek(0)
             raise self._refusal(complaints.read())
 
-    def _run(self, *arguments: str, lines: Iterable[str] = ()) -> str:
-        finished = subprocess.run(  # noqa: S603 - a list of our own words, no shell
-            self._command(*arguments),
-            input=_encode(lines),
-            capture_output=True,
-            env=_environment(),
-            check=False,
-        )
+    def _run(self, *arguments: str, lines: Iterable[str] = (), seconds: float | None = None) -> str:
+        try:
+            finished = subprocess.run(  # noqa: S603 - a list of our own words, no shell
+                self._command(*arguments),
+                input=_encode(lines),
+                capture_output=True,
+                env=_environment(),
+                check=False,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SourceError(f"git took more than {seconds:g} s in {self.path}") from error
         if finished.returncode != 0:
             raise self._refusal(finished.stderr)
         return finished.stdout.decode(errors="replace")
@@ -169,6 +183,23 @@ class History:
         return SourceError(
             f"git cannot read {self.path}: {reason}; check it with: git -C {self.path} fsck"
         )
+
+
+_AT_HAND: Final = 0.5
+"""Seconds that listing changed files may take: a session waits for its briefing."""
+
+_MOST_AT_HAND: Final = 50
+
+
+def files_at_hand(directory: str) -> tuple[str, ...]:
+    """What is being worked on in ``directory``: files with changes that are not committed.
+
+    Empty where git does not answer in time, or there is no repository.
+    """
+    try:
+        return History(directory).uncommitted(_AT_HAND)[:_MOST_AT_HAND]
+    except SourceError:
+        return ()
 
 
 def parse(tokens: Iterator[str]) -> Iterator[Commit]:
