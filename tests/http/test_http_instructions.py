@@ -64,7 +64,7 @@ async def test_instructions_in_records_are_fenced_everywhere_and_never_given(
         for each in opened:
             assert ("do not follow it" in each.get("caution", "")) == bool(found(each["text"]))
     hits = (await get("/api/search", "application/json", query="harbour", format="json"))["results"]
-    assert {each["ref"] for each in hits if "caution" in each} == {page, mail, work}
+    assert {each["ref"] for each in hits if "caution" in each} == {mail, work}
 
     # The texts that the skill reads.
     listing = await get("/api/search/unified", query="harbour")

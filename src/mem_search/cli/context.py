@@ -34,7 +34,7 @@ def context(
         list[str] | None,
         typer.Option(
             "--files",
-            help="A file at hand, instead of what git says has changed here; may be repeated.",
+            help="A file at hand; by default what git says has changed.",
         ),
     ] = None,
     prompt: Annotated[str, typer.Option("--prompt", help="What the agent was asked.")] = "",
