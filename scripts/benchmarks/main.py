@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import corpus
 import filters
 import graph
+import hooks
 import indexing
 import mails
 import mcp_calls
@@ -34,7 +35,7 @@ import search
 VERSUS = "versus"
 STAGES = (
     "search", "filters", "under-indexing", "universal", "mcp", "indexing", "mails", "start", "cli",
-    "memory", "graph",
+    "hooks", "memory", "graph",
 )  # fmt: skip
 SMALL = 10_000
 _INDEXED = 2_000
@@ -119,10 +120,10 @@ class Bench:
                 home, embedder = self._store(count)
                 with store.copied(home, self._temporary) as copy:
                     yield f"{stage} {count}", measured(copy, embedder)
-        elif stage in ("start", "cli"):
+        elif stage in ("start", "cli", "hooks"):
             count = min(given.records[0], SMALL)
-            measure = start.measure if stage == "start" else cli.measure
-            yield f"{stage} {count}", measure(*self._store(count))
+            measured_once = {"start": start.measure, "cli": cli.measure, "hooks": hooks.measure}
+            yield f"{stage} {count}", measured_once[stage](*self._store(count))
         elif stage == VERSUS:
             file = self._temporary / "corpus.jsonl"
             count = given.records[0]
