@@ -242,6 +242,7 @@ SILENT = {
     "/api/chroma/status",
     "/api/sync/status",
     "/api/onboarding/explainer",
+    "/api/context/costs",  # of hooks, which nobody has here
     "/api/tool-uses/batch",  # out of transcripts, which nobody has here
     "/api/ledger",
     "/api/why",  # what became of files, which nobody has here
