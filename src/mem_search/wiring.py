@@ -274,9 +274,8 @@ def _ingest_runtime(
         store.forgetting, indexer, settings.home, settings.spool_dir, search.service.log.flush,
         stored, hooks.forget,
     )  # fmt: skip
-    enriching = EnrichJob.of(settings, store, stored)
     tasks = (
-        enriching,
+        (enriching := EnrichJob.of(settings, store, stored)),
         SyncJob(reader),
         importing,
         FetchJob(importing, settings.spool_dir, settings.fetch_allow),
@@ -285,9 +284,8 @@ def _ingest_runtime(
         ArchiveJob(store.archives, store.ingest, reader),
         RedactJob(store, preparing, forgetting, redaction, seal, stored, kept),
     )
-    reembed = ReembedJob(
-        store, partial(open_embedder, models_dir=settings.models_dir), serving, settings.embedder
-    )
+    opened = partial(open_embedder, models_dir=settings.models_dir)
+    reembed = ReembedJob(store, opened, serving, settings.embedder)
     jobs = JobQueue(store.jobs, tasks, beside=(reembed,))
     archives = Archives(store.archives, jobs, reader)
     return IngestRuntime(writer, reader, indexer, jobs, forgetting, hooks, enriching, archives)
