@@ -117,7 +117,7 @@ def test_the_mcp_server_says_what_is_missing(tmp_path: Path) -> None:
 def named_routes() -> list[tuple[str, str]]:
     """(method, path) of each route in the skill; a curl with a body is a POST."""
     found = {
-        (match[1] or ("POST" if match[2].endswith("/batch") else "GET"), match[2])
+        (match[1] or ("POST" if match[2].endswith(("/batch", "/check")) else "GET"), match[2])
         for match in ROUTE.finditer(skill()[1])
     }
     return sorted(found)

@@ -241,20 +241,17 @@ READ_ONLY = """
 """
 
 
-def test_a_read_only_folder_is_named_with_the_next_step(tmp_path: Path) -> None:
-    own = Path(tempfile.gettempdir())
-    for folder in (tmp_path, *(p for p in tmp_path.parents if own in p.parents)):
-        folder.chmod(0o755)
-    home = tmp_path / "home"
-    home.mkdir()
-    home.chmod(0o555)
-    said = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(READ_ONLY), str(home / "store.db")],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    home.chmod(0o755)
+def test_a_read_only_folder_is_named_with_the_next_step() -> None:
+    # Not in pytest's own folder, which another run of pytest closes to other users at any time.
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o555)
+        said = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(READ_ONLY), f"{home}/store.db"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        Path(home).chmod(0o755)
     assert "store.db" in said
     assert "writable" in said
 

@@ -289,6 +289,11 @@ def _seconds(function: Callable[[str], object], text: str) -> float:
     return time.thread_time() - started
 
 
+def _linear(text: str) -> object:
+    """One small object a character, in one list: what most functions of a text do, and no more."""
+    return [(character, place) for place, character in enumerate(text)]
+
+
 LARGE_KINDS = (
     "one letter", "one digit", "full stops", "ACGT", "base64", "nested brackets",
     "combining marks", "words",
@@ -311,13 +316,18 @@ def _check(
         for size in sizes[1:]:
             text = text_of(size)
             took = _seconds(function, text)
+            allowed = max(noticeable, growth * before)
             for _ in range(REPEATS):
-                if took <= max(noticeable, growth * before):
+                if took <= allowed:
                     break
-                # Once more: another process may have had the processor's caches meanwhile.
-                before = max(before, _seconds(function, text_of(size // 10)))
+                # Once more, beside what is linear for sure: where other processes have the caches,
+                # ten times the text takes that more than ten times as long, too.
+                smaller = text_of(size // 10)
+                before = max(before, _seconds(function, smaller))
                 took = min(took, _seconds(function, text))
-            assert took <= max(noticeable, growth * before), (
+                slower = max(1.0, _seconds(_linear, text) / _seconds(_linear, smaller) / 10)
+                allowed = max(allowed, growth * slower * before)
+            assert took <= allowed, (
                 f"{name} over {size} characters of {kind}: {before:.3f} s became {took:.3f} s"
             )
             before = took

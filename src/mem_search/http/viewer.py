@@ -70,7 +70,7 @@ def _files() -> dict[str, Traversable]:
 async def link(call: Call) -> web.StreamResponse:
     """A link that logs one browser in, once."""
     code, ends = call.request.app[SESSIONS].link()
-    return json_reply(ViewLink(url=f"{call.base}/login/{code}", expires_at=ends * 1000), status=201)
+    return json_reply(ViewLink(url=f"{call.base}/login/{code}", expires_at=ends * 1000))
 
 
 async def login(call: Call) -> web.StreamResponse:
