@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mem_search.agents import AGENTS, by_name, of_source
+from mem_search.agents import AGENTS, by_name, of_session
 from mem_search.agents.base import MARK, Agent, Entry, OwnFile, Setup, plugin_folder
 from mem_search.agents.installing import BACKUP, Installation
 from mem_search.agents.json_text import at, read
@@ -191,7 +191,7 @@ def test_hooks_say_whose_they_are(agent: Agent, setup: Setup) -> None:
 @each_agent
 def test_its_sessions_have_a_source_and_a_way_back(agent: Agent, setup: Setup) -> None:
     assert agent.resume.count("{session}") == 1
-    assert of_source(agent.sessions) is agent
+    assert of_session(agent.sessions, "") is agent
     assert agent.documented.startswith("https://")
 
 
