@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import mem_search
-from mem_search.cli import command_on_path
+from mem_search import model
+from mem_search.cli import command_on_path, quickstart
 from mem_search.cli.quickstart import folders_in, sample
 
 
@@ -88,3 +89,7 @@ def test_a_source_folder_on_pythonpath_gets_an_alias(
     *_, alias = command_on_path.advice({"SHELL": "/bin/zsh", "HOME": str(tmp_path)})
     assert alias.startswith("  alias mem-search=")
     assert source in alias
+
+
+def test_the_sample_has_one_name() -> None:
+    assert quickstart.SAMPLE == model.SAMPLE

@@ -116,6 +116,7 @@ def filled(route: Route, known: dict[str, str]) -> str:
         "operations": "operation",
         "sessions": "session",
         "forget": "receipt",
+        "login": "receipt",  # no code of a link: it is refused
     }
 
     def value(match: re.Match[str]) -> str:

@@ -168,7 +168,7 @@ def test_the_routes_that_need_the_token_are_these() -> None:
         "GET /api/jobs",
         "GET /api/jobs/{id}",
         "GET /api/v1/backup",
-        "GET /api/v1/settings",
+        "GET /api/viewer/settings",
         "GET /documents/{id}/original",
         "GET /api/v1/tokens",
         "GET /api/v1/users",

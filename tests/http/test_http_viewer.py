@@ -22,7 +22,7 @@ FOLDER = files("mem_search") / "viewer"
 
 async def logged_in(client: Client) -> str:
     """The code of a link; the client's browser is logged in with it."""
-    reply = await client.post("/api/v1/view-links", headers=AUTHORIZED)
+    reply = await client.post("/api/viewer/links", headers=AUTHORIZED)
     code: str = (await reply.json())["url"].rpartition("/")[2]
     opened = await client.get(f"/login/{code}", allow_redirects=False)
     assert (opened.status, opened.headers["Location"]) == (303, "/")
@@ -91,17 +91,17 @@ async def test_a_logged_in_browser_may_change_and_log_out(client: Client) -> Non
         body = {"metadata": {"archived": archived}}
         changed = await client.patch(path, json=body, headers=OWN_PAGE)
         assert (changed.status, (await changed.json())["archived"]) == (200, bool(archived))
-    assert (await client.delete("/api/v1/view-session", headers=OWN_PAGE)).status == 204
+    assert (await client.delete("/api/viewer/session", headers=OWN_PAGE)).status == 204
     assert (await client.get("/api/jobs", headers=OWN_PAGE)).status == 401
 
 
 async def test_a_link_is_for_programs_with_the_token(client: Client) -> None:
-    assert (await client.post("/api/v1/view-links")).status == 401
+    assert (await client.post("/api/viewer/links")).status == 401
 
 
 async def test_settings_are_told_without_secrets(client: Client) -> None:
-    assert (await client.get("/api/v1/settings")).status == 401
-    reply = await (await client.get("/api/v1/settings", headers=AUTHORIZED)).json()
+    assert (await client.get("/api/viewer/settings")).status == 401
+    reply = await (await client.get("/api/viewer/settings", headers=AUTHORIZED)).json()
     told = {each["name"]: each for each in reply["settings"]}
     assert told["token"]["value"] == "set"
     assert (told["embedder"]["value"], told["embedder"]["is_default"]) == ("hashing", False)

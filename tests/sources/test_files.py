@@ -146,9 +146,9 @@ class Together(Extractions):
         super().__init__(2)
         self.barrier = threading.Barrier(2, timeout=PATIENCE)
 
-    def read(self, path: Path, name: str) -> Extracted | Refused:
+    def read(self, path: Path, name: str, *, links: bool = False) -> Extracted | Refused:
         self.barrier.wait()
-        return super().read(path, name)
+        return super().read(path, name, links=links)
 
 
 def test_several_files_are_read_at_once_and_come_in_their_order(tmp_path: Path) -> None:

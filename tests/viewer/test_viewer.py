@@ -105,7 +105,7 @@ class Viewer:
         box.send_keys(text)
 
     def log_in(self) -> None:
-        self.driver.get(ask(self.address, "POST", "/api/v1/view-links")["url"])
+        self.driver.get(ask(self.address, "POST", "/api/viewer/links")["url"])
         self.wait("#question")
 
 

@@ -29,7 +29,6 @@ from mem_search.cli.output import note, show_listing, write
 from mem_search.cli.search_options import UNIFIED
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
-from mem_search.model import SAMPLE
 from mem_search.settings import Settings
 
 MOST_REPOSITORIES: Final = 12
@@ -37,6 +36,9 @@ MOST_REPOSITORIES: Final = 12
 
 _MOST_SESSIONS, _HEAD = 400, 64 * 1024
 """Newest transcripts that are looked into, and the bytes at their start."""
+
+SAMPLE: Final = "sample"
+"""``model.SAMPLE``, whose module takes longer to import than ``--help`` may."""
 
 _FOLDER = re.compile(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)

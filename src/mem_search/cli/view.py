@@ -28,7 +28,7 @@ def view(
 
     The link works once, for two minutes; the browser then stays logged in for 30 days.
     """
-    answer = open_client().json("POST", "/api/v1/view-links")
+    answer = open_client().json("POST", "/api/viewer/links")
     url = f"{answer['url']}{_place(' '.join(words or []).strip())}"
     if as_json:
         show({**answer, "url": url}, [], as_json=True)

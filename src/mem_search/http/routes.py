@@ -264,9 +264,9 @@ VIEWER = (
     GET("/viewer/{name}", viewer.file(), "A file of the viewer", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/viewer/vendor/{name}", viewer.file("vendor/"), "A file that the viewer uses", "viewer", early=True, content_type=ANY_TYPE, is_rest=False),
     GET("/login/{id}", viewer.login, "Log a browser in by a link", "viewer", early=True, content_type="", is_rest=False),
-    POST("/api/v1/view-links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink),
-    GET("/api/v1/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
-    DELETE("/api/v1/view-session", viewer.logout, "Log this browser out", "access", write=True, status=204, content_type="", is_rest=False),
+    POST("/api/viewer/links", viewer.link, "Create a link that logs one browser in, once", "access", write=True, only="home", response=viewer_schemas.ViewLink),
+    GET("/api/viewer/settings", viewer.settings, "List the settings of the worker", "access", write=True, only="home", response=viewer_schemas.SettingList),
+    DELETE("/api/viewer/session", viewer.logout, "Log this browser out", "access", write=True, status=204, content_type="", is_rest=False),
 )
 # fmt: on
 ROUTES: tuple[Route, ...] = (

@@ -8,10 +8,10 @@ import { count, texts } from "./texts.js";
 export function SettingsPage() {
   const stats = useApi("/api/stats");
   const tokens = useApi("/api/v1/tokens");
-  const settings = useApi("/api/v1/settings");
+  const settings = useApi("/api/viewer/settings");
   const t = texts.settings;
   const logout = () => attempt(async () => {
-    await api("/api/v1/view-session", { method: "DELETE" });
+    await api("/api/viewer/session", { method: "DELETE" });
     location.reload();
   });
   return html`<section><h1>${texts.pages.settings}</h1>
