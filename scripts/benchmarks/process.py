@@ -122,6 +122,7 @@ def worker(home: Path, embedder: str = "bundled", source: Path | None = None) ->
         "MEM_SEARCH_HOME": str(home),
         "MEM_SEARCH_PORT": str(port),
         "MEM_SEARCH_FOLLOW": "0",
+        "MEM_SEARCH_IDLE_TIMEOUT": "3600",  # one worker waits while the other one embeds
         "MEM_SEARCH_EMBEDDER": embedder,
     }
     if source is not None:
