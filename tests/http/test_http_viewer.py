@@ -15,6 +15,7 @@ from mem_search.http.access.browser_sessions import (
     BrowserSessions,
     cookie_name,
 )
+from mem_search.search.stages import STAGES
 
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 FOLDER = files("mem_search") / "viewer"
@@ -54,6 +55,14 @@ async def test_every_module_that_a_module_imports_is_served(empty: Client) -> No
         text = await (await empty.get(f"/viewer/{name}")).text()
         for other in re.findall(r'from "\./([^"]+)"', text):
             assert (await empty.get(f"/viewer/{other}")).status == 200, (name, other)
+
+
+def test_every_reason_is_a_score_of_the_reply() -> None:
+    text = (FOLDER / "texts.js").read_text("utf-8")
+    told = re.findall(r'"?([a-z-]+)"?: "', text[text.index("  why: {") : text.index("whyPlace")])
+    scores = {"keyword", "vector", "time", *(stage.name for stage in STAGES)}
+    assert len(told) == 10
+    assert set(told) <= scores
 
 
 @pytest.mark.parametrize(

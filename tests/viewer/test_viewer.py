@@ -129,7 +129,7 @@ def test_one_finds_opens_and_comes_back(viewer: Viewer) -> None:
     assert "q=auth" in until(lambda: viewer.driver.current_url)
     viewer.wait(".results mark")
     viewer.press("Why")
-    viewer.says("Words of the question", ".why")
+    viewer.says("Words of the question stand in it, place", ".why")
     first = viewer.wait(".results a")
     title = first.find_element("css selector", ".title").text
     first.click()

@@ -25,7 +25,7 @@ from mem_search.text.redaction import redact
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none';"
+    " connect-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'"
 )
 _TYPES: Final = {

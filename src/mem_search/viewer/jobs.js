@@ -7,7 +7,7 @@ import { count, texts } from "./texts.js";
 
 const BUSY_MS = 1000;
 const IDLE_MS = 5000;
-const RUNNING = ["pending", "queued", "running"];
+const RUNNING = ["queued", "running"];
 
 export function JobsPage() {
   const [busy, setBusy] = useState(true);
@@ -36,7 +36,7 @@ function Job({ job, reload }) {
       ${job.rate ? ` · ${texts.jobs.rate(job.rate)}` : ""}${job.seconds_left ? ` · ${texts.jobs.left(job.seconds_left)}` : ""}
       ${job.message && ` · ${job.message}`}</p>
     ${running && html`<button onClick=${() => act("cancel")}>${texts.jobs.cancel}</button>`}
-    ${["failed", "cancelled"].includes(job.state) && html`<button onClick=${() => act("retry")}>${texts.jobs.retry}</button>`}
+    ${["failed", "cancelled", "set_aside"].includes(job.state) && html`<button onClick=${() => act("retry")}>${texts.jobs.retry}</button>`}
   </li>`;
 }
 

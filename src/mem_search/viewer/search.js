@@ -174,6 +174,8 @@ function toggled(name, values, value) {
 
 function Head({ page, params, question }) {
   const [name, setName] = useState(null); // of the search that is about to be saved
+  // Filters of this page are no part of a saved search, so one with filters is not offered.
+  const plain = question.query && [...params.keys()].every((each) => ["q", "typing", "order"].includes(each));
   const save = (event) => {
     event.preventDefault();
     attempt(async () => {
@@ -193,7 +195,7 @@ function Head({ page, params, question }) {
       ${ORDERS.map((order) => html`<option value=${order}>${texts.search.orders[order]}</option>`)}</select></label>
     <label><input type="checkbox" checked=${params.has("archived")}
       onChange=${(event) => change(params, { archived: event.target.checked ? "1" : "" })} /> ${texts.search.archived}</label>
-    ${question.query && name === null && html`<button onClick=${() => setName(question.query.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
+    ${plain && name === null && html`<button onClick=${() => setName(question.query.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
     ${name !== null && html`<form onSubmit=${save}><label>${texts.saved.saveAs} <input id="saved-name" value=${name} required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*" title=${texts.saved.nameRule}
       onInput=${(event) => setName(event.target.value)} /></label> <button>${texts.saved.keep}</button></form>`}
     ${[...page.search.notices, ...page.search.analyzed.warnings].map((each) => html`<p class="note">${each}</p>`)}
@@ -218,15 +220,10 @@ function Result({ result, place }) {
 }
 
 /** Why a result stands where it does, from the scores that `explain` adds. */
-export function reasons({ scores, highlights }) {
-  const place = (leg) => (scores[`${leg}.rank`] ? `, ${texts.why.placed(scores[`${leg}.rank`])}` : "");
-  const found = [];
-  if (scores.keyword) found.push(texts.why.words(scores.keyword.toFixed(1)) + place("keyword"));
-  if (scores.vector) found.push(texts.why.meaning(scores.vector.toFixed(2)) + place("vector"));
-  if (scores.name || scores["whole-name"]) found.push(texts.why.name);
-  if (scores["every-word"]) found.push(texts.why.every);
-  if (scores.session) found.push(texts.why.session);
-  if (scores.graph) found.push(texts.why.link);
-  if (!found.length) found.push(highlights.snippet.length ? texts.why.words("") : texts.why.other);
-  return found;
+export function reasons({ scores }) {
+  const found = Object.keys(texts.why).filter((name) => scores[name]).map((name) => {
+    const place = scores[`${name}.rank`];
+    return texts.why[name] + (place ? texts.whyPlace(place) : "");
+  });
+  return found.length ? found : [texts.whyOrder];
 }
