@@ -1,0 +1,93 @@
+"""A connection to PostgreSQL: how values are written and read, and short ways to ask."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import psycopg
+from psycopg.types.json import Jsonb, set_json_dumps, set_json_loads
+from psycopg.types.string import StrDumper
+
+__all__ = ["Connection", "Jsonb"]
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_MAYBE_UNSTORABLE: Final = re.compile(r"\\u(?:0000|d[89a-f])")
+_REPLACEMENT: Final = "\ufffd"
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """Statements are composed of our own names and conditions; values are always bound."""
+
+    def execute(  # type: ignore[override]
+        self, statement: str, values: Values = ()
+    ) -> psycopg.Cursor[tuple[Any, ...]]:
+        return super().execute(statement, values or None)
+
+    def one(self, statement: str, values: Values = ()) -> tuple[Any, ...]:
+        """The only row of ``statement``."""
+        row = self.execute(statement, values).fetchone()
+        assert row is not None
+        return row
+
+    def maybe(self, statement: str, values: Values = ()) -> tuple[Any, ...] | None:
+        """The first row of ``statement``, if it has one."""
+        return self.execute(statement, values).fetchone()
+
+    def count(self, statement: str, values: Values = ()) -> int:
+        """The number in the only row of ``statement``; 0 for null."""
+        return int(self.one(statement, values)[0] or 0)
+
+    def column(self, statement: str, values: Values = ()) -> list[Any]:
+        """The first column of all rows."""
+        return [row[0] for row in self.execute(statement, values)]
+
+    def many(self, statement: str, rows: Iterable[Values]) -> int:
+        """Run ``statement`` for each of ``rows``, together; how many rows were changed."""
+        with self.cursor() as cursor:
+            cursor.executemany(statement, rows)
+            return max(cursor.rowcount, 0)
+
+    def use(self, schema: str, types_in: str, owner: str) -> None:
+        """Look for tables in ``schema``, for types in ``types_in``; read and write as ``owner``."""
+        self.execute(f'set search_path = {schema}, "{types_in}"')
+        self.execute("set timezone = 'UTC'")
+        self.execute("select set_config('mem_search.owner', %s, false)", (owner,))
+        self.adapters.register_dumper(str, _TextDumper)
+        set_json_dumps(_dumps, self)
+        set_json_loads(_loads, self)
+
+
+class _TextDumper(StrDumper):
+    """Text of PostgreSQL has no NUL, and no half of a surrogate pair."""
+
+    def dump(self, obj: str) -> Any:
+        return super().dump(_UNSTORABLE.sub(_REPLACEMENT, obj))
+
+
+def _dumps(value: Any) -> str:
+    text = json.dumps(value)
+    return json.dumps(_storable(value)) if _MAYBE_UNSTORABLE.search(text) else text
+
+
+def _storable(value: Any) -> Any:
+    match value:
+        case str():
+            # A pair of surrogates is a character; only a half of one is not.
+            whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return _UNSTORABLE.sub(_REPLACEMENT, whole)
+        case list() | tuple():
+            return [_storable(item) for item in value]
+        case dict():
+            return {_storable(key): _storable(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _loads(text: str | bytes) -> Any:
+    """JSON with its keys in order, as they were written; jsonb sorts them by their length."""
+    return json.loads(text, object_pairs_hook=lambda pairs: dict(sorted(pairs)))

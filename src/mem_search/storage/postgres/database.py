@@ -1,0 +1,278 @@
+"""The connections to one PostgreSQL server, for one owner: a pool for writing, one for reading.
+
+Callers pass a function of the connection, as for SQLite. A write runs in one transaction, committed
+when the function returns and rolled back when it raises. A read runs in one transaction that reads
+only and sees one moment. The functions block, so they run in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from mem_search.errors import StorageError
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.migrations import SCHEMA, check_server, migrate
+from mem_search.storage.rules.tombstones import KEY_BYTES
+from mem_search.text.redaction import rules
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R", bound="Repository")
+Query = Callable[Concatenate[Connection, P], T]
+
+_READERS: Final = 4
+_WRITERS: Final = 2
+"""Records are written one batch at a time; the second is for jobs and messages beside it."""
+
+_SECONDS: Final = 10.0
+"""For a free connection, and for the server to answer."""
+
+_ATTEMPTS: Final = 3
+"""Of a write that another one of the server made impossible; it is rolled back each time."""
+
+
+class Database:
+    """An open store. ``Database.open`` makes it; always ``close`` it."""
+
+    def __init__(self, address: str, owner: str) -> None:
+        self.place = place_of(address)
+        self.owner = owner
+        self._address = address
+        self._types_in = "public"
+        self._reading = self._pool(_READERS, readonly=True)
+        self._writing = self._pool(_WRITERS, readonly=False)
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="postgres-reader")
+        self._writers = ThreadPoolExecutor(_WRITERS, thread_name_prefix="postgres-writer")
+
+    @classmethod
+    async def open(cls, address: str, owner: str) -> Database:
+        """Connect, and bring the schema up to date. Raises StorageError."""
+        database = cls(address, owner)
+        try:
+            await asyncio.get_running_loop().run_in_executor(database._writers, database._prepare)
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    async def read(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``query(connection, …)`` on a reader, inside one consistent snapshot."""
+
+        def call() -> T:
+            with (
+                _translated(self.place),
+                self._reading.connection() as connection,
+                connection.transaction(),
+            ):
+                return query(connection, *args, **kwargs)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+    async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing.
+
+        It runs again when the server ended it for the sake of another one (SQLSTATE class 40).
+        """
+
+        def call() -> T:
+            with _translated(self.place):
+                for attempt in range(1, _ATTEMPTS + 1):
+                    try:
+                        with self._writing.connection() as connection, connection.transaction():
+                            return query(connection, *args, **kwargs)
+                    except psycopg.errors.TransactionRollback:
+                        if attempt == _ATTEMPTS:
+                            raise
+                raise AssertionError
+
+        return await asyncio.get_running_loop().run_in_executor(self._writers, call)
+
+    async def alone(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work(connection)`` on a writer outside a transaction, as ``vacuum`` needs it."""
+
+        def call() -> T:
+            with _translated(self.place), self._writing.connection() as connection:
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._writers, call)
+
+    async def aside(self, query: Callable[[Connection], T]) -> T:
+        """Run ``query(connection)`` on a connection of its own: no reader waits for a long one.
+
+        It sees one moment, and may make temporary tables. A cancellation ends the query before it
+        is passed on.
+        """
+        opened: list[Connection] = []
+
+        def call() -> T:
+            with _translated(self.place), self._connect() as connection:
+                self._writer(connection)
+                connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+                opened.append(connection)
+                with connection.transaction(force_rollback=True):
+                    return query(connection)
+
+        running = asyncio.get_running_loop().run_in_executor(None, call)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            for connection in opened:
+                await asyncio.to_thread(connection.cancel_safe)
+            await asyncio.wait([running])
+            running.exception()  # it was ended
+            raise
+
+    async def close(self) -> None:
+        """Wait for what runs, then close the connections. A second call does nothing."""
+        for executor in (self._readers, self._writers):
+            await asyncio.to_thread(executor.shutdown, wait=True)
+        for pool in (self._reading, self._writing):
+            await asyncio.to_thread(pool.close)
+
+    def _prepare(self) -> None:
+        with _translated(self.place):
+            with self._connect() as connection:
+                check_server(connection, self.place)
+                self._types_in = migrate(connection, self.place)
+            self._writing.open()
+            self._reading.open()
+            with self._writing.connection() as connection:
+                connection.execute(
+                    "insert into stores(tombstone_key, redacted_by) values(%s, %s)"
+                    " on conflict (owner) do nothing",
+                    (secrets.token_bytes(KEY_BYTES), rules()),
+                )
+
+    def _connect(self) -> Connection:
+        return Connection.connect(self._address, autocommit=True, connect_timeout=int(_SECONDS))
+
+    def _pool(self, most: int, *, readonly: bool) -> ConnectionPool[Connection]:
+        return ConnectionPool(
+            self._address,
+            min_size=1,
+            max_size=most,
+            open=False,
+            timeout=_SECONDS,
+            # A server that was started again left dead connections behind.
+            check=ConnectionPool.check_connection,
+            connection_class=Connection,
+            configure=self._reader if readonly else self._writer,
+            kwargs={"autocommit": True, "connect_timeout": int(_SECONDS)},
+            name=f"mem-search-{'read' if readonly else 'write'}",
+        )
+
+    def _writer(self, connection: Connection) -> None:
+        connection.use(SCHEMA, self._types_in, self.owner)
+
+    def _reader(self, connection: Connection) -> None:
+        self._writer(connection)
+        connection.read_only = True
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+
+
+class Repository:
+    """Base of a part of the store; ``reads`` and ``writes`` turn functions of a connection into its
+    methods.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
+def reads(
+    query: Callable[Concatenate[R, Connection, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.read(lambda c: query(self, c, *args, **kwargs))
+
+    return method
+
+
+def writes(
+    query: Callable[Concatenate[R, Connection, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
+
+    @wraps(query)
+    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write(lambda c: query(self, c, *args, **kwargs))
+
+    return method
+
+
+def place_of(address: str) -> str:
+    """The address without a password, for messages. Raises StorageError."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.ProgrammingError as error:
+        raise StorageError(
+            f"MEM_SEARCH_STORE is no address of PostgreSQL ({_line(error)});"
+            " it has the form postgresql://USER@HOST:5432/DATABASE"
+        ) from error
+    host = parts.get("host") or parts.get("hostaddr") or "the local socket"
+    port = f":{parts['port']}" if "port" in parts else ""
+    return f"{host}{port}/{parts.get('dbname') or parts.get('user') or ''}"
+
+
+_STEPS: Final[Mapping[str, str]] = {
+    "53100": "the server's disk is full; free some space; no transaction was stored in part",
+    "53200": "the server is out of memory; no transaction was stored in part",
+    "53300": "the server has no free connection; raise max_connections or stop other clients",
+    "25006": "the server only reads, as a replica does; connect to the primary",
+    "42501": "the role lacks a right; grant it CREATE on the database, or ask the administrator",
+    "28P01": "the password is wrong; correct MEM_SEARCH_STORE, or use a passfile",
+    "28000": "the server does not accept this role; correct MEM_SEARCH_STORE or pg_hba.conf",
+    "3D000": "there is no such database; create it, or correct MEM_SEARCH_STORE",
+    "57014": "the statement took too long for the server's statement_timeout; raise it",
+}
+"""SQLSTATE → what is wrong and the next step."""
+
+_REFUSED: Final = (
+    (re.compile(r"database .* does not exist"), "3D000"),
+    (re.compile(r"password authentication failed|no password supplied"), "28P01"),
+    (re.compile(r"role .* does not exist|pg_hba\.conf|authentication failed"), "28000"),
+    (re.compile(r"too many (?:clients|connections)|connection slots"), "53300"),
+)
+"""What libpq says of a connection that the server refused, and its SQLSTATE, which is not given."""
+
+_AWAY: Final = "start the server, or correct MEM_SEARCH_STORE"
+
+
+@contextmanager
+def _translated(place: str) -> Iterator[None]:
+    """Translate errors of the server into a StorageError of one line with the next step."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise StorageError(f"PostgreSQL at {place} does not answer; {_AWAY}") from error
+    except psycopg.Error as error:
+        text = _line(error)
+        state = error.sqlstate or next((s for said, s in _REFUSED if said.search(text)), "")
+        if step := _STEPS.get(state):
+            raise StorageError(f"PostgreSQL at {place}: {text}; {step}") from error
+        if state.startswith("40"):
+            raise StorageError(
+                f"PostgreSQL at {place}: other writes were in the way; try again"
+            ) from error
+        # A connection that failed has no state.
+        if isinstance(error, psycopg.OperationalError):
+            raise StorageError(f"PostgreSQL at {place}: {text}; {_AWAY}") from error
+        raise
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split("\n")[0].split())

@@ -1,0 +1,141 @@
+"""Edges between records: written with their record, resolved when the other end exists.
+
+An edge points at a name (``key``). ``to_id`` is the record with this name, null while there is
+none. The transaction that stores a record resolves both directions. Edges that say which record
+supersedes which decide ``records.superseded_by`` (``storage.rules.successions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from mem_search.model.ingest import NewEdge
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.rules.names import shortened
+from mem_search.storage.rules.successions import BACKWARD, FORWARD, Claim, ends, successors
+
+_BEST: Final = """
+    select n.record_id from names n join records r on r.id = n.record_id
+    join records f on f.id = edges.from_id
+    where {named} and n.record_id != edges.from_id
+    order by r.source = f.source desc, r.project = f.project desc, r.id limit 1
+"""
+_COMMIT: Final = "key >= 'commit:' and key < 'commit;'"
+_REF: Final = "key ~ '^ref:[^:]*:[0-9]{1,18}$'"
+_RESOLVE: Final = (
+    # A shortened commit hash names every commit that begins with it.
+    (_COMMIT, _BEST.format(named="n.name >= edges.key and n.name < edges.key || 'g'")),
+    (
+        _REF,
+        "select r.id from records r where r.id != edges.from_id"
+        " and r.id = split_part(edges.key, ':', 3)::bigint"
+        " and r.kind = split_part(edges.key, ':', 2)",
+    ),
+    (
+        f"key != '' and not ({_COMMIT}) and not (key >= 'ref:' and key < 'ref;')",
+        _BEST.format(named="n.name = edges.key"),
+    ),
+)
+_RELATION: Final = "lower(replace(replace(e.relation, '-', '_'), ' ', '_'))"
+_CLAIMS: Final = f"""
+    select e.from_id, e.to_id, {_RELATION} = any(%(forward)s::text[]), e.origin = 'given',
+        f.created_at, t.created_at
+    from edges e join records f on f.id = e.from_id join records t on t.id = e.to_id
+    where (e.from_id = any(%(numbers)s) or e.to_id = any(%(numbers)s))
+    and {_RELATION} = any(%(either)s::text[])
+    and (e.origin = 'given' or (f.project != '' and f.project = t.project))
+"""
+
+
+def write(
+    connection: Connection,
+    number: int,
+    edges: Iterable[NewEdge],
+    names: Iterable[str],
+    created_at: int,
+) -> None:
+    """Write the edges and names of a record that has none yet (``clear`` removes old ones)."""
+    for e in edges:
+        edge = connection.maybe(
+            "insert into edges(from_id, target, relation, key, origin, strength, created_at)"
+            " values(%s, %s, %s, %s, %s, %s, %s) on conflict do nothing returning id",
+            (number, e.target, e.relation, e.key, e.origin, e.strength, created_at),
+        )
+        if edge is not None:
+            write_cites(
+                connection,
+                [(edge[0], c.start, c.end, c.context_start, c.context_end, c.form)
+                 for c in e.cites],
+            )  # fmt: skip
+    connection.many(
+        "insert into names(name, record_id) values(%s, %s) on conflict do nothing",
+        [(name, number) for name in names],
+    )
+
+
+def write_cites(
+    connection: Connection, places: Iterable[tuple[int, int, int, int, int, str]]
+) -> None:
+    """Write where a text cites: edge, the place, its context, and its form."""
+    connection.many(
+        "insert into cites(edge_id, place_start, place_end, context_start, context_end, form)"
+        " values(%s, %s, %s, %s, %s, %s) on conflict do nothing",
+        places,
+    )
+
+
+def clear(connection: Connection, number: int) -> None:
+    """Remove the edges and names of a record before it is written again; edges to it wait."""
+    connection.execute("delete from edges where from_id = %s", (number,))
+    connection.execute("delete from names where record_id = %s", (number,))
+    connection.execute("update edges set to_id = null where to_id = %s", (number,))
+
+
+def resolve(connection: Connection, numbers: Sequence[int]) -> None:
+    """Resolve the edges from these records, and waiting edges that point at them."""
+    if not numbers:
+        return
+    names = connection.column(
+        "select name from names where record_id = any(%(numbers)s)"
+        " union all select 'ref:' || kind || ':' || id from records where id = any(%(numbers)s)",
+        {"numbers": list(numbers)},
+    )
+    waiting = connection.column(
+        "select id from edges where to_id is null and (from_id = any(%s) or key = any(%s::text[]))",
+        (list(numbers), [*names, *shortened(names)]),
+    )
+    if not waiting:
+        return
+    for condition, target in _RESOLVE:
+        connection.execute(
+            f"update edges set to_id = ({target}) where id = any(%s) and {condition}", (waiting,)
+        )
+
+
+def claimed_with(connection: Connection, numbers: Collection[int]) -> set[int]:
+    """Records that claim one of ``numbers``; their successions change with those records."""
+    return ends(_claims(connection, numbers))
+
+
+def settle_successions(connection: Connection, numbers: Collection[int]) -> None:
+    """Recompute who supersedes ``numbers`` and every record that claims connect to them."""
+    found = successors(numbers, lambda each: _claims(connection, each))
+    connection.execute(
+        "update records r set superseded_by = f.newer"
+        " from unnest(%s::bigint[], %s::bigint[]) f(id, newer)"
+        " where r.id = f.id and r.superseded_by is distinct from f.newer",
+        (list(found), list(found.values())),
+    )
+
+
+def _claims(connection: Connection, numbers: Collection[int]) -> set[Claim]:
+    """Every valid claim with one of ``numbers`` at either end."""
+    rows = connection.execute(
+        _CLAIMS,
+        {"numbers": list(numbers), "forward": list(FORWARD), "either": [*FORWARD, *BACKWARD]},
+    )
+    return {
+        Claim(end, given, start_at, start) if forward else Claim(start, given, end_at, end)
+        for start, end, forward, given, start_at, end_at in rows
+    }

@@ -1,0 +1,249 @@
+"""Vectors, and the outbox of the indexer: a row for each passage with work to do.
+
+The transaction that stores a passage writes the row; acknowledging the step deletes it. So a
+process that dies loses nothing. Vectors are ``halfvec`` of pgvector: float16 of unit length.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from mem_search.contracts import VectorEntry, Vectors
+from mem_search.model.ingest import OutboxStep, ToEmbed
+from mem_search.model.statistics import VectorSpace
+from mem_search.storage.postgres.connection import Connection
+from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.text.dates import now_ms
+
+_LACKING: Final = (
+    "not exists (select 1 from vectors v where v.entry_id = 2 * p.id and v.model_id = %s)"
+)
+"""Of the passage ``p``: it has no vector of a model."""
+
+_SETTLED: Final = (
+    "from vectors v where v.model_id = %s"
+    " and not exists (select 1 from outbox o where o.passage_id = v.entry_id / 2)"
+)
+_TO_EMBED: Final = (
+    "select p.id, r.title, substr(r.body, p.span_start + 1, p.span_end - p.span_start),"
+    " p.content_hash, p.above from passages p join records r on r.id = p.record_id"
+)
+_HEADER: Final = struct.calcsize("!HH")
+"""Of a halfvec on the wire: its dimensions and two unused bytes; big-endian float16 follow."""
+
+
+class PostgresIndexing(Repository):
+    """``ports.IndexingStore`` over the tables ``outbox`` and ``vectors``."""
+
+    @writes
+    def model_number(
+        self, connection: Connection, fingerprint: str, name: str, dimensions: int
+    ) -> int:
+        connection.execute(
+            "insert into embedding_models(fingerprint, name, dimensions, created_at)"
+            " values(%s, %s, %s, %s) on conflict do nothing",
+            (fingerprint, name, dimensions, now_ms()),
+        )
+        return connection.count(
+            "select id from embedding_models where fingerprint = %s", (fingerprint,)
+        )
+
+    @writes
+    def choose_embedder(self, connection: Connection, setting: str, configured: str) -> None:
+        connection.execute("update stores set embedder = %s::text[]", ([setting, configured],))
+
+    @reads
+    def chosen_embedder(self, connection: Connection, configured: str) -> str:
+        (chosen,) = connection.one("select embedder from stores")
+        setting, then = chosen or ("", "")
+        return str(setting) if setting and then == configured else configured
+
+    @reads
+    def other_spaces(self, connection: Connection, model: int) -> list[VectorSpace]:
+        rows = connection.execute(
+            "select id, name, fingerprint, dimensions from embedding_models"
+            " where id != %s and dimensions > 0 order by id",
+            (model,),
+        )
+        return [VectorSpace(*row) for row in rows]
+
+    @reads
+    def without_vector(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> list[ToEmbed]:
+        rows = connection.execute(
+            f"{_TO_EMBED} where p.id > %s and {_LACKING} order by p.id limit %s",
+            (after, model, limit),
+        )
+        return [ToEmbed(*row) for row in rows]
+
+    @reads
+    def count_without_vector(self, connection: Connection, model: int) -> int:
+        return connection.count(f"select count(*) from passages p where {_LACKING}", (model,))
+
+    @writes
+    def add_vectors(
+        self, connection: Connection, model: int, entries: Sequence[int], rows: Vectors
+    ) -> None:
+        _save(connection, model, entries, rows)
+
+    @writes
+    def drop_vectors(
+        self, connection: Connection, model: int, after: int, limit: int
+    ) -> tuple[int | None, int]:
+        (last,) = connection.one(
+            "select max(entry_id) from (select entry_id from vectors where entry_id > %s"
+            " order by entry_id limit %s) v",
+            (after, limit),
+        )
+        if last is None:
+            connection.execute("delete from embedding_models where id = %s", (model,))
+            return None, 0
+        deleted = connection.execute(
+            "delete from vectors where entry_id > %s and entry_id <= %s and model_id = %s",
+            (after, last, model),
+        ).rowcount
+        return last, deleted
+
+    @writes
+    def queue_without_vector(self, connection: Connection, model: int) -> int:
+        return connection.execute(
+            "insert into outbox(passage_id, step)"
+            f" select p.id, 'embed' from passages p where {_LACKING}"
+            " on conflict(owner, passage_id) do update set step = 'embed'"
+            " where outbox.step = 'index'",
+            (model,),
+        ).rowcount
+
+    @reads
+    def to_embed(self, connection: Connection, limit: int) -> list[ToEmbed]:
+        rows = connection.execute(
+            f"{_TO_EMBED} where p.id in (select passage_id from outbox where step = 'embed'"
+            " order by passage_id desc limit %s) order by p.id desc",
+            (limit,),
+        )
+        return [ToEmbed(*row) for row in rows]
+
+    @reads
+    def vectors_of_equal_content(
+        self, connection: Connection, model: int, hashes: Sequence[bytes]
+    ) -> dict[bytes, dict[int, Vectors]]:
+        rows = connection.execute(
+            "select p.content_hash, v.entry_id %% 2, halfvec_send(v.vector) from passages p"
+            " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %s"
+            " where p.content_hash = any(%s::bytea[]) order by p.id",
+            (model, list(dict.fromkeys(hashes))),
+        )
+        found: dict[bytes, dict[int, Vectors]] = {}
+        for digest, half, vector in rows:
+            found.setdefault(digest, {})[half] = _unpack([vector], 0)[0]
+        return found
+
+    @writes
+    def store_vectors(
+        self,
+        connection: Connection,
+        model: int,
+        passages: Sequence[int],
+        entries: Sequence[int],
+        rows: Vectors,
+    ) -> None:
+        _save(connection, model, entries, rows)
+        connection.execute(
+            "update outbox set step = 'index' where step = 'embed' and passage_id = any(%s)",
+            (list(passages),),
+        )
+
+    @reads
+    def waiting(self, connection: Connection, step: OutboxStep, limit: int) -> list[int]:
+        return connection.column(
+            "select passage_id from outbox where step = %s order by passage_id limit %s",
+            (step, limit),
+        )
+
+    @reads
+    def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
+        rows = connection.execute("select step, count(*) from outbox group by step")
+        return dict(rows.fetchall())
+
+    @reads
+    def vectors(
+        self, connection: Connection, model: int, dimensions: int, passages: Sequence[int]
+    ) -> tuple[list[VectorEntry], Vectors]:
+        rows = connection.execute(
+            "select v.entry_id, p.record_id, p.kind, r.created_at, halfvec_send(v.vector)"
+            " from passages p join records r on r.id = p.record_id"
+            " join vectors v on v.entry_id in (2 * p.id, 2 * p.id + 1) and v.model_id = %s"
+            " where p.id = any(%s) order by v.entry_id",
+            (model, list(passages)),
+        ).fetchall()
+        entries = [VectorEntry(*row[:4]) for row in rows]
+        return entries, _unpack([row[4] for row in rows], dimensions)
+
+    @writes
+    def acknowledge(
+        self, connection: Connection, step: OutboxStep, passages: Sequence[int]
+    ) -> None:
+        connection.execute(
+            "delete from outbox where step = %s and passage_id = any(%s)", (step, list(passages))
+        )
+
+    @writes
+    def queue(self, connection: Connection, step: OutboxStep, passages: Iterable[int]) -> None:
+        connection.execute(
+            "insert into outbox(passage_id, step) select distinct unnest(%s::bigint[]), %s"
+            " on conflict do nothing",
+            (list(passages), step),
+        )
+
+    @reads
+    def entries(self, connection: Connection, model: int) -> set[int]:
+        return set(connection.column("select entry_id from vectors where model_id = %s", (model,)))
+
+    @reads
+    def settled_entries(self, connection: Connection, model: int) -> set[int]:
+        return set(connection.column(f"select v.entry_id {_SETTLED}", (model,)))
+
+    @reads
+    def settled_count(self, connection: Connection, model: int) -> int:
+        return connection.count(f"select count(*) {_SETTLED}", (model,))
+
+    @reads
+    def settled_vectors(
+        self, connection: Connection, model: int, dimensions: int, after: int, limit: int
+    ) -> tuple[list[int], Vectors]:
+        rows = connection.execute(
+            f"select v.entry_id, halfvec_send(v.vector) {_SETTLED} and v.entry_id > %s"
+            " order by v.entry_id limit %s",
+            (model, after, limit),
+        ).fetchall()
+        return [entry for entry, _ in rows], _unpack([vector for _, vector in rows], dimensions)
+
+    @reads
+    def newest_entry(self, connection: Connection) -> int:
+        return connection.count("select max(entry_id) from vectors")
+
+
+def _save(connection: Connection, model: int, entries: Sequence[int], rows: Vectors) -> None:
+    """Store the vectors of passages that still exist."""
+    # As text: the shortest digits of a float16 that read as the same float16.
+    texts = [f"[{','.join(map(str, row))}]" for row in rows.astype(np.float16)]
+    connection.execute(
+        "insert into vectors(entry_id, model_id, vector)"
+        " select f.entry, %s, f.vector::halfvec from unnest(%s::bigint[], %s::text[])"
+        " f(entry, vector) where exists (select 1 from passages p where p.id = f.entry / 2)"
+        " on conflict(owner, model_id, entry_id) do update set vector = excluded.vector",
+        (model, list(entries), texts),
+    )
+
+
+def _unpack(sent: Sequence[bytes], dimensions: int) -> Vectors:
+    """Shape (n, dimensions), float32."""
+    if not sent:
+        return np.zeros((0, dimensions), dtype=np.float32)
+    joined = np.frombuffer(b"".join(each[_HEADER:] for each in sent), dtype=">f2")
+    return joined.reshape(len(sent), -1).astype(np.float32)

@@ -1,0 +1,308 @@
+"""Jobs, background searches and webhook messages: written at every step, so that a restart knows
+where each one stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mem_search.model.jobs import JobState, JobStatus, SearchJob, SearchJobStatus
+from mem_search.model.saved_searches import Delivery, DeliveryState, Message
+from mem_search.storage.postgres.connection import Connection, Jsonb
+from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.text.dates import now_ms
+
+_JOB = "id, name, params, state, done, total, message, result, created_at, started_at, ended_at"
+_SEARCH_JOB = (
+    "id, status, request, surface, webhook_url, delivery_id, step, done, total,"
+    " {result}, error, created_at, started_at, completed_at"
+)
+_DELIVERY = "id, event, url, body, state, attempts, next_at, status, error, created_at, ended_at"
+
+
+class PostgresJobs(Repository):
+    """``ports.JobStore`` over the table ``jobs``."""
+
+    @writes
+    def create(
+        self, connection: Connection, job: str, name: str, params: Mapping[str, Any]
+    ) -> None:
+        connection.execute(
+            "insert into jobs(id, name, params, state, created_at) values(%s, %s, %s, 'queued',"
+            " %s)",
+            (job, name, Jsonb(params), now_ms()),
+        )
+
+    @writes
+    def start(self, connection: Connection, job: str) -> None:
+        connection.execute(
+            "update jobs set state = 'running', started_at = %s, ended_at = null where id = %s",
+            (now_ms(), job),
+        )
+
+    @writes
+    def report_progress(
+        self, connection: Connection, job: str, done: int, total: int, message: str
+    ) -> None:
+        connection.execute(
+            "update jobs set done = %s, total = %s, message = %s where id = %s",
+            (done, total, message, job),
+        )
+
+    @writes
+    def note_result(self, connection: Connection, job: str, result: Mapping[str, Any]) -> None:
+        connection.execute("update jobs set result = %s where id = %s", (Jsonb(result), job))
+
+    @writes
+    def finish(
+        self,
+        connection: Connection,
+        job: str,
+        state: JobStatus,
+        message: str,
+        result: Mapping[str, Any],
+    ) -> None:
+        connection.execute(
+            "update jobs set state = %s, message = %s, result = %s, ended_at = %s where id = %s",
+            (state, message, Jsonb(result), now_ms(), job),
+        )
+
+    @writes
+    def queue_again(self, connection: Connection, job: str, params: Mapping[str, Any]) -> None:
+        connection.execute(
+            "update jobs set state = 'queued', params = %s, message = '', result = '{}',"
+            " ended_at = null where id = %s",
+            (Jsonb(params), job),
+        )
+
+    @reads
+    def get(self, connection: Connection, job: str) -> JobState | None:
+        row = connection.maybe(f"select {_JOB} from jobs where id = %s", (job,))
+        return JobState(*row) if row else None
+
+    @reads
+    def newest(
+        self, connection: Connection, limit: int, state: JobStatus | None = None
+    ) -> list[JobState]:
+        rows = connection.execute(
+            f"select {_JOB} from jobs where %(state)s::text is null or state = %(state)s"
+            " order by created_at desc, id limit %(limit)s",
+            {"state": state, "limit": limit},
+        )
+        return [JobState(*row) for row in rows]
+
+    @reads
+    def unfinished(self, connection: Connection) -> list[JobState]:
+        rows = connection.execute(
+            f"select {_JOB} from jobs where state in ('queued', 'running') order by created_at, id"
+        )
+        return [JobState(*row) for row in rows]
+
+    @writes
+    def expire(self, connection: Connection, before: int) -> int:
+        return connection.execute(
+            "delete from jobs where ended_at < %s and state != 'set_aside'", (before,)
+        ).rowcount
+
+
+class PostgresSearchJobs(Repository):
+    """``ports.SearchJobStore`` over the table ``search_jobs``."""
+
+    @writes
+    def create(
+        self,
+        connection: Connection,
+        job: str,
+        request: Mapping[str, Any],
+        *,
+        surface: str,
+        webhook_url: str,
+        at: int,
+        most: int,
+    ) -> bool:
+        if most:
+            # Two workers that count at once must not both find room for the last one.
+            connection.execute("select 1 from stores for update")
+            unfinished = connection.count(
+                "select count(*) from search_jobs where status in ('pending', 'running')"
+                " and coalesce(request ->> 'budget', '') = %s",
+                (request.get("budget", ""),),
+            )
+            if unfinished >= most:
+                return False
+        connection.execute(
+            "insert into search_jobs(id, request, surface, webhook_url, created_at)"
+            " values(%s, %s, %s, %s, %s)",
+            (job, Jsonb(request), surface, webhook_url, at),
+        )
+        return True
+
+    @writes
+    def start(self, connection: Connection, job: str, at: int) -> bool:
+        return bool(
+            connection.execute(
+                "update search_jobs set status = 'running', started_at = %s, step = '', done = 0"
+                " where id = %s and status in ('pending', 'running')",
+                (at, job),
+            ).rowcount
+        )
+
+    @writes
+    def report_progress(
+        self, connection: Connection, job: str, step: str, done: int, total: int
+    ) -> None:
+        connection.execute(
+            "update search_jobs set step = %s, done = %s, total = %s where id = %s",
+            (step, done, total, job),
+        )
+
+    @writes
+    def finish_and_notify(
+        self,
+        connection: Connection,
+        job: str,
+        status: SearchJobStatus,
+        at: int,
+        *,
+        result: str | None = None,
+        error: str = "",
+        message: Message | None = None,
+    ) -> bool:
+        ended = connection.execute(
+            "update search_jobs set status = %(status)s, completed_at = %(at)s,"
+            " result = %(result)s, error = %(error)s, delivery_id = %(delivery)s, step = '',"
+            " done = case when %(status)s = 'completed' then total else done end"
+            " where id = %(job)s and status in ('pending', 'running')",
+            {
+                "status": status,
+                "at": at,
+                "result": result,
+                "error": error,
+                "delivery": message.id if message else None,
+                "job": job,
+            },
+        ).rowcount
+        if ended and message is not None:
+            add_delivery(connection, message)
+        return bool(ended)
+
+    @reads
+    def get(self, connection: Connection, job: str, ended_after: int) -> SearchJob | None:
+        row = connection.maybe(
+            f"select {_SEARCH_JOB.format(result='result')} from search_jobs where id = %s"
+            " and (completed_at is null or completed_at > %s)",
+            (job, ended_after),
+        )
+        return SearchJob(*row) if row else None
+
+    @reads
+    def newest(
+        self, connection: Connection, ended_after: int, status: str, limit: int, offset: int
+    ) -> tuple[list[SearchJob], int]:
+        wanted = (
+            "from search_jobs where (completed_at is null or completed_at > %(after)s)"
+            " and %(status)s in ('', status)"
+        )
+        values = {"after": ended_after, "status": status, "limit": limit, "offset": offset}
+        total = connection.count(f"select count(*) {wanted}", values)
+        rows = connection.execute(
+            f"select {_SEARCH_JOB.format(result='null')} {wanted}"
+            " order by seq desc limit %(limit)s offset %(offset)s",
+            values,
+        )
+        return [SearchJob(*row) for row in rows], total
+
+    @reads
+    def unfinished(self, connection: Connection) -> list[str]:
+        return connection.column(
+            "select id from search_jobs where status in ('pending', 'running') order by seq"
+        )
+
+    @writes
+    def delete(self, connection: Connection, job: str) -> None:
+        connection.execute("delete from search_jobs where id = %s", (job,))
+
+    @writes
+    def expire(self, connection: Connection, before: int) -> int:
+        return connection.execute(
+            "delete from search_jobs where completed_at <= %s", (before,)
+        ).rowcount
+
+
+class PostgresDeliveries(Repository):
+    """``ports.DeliveryStore`` over the table ``webhook_deliveries``."""
+
+    @reads
+    def due(self, connection: Connection, now: int) -> list[tuple[str, str]]:
+        rows = connection.execute(
+            "select id, url from webhook_deliveries where state = 'pending' and next_at <= %s"
+            " order by next_at, created_at, id",
+            (now,),
+        )
+        return [(delivery, url) for delivery, url in rows]
+
+    @reads
+    def next_at(self, connection: Connection, now: int) -> int | None:
+        (at,) = connection.one(
+            "select min(next_at) from webhook_deliveries where state = 'pending' and next_at > %s",
+            (now,),
+        )
+        return None if at is None else int(at)
+
+    @writes
+    def retry_later(
+        self,
+        connection: Connection,
+        delivery: str,
+        *,
+        status: int | None,
+        error: str,
+        again_at: int,
+    ) -> None:
+        connection.execute(
+            "update webhook_deliveries set attempts = attempts + 1, status = %s, error = %s,"
+            " next_at = %s where id = %s",
+            (status, error, again_at, delivery),
+        )
+
+    @writes
+    def finish(
+        self,
+        connection: Connection,
+        delivery: str,
+        state: DeliveryState,
+        *,
+        status: int | None,
+        error: str,
+        at: int,
+    ) -> None:
+        connection.execute(
+            "update webhook_deliveries set state = %s, attempts = attempts + 1, status = %s,"
+            " error = %s, ended_at = %s where id = %s",
+            (state, status, error, at, delivery),
+        )
+
+    @reads
+    def fetch(self, connection: Connection, deliveries: Sequence[str]) -> dict[str, Delivery]:
+        rows = connection.execute(
+            f"select {_DELIVERY} from webhook_deliveries where id = any(%s::text[])",
+            (list(deliveries),),
+        )
+        return {row[0]: Delivery(*row) for row in rows}
+
+    @writes
+    def expire(self, connection: Connection, before: int) -> int:
+        return connection.execute(
+            "delete from webhook_deliveries where ended_at < %s", (before,)
+        ).rowcount
+
+
+def add_delivery(connection: Connection, message: Message) -> None:
+    """Queue ``message``, due at once, unless its id is queued already."""
+    connection.execute(
+        "insert into webhook_deliveries(id, event, url, body, next_at, created_at)"
+        " values(%s, %s, %s, %s, %s, %s) on conflict do nothing",
+        (message.id, message.event, message.url, message.body, message.created_at,
+         message.created_at),
+    )  # fmt: skip

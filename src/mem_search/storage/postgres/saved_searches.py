@@ -1,0 +1,296 @@
+"""Saved searches, which records each has reported, the inbox of their notifications, and scopes.
+
+A record that was forgotten disappears from the inbox too. Names ignore the case of ASCII letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mem_search.model import Record
+from mem_search.model.saved_searches import (
+    MOST_IN_MESSAGE,
+    MOST_LISTED,
+    Match,
+    Message,
+    Notification,
+    SavedSearch,
+    Scope,
+)
+from mem_search.storage.postgres import records
+from mem_search.storage.postgres.connection import Connection, Jsonb
+from mem_search.storage.postgres.database import Repository, reads, writes
+from mem_search.storage.postgres.jobs import add_delivery
+
+_COLUMNS = (
+    "id, name, request, every_seconds, inbox, webhook_url, created_at, since, newest_record,"
+    " ran_at, next_at, error"
+)
+_NOTIFICATIONS = (
+    "select n.id, s.name, n.at, n.count, n.delivery_id, n.read_at,"
+    " (select coalesce(jsonb_agg(jsonb_build_array(m.record_id, m.changed) order by m.place), '[]')"
+    " from notification_matches m where m.notification_id = n.id)"
+    " from notifications n join saved_searches s on s.id = n.search_id"
+)
+_LOWER = 'lower(%(name)s::text collate "C")'
+_NAMED = f"lower(name) = {_LOWER}"
+
+
+class PostgresSavedSearches(Repository):
+    """``ports.SavedSearchStore`` over ``saved_searches``, ``saved_told`` and ``notifications``."""
+
+    @writes
+    def create(
+        self,
+        connection: Connection,
+        name: str,
+        request: Mapping[str, Any],
+        *,
+        every_seconds: int | None,
+        inbox: bool,
+        webhook_url: str,
+        at: int,
+    ) -> bool:
+        return bool(
+            connection.execute(
+                "insert into saved_searches(name, request, every_seconds, inbox, webhook_url,"
+                " created_at, since, next_at, newest_record)"
+                " select %(name)s, %(request)s, %(every)s, %(inbox)s, %(url)s, %(at)s, %(at)s,"
+                " %(next)s, coalesce(max(id), 0) from records on conflict do nothing",
+                _values(name, request, every_seconds, inbox, webhook_url, at),
+            ).rowcount
+        )
+
+    @writes
+    def change(
+        self,
+        connection: Connection,
+        name: str,
+        request: Mapping[str, Any],
+        *,
+        every_seconds: int | None,
+        inbox: bool,
+        webhook_url: str,
+        at: int,
+    ) -> bool:
+        return bool(
+            connection.execute(
+                "update saved_searches set every_seconds = %(every)s, inbox = %(inbox)s,"
+                " webhook_url = %(url)s, next_at = %(next)s, error = '', request = %(request)s,"
+                " since = case when request -> 'search' is not distinct from"
+                f" %(request)s::jsonb -> 'search' then since else %(at)s end where {_NAMED}",
+                _values(name, request, every_seconds, inbox, webhook_url, at),
+            ).rowcount
+        )
+
+    @reads
+    def get(self, connection: Connection, name: str) -> SavedSearch | None:
+        row = connection.maybe(
+            f"select {_COLUMNS} from saved_searches where {_NAMED}", {"name": name}
+        )
+        return SavedSearch(*row) if row else None
+
+    @reads
+    def listed(self, connection: Connection) -> list[SavedSearch]:
+        rows = connection.execute(f"select {_COLUMNS} from saved_searches order by lower(name)")
+        return [SavedSearch(*row) for row in rows]
+
+    @writes
+    def remove(self, connection: Connection, name: str) -> bool:
+        deleted = connection.execute(f"delete from saved_searches where {_NAMED}", {"name": name})
+        return bool(deleted.rowcount)
+
+    @reads
+    def due(self, connection: Connection, now: int) -> list[str]:
+        return connection.column(
+            "select name from saved_searches where next_at <= %s order by next_at, id", (now,)
+        )
+
+    @reads
+    def next_at(self, connection: Connection) -> int | None:
+        (at,) = connection.one("select min(next_at) from saved_searches")
+        return None if at is None else int(at)
+
+    @writes
+    def note_failure(self, connection: Connection, saved: SavedSearch, at: int, error: str) -> None:
+        _ran(connection, saved, at, since=saved.since, error=error)
+
+    @writes
+    def finish_run_and_notify(
+        self,
+        connection: Connection,
+        saved: SavedSearch,
+        found: Sequence[tuple[int, str]],
+        *,
+        at: int,
+        since: int,
+        message: Callable[[Sequence[Match], Mapping[int, Record]], Message] | None = None,
+    ) -> tuple[tuple[Match, ...], int | None]:
+        # The row is locked first, so that two workers that run the search report a record once.
+        _ran(connection, saved, at, since=since)
+        matches = _new_matches(connection, saved, found)
+        if not matches:
+            return (), None
+        queued = None
+        if message is not None:
+            named = [match.number for match in matches[:MOST_IN_MESSAGE]]
+            queued = message(matches, records.fetch(connection, named))
+            add_delivery(connection, queued)
+        return tuple(matches), _notify(connection, saved, at, matches, queued)
+
+    @reads
+    def notifications(
+        self, connection: Connection, search: str, limit: int, offset: int, *, unread: bool
+    ) -> tuple[list[Notification], int]:
+        wanted = f"where n.inbox and (%(name)s = '' or lower(s.name) = {_LOWER})" + (
+            " and n.read_at is null" if unread else ""
+        )
+        values = {"name": search, "limit": limit, "offset": offset}
+        total = connection.count(
+            "select count(*) from notifications n join saved_searches s on s.id = n.search_id"
+            f" {wanted}",
+            values,
+        )
+        rows = connection.execute(
+            f"{_NOTIFICATIONS} {wanted} order by n.id desc limit %(limit)s offset %(offset)s",
+            values,
+        )
+        return [_notification(row) for row in rows], total
+
+    @writes
+    def mark_read(self, connection: Connection, notification: int, at: int) -> Notification | None:
+        connection.execute(
+            "update notifications set read_at = coalesce(read_at, %s) where id = %s",
+            (at, notification),
+        )
+        row = connection.maybe(f"{_NOTIFICATIONS} where n.id = %s", (notification,))
+        return _notification(row) if row else None
+
+    @writes
+    def dismiss(self, connection: Connection, notification: int) -> bool:
+        return bool(
+            connection.execute("delete from notifications where id = %s", (notification,)).rowcount
+        )
+
+
+class PostgresScopes(Repository):
+    """``ports.ScopeStore`` over the table ``scopes``."""
+
+    @writes
+    def put(self, connection: Connection, scope: Scope) -> Scope:
+        return Scope(
+            *connection.one(
+                "insert into scopes(name, filter, created_at) values(%s, %s, %s)"
+                " on conflict(owner, lower(name)) do update set filter = excluded.filter"
+                " returning name, filter, created_at",
+                (scope.name, scope.filter, scope.created_at),
+            )
+        )
+
+    @reads
+    def get(self, connection: Connection, name: str) -> Scope | None:
+        row = connection.maybe(
+            f"select name, filter, created_at from scopes where {_NAMED}", {"name": name}
+        )
+        return Scope(*row) if row else None
+
+    @reads
+    def listed(self, connection: Connection) -> list[Scope]:
+        rows = connection.execute(
+            "select name, filter, created_at from scopes order by lower(name)"
+        )
+        return [Scope(*row) for row in rows]
+
+    @writes
+    def remove(self, connection: Connection, name: str) -> bool:
+        return bool(
+            connection.execute(f"delete from scopes where {_NAMED}", {"name": name}).rowcount
+        )
+
+
+def _values(
+    name: str, request: Mapping[str, Any], every: int | None, inbox: bool, url: str, at: int
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "request": Jsonb(request),
+        "every": every,
+        "inbox": inbox,
+        "url": url,
+        "next": _next(at, every),
+        "at": at,
+    }
+
+
+def _ran(
+    connection: Connection, saved: SavedSearch, at: int, *, since: int, error: str = ""
+) -> None:
+    """The next run is a whole interval after ``at``."""
+    connection.execute(
+        "update saved_searches set ran_at = %s, since = %s, error = %s, next_at = %s where id = %s",
+        (at, since, error, _next(at, saved.every_seconds), saved.id),
+    )
+
+
+def _notify(
+    connection: Connection,
+    saved: SavedSearch,
+    at: int,
+    matches: Sequence[Match],
+    message: Message | None,
+) -> int:
+    """Store the notification; returns its number."""
+    number = connection.count(
+        "insert into notifications(search_id, at, count, inbox, delivery_id)"
+        " values(%s, %s, %s, %s, %s) returning id",
+        (saved.id, at, len(matches), saved.inbox, message.id if message else None),
+    )
+    connection.many(
+        "insert into notification_matches(notification_id, place, record_id, changed)"
+        " values(%s, %s, %s, %s)",
+        [
+            (number, place, match.number, match.changed)
+            for place, match in enumerate(matches[:MOST_LISTED])
+        ],
+    )
+    return number
+
+
+def _new_matches(
+    connection: Connection, saved: SavedSearch, found: Sequence[tuple[int, str]]
+) -> list[Match]:
+    """Those of ``found``, (number, content hash in hex), that were not reported with this content;
+    marks them as reported.
+    """
+    numbers = [number for number, _ in found]
+    reported = set(
+        connection.column(
+            "select record_id from saved_told where search_id = %s and record_id = any(%s)",
+            (saved.id, numbers),
+        )
+    )
+    # A record that was deleted a moment ago cannot be reported.
+    new = set(
+        connection.column(
+            "insert into saved_told(search_id, record_id, content_hash)"
+            " select %s, r.id, f.hash from unnest(%s::bigint[], %s::bytea[]) f(id, hash)"
+            " join records r on r.id = f.id on conflict do nothing returning record_id",
+            (saved.id, numbers, [bytes.fromhex(digest) for _, digest in found]),
+        )
+    )
+    return [
+        Match(number, number in reported or number <= saved.newest_record)
+        for number in dict.fromkeys(numbers)
+        if number in new
+    ]
+
+
+def _next(at: int, every_seconds: int | None) -> int | None:
+    return None if every_seconds is None else at + 1000 * every_seconds
+
+
+def _notification(row: Sequence[Any]) -> Notification:
+    number, search, at, count, delivery, read_at, matches = row
+    told = tuple(Match(*each) for each in matches)
+    return Notification(number, search, at, count, delivery, read_at, told)

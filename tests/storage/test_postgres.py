@@ -1,0 +1,252 @@
+"""The store over PostgreSQL beyond the contract: servers that cannot hold it, users, workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from drafts import draft
+from mem_search.errors import InputError, StorageError
+from mem_search.ingest.prepare import prepare
+from mem_search.model import Batch, Filters, LedgerEntry, Location
+from mem_search.model.ingest import PreparedBatch
+from mem_search.settings import Settings
+from mem_search.storage.postgres.migrations import SCHEMA
+from mem_search.storage.postgres.store import PostgresStore
+from postgres_server import ROLE, Server, server
+
+HERE = Location("test", "/repo")
+Opens = Callable[..., Awaitable[PostgresStore]]
+
+
+@pytest.fixture
+def database() -> str:
+    """The name of a new database."""
+    name = f"t{uuid4().hex[:12]}"
+    server().create_database(name)
+    return name
+
+
+@pytest.fixture
+async def opens() -> AsyncIterator[Opens]:
+    """Opens the store of a new owner, once for each worker; all are in one database."""
+    owner, opened = uuid4().hex, []
+
+    async def opens(of: str = owner) -> PostgresStore:
+        opened.append(await PostgresStore.open(server().address(), of))
+        return opened[-1]
+
+    yield opens
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+async def store(opens: Opens) -> PostgresStore:
+    return await opens()
+
+
+async def fill(store: PostgresStore, *names: str, **batch: Any) -> None:
+    drafts = tuple(draft(name) for name in names)
+    ready = tuple(prepare(each) for each in drafts)
+    await store.ingest.store_batch(
+        HERE, PreparedBatch(Batch(drafts=drafts, **batch), ready, names), followed=True
+    )
+
+
+async def stored(store: PostgresStore) -> dict[str, int]:
+    page, _ = await store.records.page(Filters(), "date_asc", 1000, 0)
+    return {record.source_id: record.number for record, _ in page}
+
+
+async def refused(address: str, **options: Any) -> str:
+    """The message with which a store at ``address`` is refused: one line."""
+    with pytest.raises(StorageError) as error:
+        await PostgresStore.open(address, "ada")
+    assert "\n" not in error.value.message
+    return error.value.message
+
+
+class TestServersThatCannotHoldAStore:
+    async def test_one_that_is_away_is_named_without_the_password(self, tmp_path: Path) -> None:
+        said = await refused(f"postgresql://ada:s3cret@/db?host={tmp_path}")
+        assert str(tmp_path) in said
+        assert "start the server, or correct MEM_SEARCH_STORE" in said
+        assert "s3cret" not in said
+
+    async def test_a_database_that_does_not_exist_is_to_be_created(self) -> None:
+        assert "there is no such database; create it" in await refused(server().address("nothing"))
+
+    async def test_an_address_of_another_form_is_not_tried(self) -> None:
+        assert "it has the form postgresql://" in await refused("postgresql://ada@host/db?x=y")
+
+    async def test_a_role_that_sees_everything_is_refused(self, database: str) -> None:
+        said = await refused(server().address(database, role="postgres"))
+        assert "create an ordinary role" in said
+
+    async def test_a_database_without_pgvector_says_what_to_run(self, database: str) -> None:
+        server().query("drop extension vector", database)
+        assert "CREATE EXTENSION vector" in await refused(server().address(database))
+        assert server().query(f"select to_regnamespace('{SCHEMA}')", database) == ""
+
+    async def test_a_database_that_only_reads_is_refused(self, database: str) -> None:
+        server().query(f"alter database {database} set default_transaction_read_only = on")
+        assert "connect to the primary" in await refused(server().address(database))
+
+    async def test_one_in_another_encoding_is_refused(self) -> None:
+        server().query("drop database if exists latin")
+        server().query(
+            f"create database latin owner {ROLE} encoding 'LATIN1' locale 'C' template template0"
+        )
+        assert "UTF8" in await refused(server().address("latin"))
+
+    async def test_the_schema_of_another_program_is_left_alone(self, database: str) -> None:
+        server().query(f"create schema {SCHEMA} create table theirs(x int)", database)
+        assert "is another program's" in await refused(server().address(database))
+
+    async def test_a_store_of_a_newer_version_is_left_alone(self, database: str) -> None:
+        await (await PostgresStore.open(server().address(database), "ada")).close()
+        server().query(f"insert into {SCHEMA}.migrations(name) values('m999_x')", database)
+        assert "newer mem-search (m999_x)" in await refused(server().address(database))
+
+    async def test_a_migration_that_fails_leaves_nothing(self, database: str) -> None:
+        server().query(f"alter role {ROLE} in database {database} set statement_timeout = 1")
+        await refused(server().address(database))
+        assert server().query(f"select to_regnamespace('{SCHEMA}')", database) == ""
+
+    def test_the_setting_is_refused_until_the_store_is_whole(self, tmp_path: Path) -> None:
+        named = {"MEM_SEARCH_HOME": str(tmp_path), "MEM_SEARCH_STORE": "postgresql://a:s3cret@b/c"}
+        with pytest.raises(InputError, match="leave it empty") as error:
+            Settings.read(named)
+        assert "s3cret" not in error.value.message
+
+
+class TestOwners:
+    async def test_a_statement_that_names_no_owner_sees_its_own_rows(
+        self, store: PostgresStore, opens: Opens
+    ) -> None:
+        await fill(store, "a", "b")
+        other = await opens(uuid4().hex)
+        await fill(other, "a")
+        assert await stored(other) == {"a": 1}
+        assert await stored(store) == {"a": 1, "b": 2}
+        assert await other.database.read(lambda c: c.count("select count(*) from passages")) == 1
+        assert await other.database.write(lambda c: c.execute("delete from records").rowcount) == 1
+        assert await stored(store) == {"a": 1, "b": 2}
+        assert await other.statistics.store_id() != await store.statistics.store_id()
+
+    async def test_nobody_writes_a_row_of_another_owner(self, store: PostgresStore) -> None:
+        row = "insert into scopes(owner, name, filter, created_at) values('bob', 'x', '', 1)"
+        with pytest.raises(StorageError, match="row-level security"):
+            await store.database.write(lambda c: c.execute(row).rowcount)
+
+    async def test_every_table_has_the_owner_first_in_its_key_and_a_policy(
+        self, store: PostgresStore
+    ) -> None:
+        tables = f"select relname from pg_class where relnamespace = '{SCHEMA}'::regnamespace"
+        unguarded = server().query(
+            f"{tables} and relkind = 'r' and not (relrowsecurity and relforcerowsecurity)",
+            "mem_search",
+        )
+        assert unguarded == "migrations"
+        indexed = "select indexdef from pg_indexes where schemaname = 'mem_search'"
+        others = server().query(f"{indexed} and indexdef !~ '\\(owner[,)]'", "mem_search")
+        assert "migrations_pkey" in others
+        assert "\n" not in others
+
+
+class TestWorkers:
+    async def test_two_workers_give_no_number_twice_and_lose_nothing(
+        self, store: PostgresStore, opens: Opens
+    ) -> None:
+        other = await opens()
+        await asyncio.gather(
+            *(
+                fill(worker, *(f"{name}{batch}-{n}" for n in range(5)))
+                for batch in range(4)
+                for name, worker in (("a", store), ("b", other))
+            )
+        )
+        numbers = await stored(store)
+        assert sorted(numbers.values()) == list(range(1, 41))
+        assert await stored(other) == numbers
+
+    async def test_a_run_of_two_workers_reports_a_record_once(
+        self, store: PostgresStore, opens: Opens
+    ) -> None:
+        plan = {"every_seconds": 60, "inbox": True, "webhook_url": ""}
+        await store.saved_searches.create("news", {}, **plan, at=1)
+        await fill(store, "a")
+        saved = await store.saved_searches.get("news")
+        assert saved is not None
+        other = await opens()
+        found = list((await store.records.content_hashes([1])).items())
+        runs = await asyncio.gather(
+            *(w.saved_searches.finish_run_and_notify(saved, found, at=2, since=2)
+              for w in (store, other, store, other))
+        )  # fmt: skip
+        assert [len(matches) for matches, _ in runs].count(1) == 1
+
+    async def test_what_was_stored_outlives_a_crash_of_the_server(
+        self, store: PostgresStore
+    ) -> None:
+        await fill(store, "a", cursor={"at": 1})
+        server().stop("immediate")
+        try:
+            with pytest.raises(StorageError, match="start the server"):
+                await fill(store, "b", cursor={"at": 2})
+        finally:
+            server().start()
+        assert await stored(store) == {"a": 1}
+        assert await store.ingest.cursor(HERE) == {"at": 1}
+        await fill(store, "b", cursor={"at": 2})
+        assert await stored(store) == {"a": 1, "b": 2}
+
+
+class TestValues:
+    async def test_text_that_postgresql_cannot_hold_is_kept_without_it(
+        self, store: PostgresStore
+    ) -> None:
+        await fill(store, ledger=(LedgerEntry("a\0b", "failed", "\ud800 torn"),))
+        (entry,) = await store.ingest.ledger("", "", 9, 0)
+        assert (entry.item, entry.reason) == ("a\ufffdb", "\ufffd torn")
+        said = {"b": "\0", "a": ["\\u0000", "\udc00", "😀"]}
+        await store.jobs.create("j", "sync", said)
+        job = await store.jobs.get("j")
+        assert job is not None
+        assert job.params == {"a": ["\\u0000", "\ufffd", "😀"], "b": "\ufffd"}
+        assert list(job.params) == ["a", "b"]
+
+    async def test_a_reader_writes_nothing(self, store: PostgresStore) -> None:
+        with pytest.raises(StorageError, match="only reads"):
+            await store.database.read(lambda c: c.execute("delete from jobs").rowcount)
+
+    async def test_an_error_of_ours_is_not_called_one_of_the_server(
+        self, store: PostgresStore
+    ) -> None:
+        with pytest.raises(psycopg.errors.UndefinedColumn):
+            await store.database.read(lambda c: c.count("select no_such_column from jobs"))
+
+    async def test_the_words_of_the_store_are_counted(self, store: PostgresStore) -> None:
+        async def words() -> dict[str, int]:
+            return await store.database.read(
+                lambda c: dict(c.execute("select word, records from words").fetchall())
+            )
+
+        await fill(store, "a", "b")
+        assert await words() == {"some": 2, "words": 2}
+        await fill(store, deletions=("a",))
+        assert await words() == {"some": 1, "words": 1}
+        await fill(store, deletions=("b",))
+        assert await words() == {}
+
+
+def test_the_server_of_these_tests_has_what_a_store_needs() -> None:
+    assert isinstance(server(), Server)
+    assert int(server().query("show server_version_num")) >= 160000
