@@ -32,6 +32,9 @@ _TYPES: Final = {
     "js": "text/javascript", "mjs": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
 }  # fmt: skip
 _FOLDER: Final = files("mem_search") / "viewer"
+_DRAWING: Final = files("mem_search") / "renderers" / "graph" / "data"
+_DRAWN_BY: Final = ("cytoscape.min.js", "drawing.js")
+"""What the exported picture of a graph is drawn by, too."""
 
 
 async def page(_call: Call) -> web.StreamResponse:
@@ -63,6 +66,7 @@ def file(folder: str = "") -> Handler:
 def _files() -> dict[str, Traversable]:
     """Name → file. Only these are served, so that no name leads out of the folder."""
     own = {each.name: each for each in _FOLDER.iterdir()}
+    own |= {name: _DRAWING / name for name in _DRAWN_BY}
     vendored = {f"vendor/{each.name}": each for each in (_FOLDER / "vendor").iterdir()}
     return {name: at for name, at in (own | vendored).items() if name.rpartition(".")[2] in _TYPES}
 

@@ -18,6 +18,7 @@ from mem_search.renderers.record_line import DisplayOptions, index_line
 from mem_search.renderers.safe_text import cut, one_line
 from mem_search.renderers.token_budget import fits, most_that
 from mem_search.text import instructions, token_count
+from mem_search.text.search_fields import FROM_MODEL
 
 _TAG = "recalled-memory"
 _TAG_LIKE = re.compile(rf"<(?=\s*/?\s*{_TAG})", re.IGNORECASE)
@@ -68,9 +69,20 @@ def _session(record: Record, display: DisplayOptions) -> str:
 
 def _summary(record: Record) -> Iterator[str]:
     for field in _SUMMARY_FIELDS:
-        if isinstance(words := record.metadata.get(field), str) and words.strip():
-            label = field.replace("_", " ").capitalize()
+        words, by_model = _briefer(record, field, record.metadata.get(field))
+        if isinstance(words, str) and words.strip():
+            label = field.replace("_", " ").capitalize() + by_model
             yield f"  {label}: {_escaped(cut(words, _SUMMARY_LENGTH))}"
+
+
+def _briefer(record: Record, field: str, words: object) -> tuple[object, str]:
+    """``words``, or what a model made of them where they would be cut, with a mark."""
+    said = record.metadata.get(FROM_MODEL)
+    if isinstance(words, str) and len(words) > _SUMMARY_LENGTH and isinstance(said, dict):
+        briefer = said.get(field)
+        if isinstance(briefer, str) and len(briefer) < len(words):
+            return briefer, " (by a model)"
+    return words, ""
 
 
 def _fitting(title: str, entries: Iterable[str], room: int) -> str:
@@ -228,5 +240,6 @@ def _briefly(record: Record, section: str, display: DisplayOptions) -> str:
         return line
     own = display.kinds(record.kind).own_text(record)
     # Only a whole line repeats the title: a sentence that begins with it stays a sentence.
-    words = cut(f"{own}\n".removeprefix(f"{record.title}\n"), _SUMMARY_LENGTH)
-    return f"{line}\n  {_escaped(words)}" if words else line
+    words, by_model = _briefer(record, "narrative", f"{own}\n".removeprefix(f"{record.title}\n"))
+    shown = cut(str(words), _SUMMARY_LENGTH)
+    return f"{line}\n  {_escaped(shown)}{by_model}" if shown else line

@@ -154,22 +154,20 @@ def title_of(record: Record) -> str:
 class SnippetSpan:
     """`text[start:end]` of the record, in characters, has this SHA-256 as UTF-8.
 
-    `page` is the page of a document that has pages.
+    `page` is the page of a document that has pages, `heading` the path of headings above.
     """
 
     start: Count
     end: Count
     sha256: str
     page: Absent[int] = None
+    heading: Absent[str] = None
 
     @classmethod
-    def of(cls, snippet: Snippet) -> Self:
-        digest = sha256(snippet.text.encode()).hexdigest()
-        return cls(start=snippet.start, end=snippet.end, sha256=digest)
-
-    @classmethod
-    def of_span(cls, span: Span) -> Self:
-        return cls(start=span.start, end=span.end, sha256=span.sha256, page=span.page)
+    def of(cls, cut: Snippet | Span) -> Self:
+        digest = sha256(cut.text.encode("utf-8", "surrogatepass")).hexdigest()
+        heading = cut.heading or None
+        return cls(start=cut.start, end=cut.end, sha256=digest, page=cut.page, heading=heading)
 
 
 @schema

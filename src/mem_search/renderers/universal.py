@@ -125,6 +125,7 @@ class Annotation:
     highlight: str | None
     sha256: str
     page: Absent[int] = None
+    heading: Absent[str] = None
 
     @classmethod
     def of(cls, noted: citations.Annotation) -> Self:
@@ -136,6 +137,7 @@ class Annotation:
             highlight=noted.highlight or None,
             sha256=noted.span.sha256,
             page=noted.span.page,
+            heading=noted.span.heading or None,
         )
 
 
@@ -171,7 +173,7 @@ class SearchResultItem:
             title=cited.citation.source_title,
             url=url_of(record, base),
             snippet=None if span is None else span.text,
-            snippet_span=None if span is None else SnippetSpan.of_span(span),
+            snippet_span=None if span is None else SnippetSpan.of(span),
             highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
             relevance_score=cited.relevance,
             created_at=record.created_at,
@@ -308,7 +310,7 @@ class McpSearchResult:
             url=url_of(record, base),
             text=text,
             snippet=text,
-            snippet_span=None if span is None else SnippetSpan.of_span(span),
+            snippet_span=None if span is None else SnippetSpan.of(span),
             highlights=Highlights(title=cited.title_words, snippet=cited.snippet_words),
             relevance_score=cited.relevance,
             source=SOURCE,

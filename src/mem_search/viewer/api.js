@@ -10,18 +10,23 @@ export class Problem extends Error {
   }
 }
 
-/** The JSON reply of `path`. A parameter that is a list is sent once for each value. Throws Problem. */
-export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive } = {}) {
+/** `path` with `params`: an empty one is left out, a list is sent once for each value. */
+function addressed(path, params) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     for (const each of [value].flat()) if (each !== "" && each != null) query.append(name, each);
   }
+  return query.size ? `${path}?${query}` : path;
+}
+
+/** The JSON reply of `path`. Throws Problem. */
+export async function api(path, { method = "GET", params = {}, body, signal, draft, keepalive } = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (draft) headers["X-Draft"] = "1"; // a question that is still being typed is not logged
   let reply;
   try {
-    reply = await fetch(query.size ? `${path}?${query}` : path, {
+    reply = await fetch(addressed(path, params), {
       method, headers, signal, keepalive, body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (error) {
@@ -35,8 +40,8 @@ export async function api(path, { method = "GET", params = {}, body, signal, dra
   return value;
 }
 
-/** `{data, error, reload}` of a GET; asked again when `path` or `params` change, or every `every` ms. */
-export function useApi(path, params = {}, { every = 0, draft = false } = {}) {
+/** `{data, error, reload}` of a GET; asked again when `path` or `params` change. */
+export function useApi(path, params = {}) {
   const [state, setState] = useState({ data: null, error: null });
   const [turn, setTurn] = useState(0);
   const key = JSON.stringify([path, params]);
@@ -44,24 +49,78 @@ export function useApi(path, params = {}, { every = 0, draft = false } = {}) {
   useEffect(() => {
     if (path === null) return undefined;
     const stop = new AbortController();
-    let timer;
-    const ask = async () => {
-      try {
-        const data = await api(path, { params, signal: stop.signal, draft });
-        shown.current = key;
-        setState({ data, error: null });
-      } catch (error) {
-        if (error.name === "AbortError") return;
-        setState((before) => ({ data: shown.current === key ? before.data : null, error }));
-      }
-      const pause = typeof every === "function" ? every() : every;
-      if (pause) timer = setTimeout(ask, pause);
-    };
-    ask();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
+    api(path, { params, signal: stop.signal }).then((data) => {
+      shown.current = key;
+      setState({ data, error: null });
+    }, (error) => {
+      if (error.name === "AbortError") return;
+      setState((before) => ({ data: shown.current === key ? before.data : null, error }));
+    });
+    return () => stop.abort();
   }, [key, turn]);
   return { ...state, reload: useCallback(() => setTurn((n) => n + 1), []) };
+}
+
+/**
+ * Like useApi for a question that changes with every key: one request at a time, and after it the newest question.
+ * `busy` while `data` is not the answer to the newest one. A `draft` is not logged.
+ */
+export function useNewest(path, params, draft) {
+  const [state, setState] = useState({ data: null, error: null, shown: "" });
+  const [turn, setTurn] = useState(0);
+  const key = JSON.stringify([path, params, draft, turn]);
+  const wanted = useRef(null);
+  const asks = useRef(false);
+  useEffect(() => {
+    wanted.current = { key, params, draft };
+    if (!asks.current) ask();
+  }, [key]);
+  useEffect(() => () => { wanted.current = null; }, []);
+  async function ask() {
+    asks.current = true;
+    while (wanted.current) {
+      const { key: shown, ...asked } = wanted.current;
+      wanted.current = null;
+      try {
+        const data = await api(path, asked);
+        setState({ data, error: null, shown });
+      } catch (error) {
+        setState({ data: null, error, shown });
+      }
+    }
+    asks.current = false;
+  }
+  return { data: state.data, error: state.error, busy: state.shown !== key, reload: () => setTurn(turn + 1) };
+}
+
+const RETRY_MS = 5000;
+
+/** Like useApi, and then what the stream of the same name says, as long as the page is visible. */
+export function useLive(path, params = {}) {
+  const asked = useApi(path, params);
+  const [live, setLive] = useState(null);
+  const isThere = Boolean(asked.data);
+  useEffect(() => {
+    if (!isThere) return undefined;
+    let stream;
+    let timer;
+    const open = () => {
+      stream?.close();
+      clearTimeout(timer);
+      if (document.hidden) return;
+      stream = new EventSource(addressed(`${path}/events`, params));
+      stream.onmessage = (event) => setLive(JSON.parse(event.data));
+      stream.onerror = () => { // the browser tries again by itself, unless it was refused
+        if (stream.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
+      };
+    };
+    open();
+    document.addEventListener("visibilitychange", open);
+    return () => {
+      stream?.close();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", open);
+    };
+  }, [isThere, path, JSON.stringify(params)]);
+  return { ...asked, data: live ?? asked.data };
 }

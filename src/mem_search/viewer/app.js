@@ -28,8 +28,8 @@ function App() {
   });
   const Page = PAGES[route.page] ?? SearchPage;
   return html`<a class="skip" href="#content" onClick=${(event) => { event.preventDefault(); document.getElementById("content").focus(); }}>${texts.skip}</a>
-    <header><nav aria-label=${texts.menu}><a class="name" href=${address("search")}>${texts.name}</a>
-      ${Object.keys(PAGES).map((page) => html`<a href=${address(page)} aria-current=${route.page === page ? "page" : null}>${texts.pages[page]}</a>`)}</nav>
+    <header><a class="name" href=${address("search")}>${texts.name}</a>
+      <nav aria-label=${texts.menu}>${Object.keys(PAGES).map((page) => html`<a href=${address(page)} aria-current=${route.page === page ? "page" : null}>${texts.pages[page]}</a>`)}</nav>
       <${Theme} /><button class="quiet" onClick=${() => keys.current.showModal()} aria-label=${texts.keys}>?</button></header>
     <main id="content" tabindex="-1">${route.page === "record"
       ? html`<${RecordPage} key=${route.parts[0]} reference=${route.parts[0]} />` : html`<${Page} ...${route} />`}</main>
@@ -70,6 +70,8 @@ function useKeys(showKeys) {
         if (box) box.select();
         else go(address("search"));
       } else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
+      else if (event.key === "w") document.activeElement.closest(".result")?.querySelector("button[aria-expanded]")?.click();
+      else if (event.key === "u") history.back();
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -77,7 +79,7 @@ function useKeys(showKeys) {
 }
 
 function step(by) {
-  const links = [...document.querySelectorAll(".results a[data-place]")];
+  const links = [...document.querySelectorAll("main .results a[data-place], main a.line")];
   const at = links.indexOf(document.activeElement);
   links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
 }

@@ -1,37 +1,36 @@
 // Records by month as bars, and by day as a heat map of one year.
 
-import { api, useApi } from "./api.js";
-import { html, useEffect, useState } from "./html.js";
+import { useApi } from "./api.js";
+import { html } from "./html.js";
 import { Waiting, isoDay } from "./parts.js";
 import { address } from "./route.js";
 import { count, texts } from "./texts.js";
 
 const MONTHS = [...Array(12).keys()];
 const LEVELS = 4;
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const ALL = { facets: "month", facet_limit: 366, limit: 1, dateEnd: "now", format: "json" };
 
 export function CalendarPage({ params }) {
-  const year = Number(params.get("year")) || new Date().getFullYear();
-  const [days, setDays] = useState({ data: null, error: null });
-  useEffect(() => {
-    let isShown = true;
-    const tz = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    setDays({ data: null, error: null });
-    api("/api/search/unified", { params: {
-      dateStart: `${year}-01-01`, dateEnd: `${year}-12-31`, facets: "day", facet_limit: 366, limit: 1, format: "json", tz,
-    } }).then(
-      (page) => isShown && setDays({ data: new Map(page.facets.day.values.map((each) => [each.value, each.count])), error: null }),
-      (error) => isShown && setDays({ data: null, error }),
-    );
-    return () => { isShown = false; };
-  }, [year]);
+  const months = useApi("/api/search/unified", { ...ALL, tz: ZONE });
+  if (!months.data) return html`<${Waiting} ...${months} />`;
+  const years = [...new Set((months.data.facets?.month.values ?? []).map(({ value }) => Number(value.slice(0, 4))))].sort();
+  const year = Number(params.get("year")) || years.at(-1) || new Date().getFullYear();
   return html`<section>
     <h1>${texts.calendar.year} ${year}</h1>
-    <p><a href=${address("calendar", { year: year - 1 })}>← ${year - 1}</a> · <a href=${address("calendar", { year: year + 1 })}>${year + 1} →</a></p>
-    ${days.data ? html`<${Year} year=${year} days=${days.data} />` : html`<${Waiting} error=${days.error} />`}
+    <nav class="years" aria-label=${texts.calendar.years}>${years.map((each) => html`
+      <a key=${each} href=${address("calendar", { year: each })} aria-current=${each === year ? "page" : null}>${each}</a>`)}</nav>
+    <${Year} year=${year} />
   </section>`;
 }
 
-function Year({ year, days }) {
+function Year({ year }) {
+  const { data, error } = useApi("/api/search/unified", {
+    dateStart: `${year}-01-01`, dateEnd: `${year}-12-31`, facets: "day", facet_limit: 366, limit: 1, format: "json", tz: ZONE,
+  });
+  if (!data) return html`<${Waiting} error=${error} />`;
+  const days = new Map((data.facets?.day.values ?? []).map(({ value, count: n }) => [value, n]));
   if (!days.size) return html`<p>${texts.calendar.none}</p>`;
   const most = Math.max(...days.values());
   const months = MONTHS.map((month) => {
@@ -45,12 +44,12 @@ function Year({ year, days }) {
       <a href=${address("search", { month: name })}>${monthName(month)}</a>
       <span class="bar" style=${{ width: `${(60 * total) / largest}%` }}></span> ${count(total)}</li>`)}</ul>
     <h2>${texts.calendar.days}</h2>
-    <div class="heat">${MONTHS.map((month) => html`<div role="group" aria-label=${monthName(month)}>
+    <div class="heat">${months.map(({ month, total }) => html`<div role="group" aria-label=${monthName(month)} class=${total ? null : "empty"}>
       <h3>${monthName(month)}</h3>
       <div class="days">${daysOf(year, month).map(({ day, weekday, date }) => {
         const n = days.get(day) ?? 0;
         const place = { gridColumn: weekday + 1 };
-        return n ? html`<a style=${place} class="day level-${Math.ceil((LEVELS * n) / most)}" href=${address("search", { day, order: "date_desc" })}
+        return n ? html`<a style=${place} class="day level-${Math.ceil(LEVELS * Math.sqrt(n / most))}" href=${address("search", { day, order: "date_desc" })}
           title=${texts.calendar.day(day, n)}>${date}<span class="unseen">: ${texts.calendar.records(n)}</span></a>`
         : html`<span style=${place} class="day">${date}</span>`;
       })}</div></div>`)}</div>`;

@@ -1,50 +1,68 @@
-// The records around one, as a picture: the record in the middle, a ring for each step from it.
+// The records around one, as a picture: the drawing of the exported page, made when it comes into view.
 
-import { html, useMemo } from "./html.js";
+import { html, useLayoutEffect, useRef } from "./html.js";
 import { kindName } from "./parts.js";
-import { recordAddress } from "./route.js";
+import { go, recordAddress } from "./route.js";
+import { texts } from "./texts.js";
 
-const WIDTH = 720;
-const HEIGHT = 460;
-const MARGIN = 60;
-const LONGEST = 26;
+const ZOOM = 1.4;
 
-/** Places of the nodes: those of one depth share an ellipse, each near the node that it hangs on. */
-export function places(nodes, edges, centre) {
-  const found = new Map([[centre, { x: WIDTH / 2, y: HEIGHT / 2, angle: 0 }]]);
-  const deepest = Math.max(1, ...nodes.map((node) => node.depth));
-  for (let depth = 1; depth <= deepest; depth += 1) {
-    const ring = nodes.filter((node) => node.depth === depth && node.id !== centre);
-    const wanted = new Map(ring.map((node) => {
-      const edge = edges.find(({ from, to }) => (from === node.id && found.has(to)) || (to === node.id && found.has(from)));
-      return [node.id, found.get(edge && (edge.from === node.id ? edge.to : edge.from))?.angle ?? 0];
-    }));
-    ring.sort((a, b) => wanted.get(a.id) - wanted.get(b.id) || (a.id < b.id ? -1 : 1));
-    ring.forEach((node, place) => {
-      const angle = (2 * Math.PI * (place + depth / 3)) / ring.length;
-      found.set(node.id, {
-        x: WIDTH / 2 + (Math.cos(angle) * (WIDTH / 2 - MARGIN) * depth) / deepest,
-        y: HEIGHT / 2 + (Math.sin(angle) * (HEIGHT / 2 - MARGIN / 2) * depth) / deepest,
-        angle,
-      });
-    });
-  }
-  return found;
+export function Graph({ reference, drawing, label }) {
+  const box = useRef(null);
+  const shown = useRef(null);
+  // Not useEffect: Preact runs its cleanup some time after the box is gone, and a drawing may begin in between.
+  useLayoutEffect(() => {
+    let isGone = false;
+    const watch = new IntersectionObserver(async ([entry]) => {
+      if (!entry.isIntersecting) return;
+      watch.disconnect();
+      await import("./cytoscape.min.js");
+      await import("./drawing.js");
+      if (!isGone) shown.current = draw(box.current, drawing, reference); // else the page was left meanwhile
+    }, { rootMargin: "300px" });
+    watch.observe(box.current);
+    return () => {
+      isGone = true;
+      watch.disconnect();
+      shown.current?.end();
+      shown.current = null;
+    };
+  }, [drawing]);
+  const zoom = (by) => shown.current?.zoom(by);
+  const t = texts.graph;
+  return html`<div class="picture">
+    <div class="graph" role="img" aria-label=${label} ref=${box}></div>
+    <p class="legend">${drawing.legend.map(({ kind, colour, count }) => html`<span key=${kind}>
+      <svg viewBox="0 0 12 12" aria-hidden="true"><circle cx="6" cy="6" r="5" fill=${colour} /></svg> ${kind ? kindName(kind) : t.notStored} ${count}</span>`)}
+      <span class="zoom"><button onClick=${() => zoom(1 / ZOOM)} aria-label=${t.out}>−</button>
+        <button onClick=${() => zoom(ZOOM)} aria-label=${t.in}>+</button>
+        <button onClick=${() => shown.current?.fit()}>${t.all}</button>
+        <a href=${`/api/graph/export?format=html&ref=${encodeURIComponent(reference)}`} target="_blank" rel="noopener">${t.page}</a></span></p>
+  </div>`;
 }
 
-export function Graph({ nodes, edges, centre, label }) {
-  const at = useMemo(() => places(nodes, edges, centre), [nodes, edges, centre]);
-  return html`<svg class="graph" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label=${label}>
-    ${edges.filter(({ from, to }) => at.has(from) && at.has(to)).map(({ from, to, type, strength }) => html`
-      <line x1=${at.get(from).x} y1=${at.get(from).y} x2=${at.get(to).x} y2=${at.get(to).y}
-        stroke-opacity=${0.25 + strength * 0.5}><title>${type.replaceAll("_", " ")}</title></line>`)}
-    ${nodes.map((node) => html`<a key=${node.id} href=${recordAddress(node.id)}>
-      <title>${kindName(node.kind)}: ${node.title}</title>
-      <circle cx=${at.get(node.id).x} cy=${at.get(node.id).y} r=${node.id === centre ? 11 : 7}
-        class=${node.id === centre ? "centre" : null} />
-      <text x=${at.get(node.id).x} y=${at.get(node.id).y + 22} text-anchor="middle">${short(node.title)}</text>
-    </a>`)}
-  </svg>`;
+/** Draws into `box`: a click opens a record, the mouse on a node shows what it has to do with others. */
+function draw(box, drawing, reference) {
+  // The wheel and a finger move the page. Buttons zoom, a mouse drags.
+  const isMouse = matchMedia("(pointer: fine)").matches;
+  const { cy, fit, near, named } = globalThis.drawGraph(box, drawing, {
+    userZoomingEnabled: false, userPanningEnabled: isMouse, autoungrabify: !isMouse,
+  });
+  cy.getElementById(reference).select();
+  named();
+  cy.on("tap", "node", ({ target }) => {
+    if (target.data("kind")) go(recordAddress(target.id()));
+  });
+  cy.on("mouseover", "node", ({ target }) => near(target));
+  cy.on("mouseout", "node", () => near(null));
+  const theme = new MutationObserver(named);
+  theme.observe(document.documentElement, { attributes: true });
+  return {
+    fit,
+    zoom: (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } }),
+    end: () => {
+      theme.disconnect();
+      cy.destroy();
+    },
+  };
 }
-
-const short = (title) => (title.length > LONGEST ? `${title.slice(0, LONGEST - 1)}…` : title);

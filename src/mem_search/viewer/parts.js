@@ -1,6 +1,6 @@
 // Small parts that several pages show.
 
-import { html, useEffect, useRef, useState } from "./html.js";
+import { html, useState } from "./html.js";
 import { recordAddress } from "./route.js";
 import { texts } from "./texts.js";
 
@@ -56,31 +56,29 @@ export function Login() {
   </div>`;
 }
 
-let announce = () => {};
+let show = () => {};
 
-/** Shows `text` at the foot of the page; `action` is a label and what it does, for `seconds`. */
+/**
+ * Shows `text` at the foot of the page for `seconds`, below what is shown already; `action` is a label and what it does.
+ * Returns what takes the notice away.
+ */
 export function tell(text, action = null, seconds = 4) {
-  announce({ text, action, seconds });
+  const notice = { text, action };
+  const remove = () => show((shown) => shown.filter((each) => each !== notice));
+  show((shown) => [...shown, notice]);
+  setTimeout(remove, seconds * 1000);
+  return remove;
 }
 
 export function Notices() {
-  const [notice, setNotice] = useState(null);
-  const timer = useRef(0);
-  useEffect(() => {
-    announce = (next) => {
-      clearTimeout(timer.current);
-      setNotice(next);
-      timer.current = setTimeout(() => setNotice(null), next.seconds * 1000);
-    };
-  }, []);
-  const act = () => {
-    setNotice(null);
+  const [notices, setNotices] = useState([]);
+  show = setNotices;
+  const act = (notice) => {
+    setNotices((shown) => shown.filter((each) => each !== notice));
     notice.action.run();
   };
-  return html`<div class="notices" role="status" aria-live="polite">
-    ${notice && html`<p>${notice.text}
-      ${notice.action && html`<button onClick=${act}>${notice.action.label}</button>`}</p>`}
-  </div>`;
+  return html`<div class="notices" role="status" aria-live="polite">${notices.map((notice) => html`<p>${notice.text}
+    ${notice.action && html`<button onClick=${() => act(notice)}>${notice.action.label}</button>`}</p>`)}</div>`;
 }
 
 /** Runs `work`; a failure is shown and false is returned. */

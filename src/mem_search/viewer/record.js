@@ -2,13 +2,16 @@
 
 import { api, useApi } from "./api.js";
 import { Graph } from "./graph.js";
-import { html, useEffect, useRef } from "./html.js";
-import { Kind, RecordLine, Waiting, attempt, tell, timeOf } from "./parts.js";
+import { html, useEffect, useRef, useState } from "./html.js";
+import { Kind, RecordLine, Waiting, attempt, kindName, tell, timeOf } from "./parts.js";
 import { address, go, recordAddress } from "./route.js";
 import { texts } from "./texts.js";
 
 const UNDO_SECONDS = 10;
 const NEIGHBOURS = 4;
+const MOST_NEIGHBOURS = 32;
+const DRAWN = 30; // nodes of the graph
+const SHOWN = 6000; // characters of a text before somebody asks for all of it
 
 export function RecordPage({ reference }) {
   const found = useApi(`/api/records/${encodeURIComponent(reference)}`, { format: "json" });
@@ -16,12 +19,20 @@ export function RecordPage({ reference }) {
   useEffect(() => heading.current?.focus(), [found.data?.ref]);
   const record = found.data;
   if (!record) return html`<${Waiting} ...${found} />`;
-  const archive = (archived) => attempt(async () => {
-    await api(`/api/records/${encodeURIComponent(record.ref)}`, { method: "PATCH", body: { metadata: { archived: archived || null } } });
+  // A page may be left at any moment, also while a request is on its way: it goes on without the page.
+  const send = (options) => api(`/api/records/${encodeURIComponent(record.ref)}`, { ...options, keepalive: true });
+  const setArchived = async (archived) => {
+    await send({ method: "PATCH", body: { metadata: { archived: archived || null } } });
     found.reload();
-    tell(archived ? texts.record.archived : texts.record.unarchived,
-      { label: texts.record.undo, run: () => archive(!archived) });
-  });
+    tell(archived ? texts.record.archived : texts.record.unarchived);
+  };
+  const forget = async () => {
+    await send({ method: "DELETE" });
+    tell(texts.record.forgotten);
+    if (location.hash === recordAddress(record.ref)) go(address("search"));
+  };
+  const archive = () => (record.archived ? attempt(() => setArchived(false))
+    : soon(record.ref, texts.record.archiving(UNDO_SECONDS), () => setArchived(true)));
   return html`<article class="record">
     <p><button class="link" onClick=${() => history.back()}>← ${texts.record.back}</button></p>
     <h1 tabindex="-1" ref=${heading}><${Kind} kind=${record.kind} /> ${record.title}</h1>
@@ -29,45 +40,55 @@ export function RecordPage({ reference }) {
       <a href=${recordAddress(record.superseded_by)}> ${record.superseded_by}</a></p>`}
     ${record.metadata.instruction_like && html`<p class="note">${texts.record.instructions}</p>`}
     ${record.origin === "external" && html`<p class="note">${texts.record.fromOutside}</p>`}
-    <${Details} record=${record} />
-    <p class="actions">
-      <button onClick=${() => archive(!record.archived)}>
-        ${record.archived ? texts.record.unarchive : texts.record.archive}</button>
-      <button class="danger" onClick=${() => forgetSoon(record.ref)}>${texts.record.forget}</button></p>
-    <h2>${texts.record.text}</h2><div class="text">${record.text}</div>
-    <${Citation} reference=${record.ref} />
-    ${record.links.length > 0 && html`<h2>${texts.record.links}</h2>
-      <ul>${record.links.map((link) => html`<li><${Target} to=${link.to} /> <small>${link.relation}</small></li>`)}</ul>`}
-    <${Neighbours} reference=${record.ref} />
-    <${Related} record=${record} />
+    <div class="sides">
+      <div><${Text} text=${record.text} /></div>
+      <aside>
+        <p class="actions">
+          <button onClick=${archive}>
+            ${record.archived ? texts.record.unarchive : texts.record.archive}</button>
+          <button class="danger" onClick=${() => soon(record.ref, texts.record.forgetting(UNDO_SECONDS), forget)}>${texts.record.forget}</button></p>
+        <${Details} record=${record} />
+        <${Citation} reference=${record.ref} />
+        ${record.links.length > 0 && html`<h2>${texts.record.links}</h2>
+          <ul class="lines">${record.links.map((link) => html`<li><small>${kindName(link.relation)}</small> <${Target} to=${link.to} /></li>`)}</ul>`}
+        <${Neighbours} reference=${record.ref} />
+      </aside>
+      <${Related} record=${record} />
+    </div>
   </article>`;
 }
 
-/** Deletes after some seconds, unless it is undone; a page that is left before deletes at once. */
-function forgetSoon(ref) {
-  let isOpen = true;
-  const finish = async (keepalive) => {
-    if (!isOpen) return;
-    isOpen = false;
-    removeEventListener("pagehide", leave);
-    await attempt(async () => {
-      await api(`/api/records/${encodeURIComponent(ref)}`, { method: "DELETE", keepalive });
-      tell(texts.record.forgotten);
-      if (location.hash === recordAddress(ref)) go(address("search"));
-    });
+function Text({ text }) {
+  const [isWhole, setWhole] = useState(false);
+  const isCut = !isWhole && text.length > SHOWN * 1.5;
+  return html`<h2 class="unseen">${texts.record.text}</h2>
+    <div class="text">${isCut ? `${text.slice(0, SHOWN)}…` : text}</div>
+    ${isCut && html`<p><button onClick=${() => setWhole(true)}>${texts.record.whole(text.length)}</button></p>`}`;
+}
+
+const waiting = new Map(); // ref → takes back what waits for it: of two wishes for a record the later one counts
+
+/** Runs `work()` after some seconds, unless it is undone; a page that is left before runs it at once. */
+function soon(ref, text, work) {
+  waiting.get(ref)?.();
+  const end = () => {
+    clearTimeout(timer);
+    removeEventListener("pagehide", finish);
+    waiting.delete(ref);
+    hide();
   };
-  const leave = () => finish(true);
-  const timer = setTimeout(() => finish(false), UNDO_SECONDS * 1000);
-  addEventListener("pagehide", leave);
-  tell(texts.record.forgetting(UNDO_SECONDS), {
-    label: texts.record.undo,
-    run: () => {
-      isOpen = false;
-      clearTimeout(timer);
-      removeEventListener("pagehide", leave);
-      tell(texts.record.kept);
-    },
-  }, UNDO_SECONDS);
+  const finish = () => {
+    end();
+    return attempt(work);
+  };
+  const timer = setTimeout(finish, UNDO_SECONDS * 1000);
+  addEventListener("pagehide", finish);
+  waiting.set(ref, end);
+  const undo = () => {
+    end();
+    tell(texts.record.kept);
+  };
+  const hide = tell(text, { label: texts.undo, run: undo }, UNDO_SECONDS);
 }
 
 function Details({ record }) {
@@ -98,31 +119,38 @@ function Target({ to }) {
 }
 
 function Citation({ reference }) {
-  const { data } = useApi("/api/citations", { refs: reference });
+  const [style, setStyle] = useState("apa");
+  const { data } = useApi("/api/citations", { refs: reference, style });
   if (!data) return null;
-  const text = typeof data === "string" ? data : data.content?.[0]?.text ?? "";
+  const text = data.trim();
   const copy = () => attempt(async () => {
-    await navigator.clipboard.writeText(text.trim());
+    await navigator.clipboard.writeText(text);
     tell(texts.record.copied);
   });
   return html`<h2>${texts.record.citation}</h2>
-    <p class="citation">${text.trim()} <button onClick=${copy}>${texts.record.copy}</button></p>`;
+    <p class="citation">${text}</p>
+    <p class="actions"><select aria-label=${texts.record.style} value=${style} onChange=${(event) => setStyle(event.target.value)}>
+      ${Object.entries(texts.styles).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}</select>
+      <button onClick=${copy}>${texts.record.copy}</button></p>`;
 }
 
 function Neighbours({ reference }) {
-  const { data } = useApi("/api/timeline", {
-    anchor: reference, depth_before: NEIGHBOURS, depth_after: NEIGHBOURS, format: "json",
-  });
+  const [depth, setDepth] = useState(NEIGHBOURS);
+  const { data } = useApi("/api/timeline", { anchor: reference, depth_before: depth, depth_after: depth, format: "json" });
   if (!data || data.records.length < 2) return null;
+  const isAll = data.records.length <= depth || depth >= MOST_NEIGHBOURS;
   return html`<h2>${texts.record.neighbours}</h2><ol class="lines">${data.records.map((each) => html`
-    <li aria-current=${each.ref === reference ? "true" : null}><${RecordLine} record=${each} /></li>`)}</ol>`;
+    <li key=${each.ref} aria-current=${each.ref === reference ? "true" : null}><${RecordLine} record=${each} /></li>`)}</ol>
+    ${!isAll && html`<button class="link" onClick=${() => setDepth(depth * 2)}>${texts.record.moreNeighbours}</button>`}`;
 }
 
 function Related({ record }) {
-  const { data } = useApi(`/api/graph/${encodeURIComponent(record.ref)}`, { limit: 24 });
+  const { data } = useApi(`/api/graph/${encodeURIComponent(record.ref)}/drawing`, { limit: DRAWN });
   if (!data || data.nodes.length < 2) return null;
   const others = data.nodes.filter((node) => node.id !== record.ref);
-  return html`<h2>${texts.record.graph}</h2>
-    <${Graph} label=${texts.record.graphLabel(record.title)} centre=${record.ref} ...${data} />
-    <ul class="lines">${others.map((node) => html`<li><${RecordLine} record=${node} /></li>`)}</ul>`;
+  return html`<div class="related"><h2>${texts.record.graph}</h2>
+    <${Graph} label=${texts.record.graphLabel(record.title)} reference=${record.ref} drawing=${data} />
+    <details><summary>${texts.graph.list(others.length)}</summary>
+      <ul class="lines">${others.map((node) => html`<li key=${node.id}>${node.kind
+        ? html`<${RecordLine} record=${{ ...node, created_at: node.date }} />` : html`<${Target} to=${node.url} />`}</li>`)}</ul></details></div>`;
 }

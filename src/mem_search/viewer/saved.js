@@ -3,8 +3,10 @@
 import { api, useApi } from "./api.js";
 import { html, useState } from "./html.js";
 import { Waiting, attempt, tell, timeOf } from "./parts.js";
-import { address } from "./route.js";
+import { address, recordAddress } from "./route.js";
 import { texts } from "./texts.js";
+
+const DRIFTED = 20; // results of a sort that are listed
 
 export function SavedPage() {
   const saved = useApi("/api/v1/saved-searches");
@@ -16,6 +18,11 @@ export function SavedPage() {
     saved.reload();
     inbox.reload();
   });
+  const remove = ({ name, search, every, inbox: isTold, webhook_url }) => act(async () => {
+    await api(named(name), { method: "DELETE" });
+    const again = () => api("/api/v1/saved-searches", { method: "POST", body: { name, search, every, inbox: isTold, webhook_url } });
+    tell(t.removed, { label: texts.undo, run: () => act(again) }, 10);
+  });
   const named = (name) => `/api/v1/saved-searches/${encodeURIComponent(name)}`;
   return html`<section><h1>${t.saved}</h1>
     ${!saved.data ? html`<${Waiting} ...${saved} />` : saved.data.saved_searches.length ? html`<ul class="cards">
@@ -25,13 +32,13 @@ export function SavedPage() {
           ${each.last_run_at ? ` · ${t.ran} ${timeOf(each.last_run_at)}` : ""}</span>
         ${each.error && html`<p class="note">${each.error}</p>`}
         <p><button onClick=${() => act(() => api(`${named(each.name)}/run`, { method: "POST" }), (reply) => t.newMatches(reply.new_count))}>${t.run}</button>
-          ${" "}<button onClick=${() => act(() => api(named(each.name), { method: "DELETE" }))}>${t.remove}</button></p>
+          ${" "}<button onClick=${() => remove(each)}>${t.remove}</button></p>
       </li>`)}</ul>` : html`<p>${t.none}</p>`}
     <h2>${t.inbox}</h2>
     ${!inbox.data ? html`<${Waiting} ...${inbox} />` : inbox.data.notifications.length ? html`<ul class="cards">
       ${inbox.data.notifications.map((each) => html`<li key=${each.id} class=${each.read_at ? "read" : ""}>
         <strong>${each.saved_search}</strong> <span class="quiet">${t.newMatches(each.count)} · ${timeOf(each.at)}</span>
-        <ul class="lines">${each.matches.map((match) => html`<li><a href=${`#/record/${encodeURIComponent(match.id)}`}>${match.title}</a></li>`)}</ul>
+        <ul class="lines">${each.matches.map((match) => html`<li><a href=${recordAddress(match.id.replace(/^local:/, ""))}>${match.title}</a></li>`)}</ul>
         ${!each.read_at && html`<button onClick=${() => act(() => api(`/api/v1/notifications/${each.id}/read`, { method: "POST" }))}>${t.read}</button>`}
       </li>`)}</ul>` : html`<p>${t.noInbox}</p>`}
   </section>`;
@@ -70,13 +77,19 @@ function Session({ id }) {
 function Steps({ steps, drift }) {
   return html`<ul class="tree">${steps.map((step) => html`<li key=${step.id}>
     <a href=${address("search", { q: step.query })}>${step.query}</a>
-    <span class="quiet"> ${texts.research.found(step.total_count)}${drift.has(step.id) ? ` · ${drifted(drift.get(step.id))}` : ""}</span>
+    <span class="quiet"> ${texts.research.found(step.total_count)}</span>
+    ${drift.has(step.id) && html`<${Drift} ...${drift.get(step.id)} />`}
     ${step.children.length > 0 && html`<${Steps} steps=${step.children} drift=${drift} />`}</li>`)}</ul>`;
 }
 
-function drifted({ identical, drift }) {
+/** What differs from the first time: how many results, and each of them with its places. */
+function Drift({ drift }) {
   const t = texts.research;
-  if (identical || !drift) return t.same;
-  return ["appeared", "gone", "changed", "moved"].filter((name) => drift[name].length)
-    .map((name) => `${drift[name].length} ${t[name]}`).join(", ") || t.same;
+  const parts = Object.entries(t.drifts).filter(([name]) => drift?.[name].length);
+  if (!parts.length) return html`<span class="quiet"> · ${t.same}</span>`;
+  return html`<details><summary class="quiet">${parts.map(([name, what]) => `${drift[name].length} ${what}`).join(", ")}</summary>
+    <ul class="why">${parts.flatMap(([name, what]) => drift[name].slice(0, DRIFTED).map(({ id, rank_before: before, rank_now: now }) => {
+      const ref = id.replace(/^local:/, "");
+      return html`<li key=${name + id}>${what}: <a href=${recordAddress(ref)}>${ref}</a> ${t.places(before, now)}</li>`;
+    }))}</ul></details>`;
 }

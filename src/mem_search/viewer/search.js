@@ -1,23 +1,25 @@
 // The search page: one box, suggestions and results as somebody types, filters, the reason for each result.
 
-import { api, useApi } from "./api.js";
-import { html, useEffect, useRef, useState } from "./html.js";
+import { api, useNewest } from "./api.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 import { Kind, Marked, Waiting, dayOf, kindName, tell, attempt } from "./parts.js";
 import { address, go, recordAddress } from "./route.js";
 import { count, texts } from "./texts.js";
 
 const PAGE = 20;
-const PAUSE = 120; // ms without a key before a search begins
+const PAUSE = 120; // ms without a key before suggestions are asked for
+const FOLLOWS = 400; // ms without a key before the address follows; browsers refuse to change it too often
 const FACETS = ["kind", "project", "type", "source", "tag", "author", "month"];
 /** Facet → the parameter of a search that keeps one value. */
 const PARAMETERS = { kind: "types", type: "type", tag: "tags" };
 const ORDERS = Object.keys(texts.search.orders);
 
-/** The parameters of `GET /api/search` for what the address of the page says. */
-export function asked(params) {
-  const query = (params.get("q") ?? "").trim();
+const FILTERS = [...FACETS, "domain", "folder", "session"];
+
+/** The parameters of `GET /api/search` for a question and for what the address of the page says. */
+export function asked(params, query) {
   const filters = {};
-  for (const name of [...FACETS, "domain", "folder", "session"]) {
+  for (const name of FILTERS) {
     const values = params.getAll(name);
     if (!values.length) continue;
     if (name === "month") [filters.dateStart, filters.dateEnd] = [values[0], values[0]];
@@ -33,23 +35,45 @@ export function asked(params) {
   };
 }
 
+/** The question with the filters of the page in the query language, as a saved search keeps it. */
+export function written(params, query) {
+  const parts = query ? [query] : [];
+  for (const name of FILTERS) {
+    const values = params.getAll(name).map((value) => `"${value.replaceAll('"', " ")}"`);
+    if (values.length) parts.push(`${name === "month" ? "in" : name}:${values.join(",")}`);
+  }
+  if (params.get("day")) parts.push(`in:${params.get("day")}`);
+  return parts.join(" ");
+}
+
 export function SearchPage({ params }) {
-  const [typed, setTyped] = useState(params.get("q") ?? "");
+  const q = params.get("q") ?? "";
+  const [typed, setTyped] = useState(q);
   const [extra, setExtra] = useState([]);
-  const question = asked(params);
+  const query = typed.trim();
+  const question = asked(params, query);
   const key = JSON.stringify(question);
-  const draft = params.has("typing");
-  const found = useApi("/api/search", { ...question, limit: PAGE, facets: FACETS, explain: "true" }, { draft });
+  const draft = query !== q || params.has("typing"); // which keeps halves of words out of the log
+  const found = useNewest("/api/search", { ...question, limit: PAGE, facets: FACETS, explain: "true" }, draft);
   useEffect(() => setExtra([]), [key]);
   useEffect(() => {
-    if ((params.get("q") ?? "") !== typed.trim()) setTyped(params.get("q") ?? "");
-  }, [params.get("q")]);
-  // Somebody writes: the address follows after a pause. `typing` keeps the question out of the log.
-  useEffect(() => {
-    if (typed.trim() === (params.get("q") ?? "")) return undefined;
-    const timer = setTimeout(() => change(params, { q: typed.trim(), typing: "1" }, true), PAUSE);
+    if (q !== query) setTyped(q);
+  }, [q]);
+  useLayoutEffect(() => { // not useEffect, whose cleanup comes late: the timer would lead back to a page that was left
+    if (query === q) return undefined;
+    const timer = setTimeout(() => change(params, { q: query, typing: "1" }, true), FOLLOWS);
     return () => clearTimeout(timer);
-  }, [typed]);
+  }, [query]);
+  const done = (text) => {
+    setTyped(text);
+    change(params, { q: text.trim(), typing: "" });
+  };
+  const open = () => {
+    if (!draft || !query) return;
+    change(params, { q: query, typing: "" }, true);
+    // Whoever opens a result has asked: now the question is logged. Without an answer only the log lacks it.
+    api("/api/search", { params: { ...question, limit: 1 }, keepalive: true }).catch(() => {});
+  };
   const more = () => attempt(async () => {
     const offset = found.data.results.length + extra.length;
     const next = await api("/api/search", { params: { ...question, limit: PAGE, offset, explain: "true" } });
@@ -58,16 +82,15 @@ export function SearchPage({ params }) {
   const page = found.data;
   const results = page ? [...page.results, ...extra] : [];
   return html`<section class="search">
-    <${Box} typed=${typed} onType=${setTyped}
-      onDone=${(q) => { setTyped(q); change(params, { q: q.trim(), typing: "" }); }} />
+    <${Box} typed=${typed} onType=${setTyped} onDone=${done} />
     <${Chosen} params=${params} />
-    ${!page || found.error ? html`<${Waiting} ...${found} />` : html`
-      <div class="columns">
+    ${!page ? html`<${Waiting} ...${found} />` : html`
+      <div class="columns" aria-busy=${found.busy ? "true" : "false"} data-query=${page.query}>
         <${Facets} facets=${page.facets ?? {}} params=${params} />
         <div class="found">
-          <${Head} page=${page} params=${params} question=${question} />
+          <${Head} page=${page} params=${params} query=${query} />
           ${results.length ? html`<ol class="results">${results.map((each, place) => html`
-            <${Result} key=${each.ref} result=${each} place=${place} />`)}</ol>`
+            <${Result} key=${each.ref} result=${each} place=${place} onOpen=${open} />`)}</ol>`
           : html`<p>${texts.search.none} ${texts.search.noneTry}</p>`}
           ${results.length && results.length < page.total - page.folded
             ? html`<button onClick=${more}>${texts.search.more}</button>` : null}
@@ -116,6 +139,7 @@ function Box({ typed, onType, onDone }) {
       event.preventDefault();
       setChosen(chosen + step < -1 ? offers.length - 1 : chosen + step < offers.length ? chosen + step : -1);
     } else if (event.key === "Escape") {
+      event.preventDefault(); // browsers would empty the box
       if (offers.length) setOffers([]);
       else box.current.blur();
     }
@@ -153,6 +177,7 @@ const shown = (name, value) => (name === "kind" ? kindName(value) : value);
 
 function Facets({ facets, params }) {
   const named = FACETS.filter((name) => (facets[name]?.values.length ?? 0) > (params.has(name) ? 0 : 1));
+  if (!named.length) return html`<div class="facets"></div>`;
   return html`<details class="facets" open=${matchMedia("(min-width: 50rem)").matches}>
     <summary>${texts.search.filters}</summary>
     ${named.map((name) => html`<div role="group" aria-label=${texts.facets[name]}>
@@ -172,40 +197,38 @@ function toggled(name, values, value) {
   return name === "month" || name === "project" ? [value] : [...values, value];
 }
 
-function Head({ page, params, question }) {
+function Head({ page, params, query }) {
   const [name, setName] = useState(null); // of the search that is about to be saved
-  // Filters of this page are no part of a saved search, so one with filters is not offered.
-  const plain = question.query && [...params.keys()].every((each) => ["q", "typing", "order"].includes(each));
+  const whole = written(params, query);
   const save = (event) => {
     event.preventDefault();
     attempt(async () => {
-      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: question.query } } });
+      await api("/api/v1/saved-searches", { method: "POST", body: { name, search: { query: whole } } });
       setName(null);
       tell(texts.saved.done);
     });
   };
   return html`<div class="head">
-    <p role="status"><strong>${question.query ? texts.search.found(page.total) : texts.search.newest}</strong>
+    <p role="status"><strong>${whole ? texts.search.found(page.total) : texts.search.newest}</strong>
       ${page.folded ? html` · ${texts.search.folded(page.folded)}` : ""}
-      ${page.weaker ? html` · ${texts.search.weaker(page.weaker)}
-        <button class="link" onClick=${() => change(params, { weaker: "1" })}>${texts.search.showWeaker}</button>` : ""}
+      ${page.weaker ? html` · ${texts.search.weaker(page.weaker)} <button class="link" onClick=${() => change(params, { weaker: "1" })}>${texts.search.showWeaker}</button>` : ""}
       <small> · ${texts.search.took(page.search.took_ms)}</small></p>
     <label>${texts.search.order} <select value=${page.order}
       onChange=${(event) => change(params, { order: event.target.value })}>
       ${ORDERS.map((order) => html`<option value=${order}>${texts.search.orders[order]}</option>`)}</select></label>
     <label><input type="checkbox" checked=${params.has("archived")}
       onChange=${(event) => change(params, { archived: event.target.checked ? "1" : "" })} /> ${texts.search.archived}</label>
-    ${plain && name === null && html`<button onClick=${() => setName(question.query.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
+    ${whole && name === null && html`<button onClick=${() => setName((query || whole).replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, ""))}>${texts.saved.save}</button>`}
     ${name !== null && html`<form onSubmit=${save}><label>${texts.saved.saveAs} <input id="saved-name" value=${name} required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*" title=${texts.saved.nameRule}
       onInput=${(event) => setName(event.target.value)} /></label> <button>${texts.saved.keep}</button></form>`}
     ${[...page.search.notices, ...page.search.analyzed.warnings].map((each) => html`<p class="note">${each}</p>`)}
   </div>`;
 }
 
-function Result({ result, place }) {
+function Result({ result, place, onOpen }) {
   const [open, setOpen] = useState(false);
   return html`<li class="result">
-    <a href=${recordAddress(result.ref)} data-place=${place}>
+    <a href=${recordAddress(result.ref)} data-place=${place} onClick=${onOpen}>
       <${Kind} kind=${result.kind} />
       <span class="title"><${Marked} text=${result.title} spans=${result.highlights.title} /></span></a>
     ${result.snippet && result.snippet !== result.title && html`<p class="snippet">

@@ -20,7 +20,7 @@ export function SettingsPage() {
       <thead><tr>${[t.name, t.user, t.expires, t.used].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${tokens.data.tokens.map((each) => html`<tr><td>${each.name}</td><td>${each.user}${each.read_only ? ` (${t.readOnly})` : ""}</td>
         <td>${timeOf(each.expires_at)}</td><td>${timeOf(each.last_used_at)}</td></tr>`)}</tbody></table>` : html`<p>${t.noTokens}</p>`}
-    ${settings.data && html`<h2>${t.values}</h2><table>
+    ${settings.data && html`<h2>${t.values}</h2><table class="long">
       <thead><tr>${[t.name, t.value, t.from].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
       <tbody>${settings.data.settings.map((each) => html`<tr><td><code>${each.variable}</code></td><td class="path">${each.value}</td><td>${each.is_default ? t.byDefault : t.changed}</td></tr>`)}</tbody></table>`}
     ${tokens.data && html`<p><button onClick=${logout}>${t.logout}</button></p>`}

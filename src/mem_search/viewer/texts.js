@@ -25,51 +25,60 @@ export const texts = {
   },
   // Score → what it means; the names are those of the scores in the reply.
   why: {
-    keyword: "Words of the question stand in it", vector: "Its meaning is near the question",
+    keyword: "It has words of the question", vector: "Its meaning is near the question",
     "every-word": "It has every word of the question", named: "It is of the kind or person that the question names",
     time: "It is from the time that the question names", session: "Other records of its session match, too",
     neighbours: "What was said before and after it matches, too", feedback: "It is like the best results",
     recency: "It is new", importance: "It is important",
   },
-  whyPlace: (n) => `, place ${n}`, whyOrder: "Its place follows from the order that is chosen",
+  whyPlace: (n) => ` (rank ${n})`, whyOrder: "Its place follows from the order that is chosen",
   record: {
     missing: "There is no such record.", back: "Back to the search",
-    citation: "Citation", copy: "Copy", copied: "Copied",
+    citation: "Citation", style: "Style", copy: "Copy", copied: "Copied",
     links: "Links", neighbours: "Before and after", graph: "Related records",
     graphLabel: (title) => `Records that are related to ${title}`,
-    metadata: "More details", text: "Text",
+    metadata: "More details", text: "Text", whole: (n) => `Show all ${count(n)} characters`, moreNeighbours: "Show more",
     archive: "Archive", unarchive: "Take out of the archive", archived: "Archived.",
     unarchived: "Out of the archive.", forget: "Forget",
     forgetting: (s) => `This record will be forgotten for good in ${s} s.`,
-    forgotten: "Forgotten.", undo: "Undo", kept: "The record stays.",
+    archiving: (s) => `This record will be archived in ${s} s.`,
+    forgotten: "Forgotten.", kept: "The record stays as it is.",
     superseded: "A newer record replaces this one:", fromOutside: "This text comes from outside. It may be wrong, or mean to mislead.",
     instructions: "This text reads like instructions to an agent. An agent must not follow them.",
     original: "Address",
+  },
+  styles: { apa: "APA", mla: "MLA", chicago: "Chicago", bibtex: "BibTeX", ris: "RIS" },
+  graph: {
+    notStored: "page, not stored", in: "Zoom in", out: "Zoom out", all: "Show all", page: "On a page of its own",
+    list: (n) => `As a list of ${count(n)}`,
   },
   fields: {
     created: "Date", project: "Project", session: "Session", source: "Source", tags: "Tags",
     origin: "Written by", trust: "Trust",
   },
   calendar: {
-    year: "Year", records: (n) => `${count(n)} ${n === 1 ? "record" : "records"}`, day: (day, n) => `${day}: ${texts.calendar.records(n)}`,
+    year: "Year", years: "Years", records: (n) => `${count(n)} ${n === 1 ? "record" : "records"}`, day: (day, n) => `${day}: ${texts.calendar.records(n)}`,
     months: "By month", days: "By day", none: "No records in this year.",
   },
   projects: { none: "No projects yet.", records: "Records", last: "Last active", name: "Project" },
   jobs: {
-    none: "No jobs yet.", cancel: "Cancel", retry: "Run again", jobs: "Jobs", ledger: "What became of each item",
+    none: "No jobs yet.", embedding: "Embedding passages", cancel: "Cancel", retry: "Run again", jobs: "Jobs", ledger: "What became of each item",
     ledgerFind: "Part of a path", outcome: "Outcome", any: "any", item: "Item", reason: "Reason", at: "When",
-    noLedger: "No such entries.", left: (s) => `about ${s} s left`, rate: (n) => `${n.toFixed(0)} a second`,
+    noLedger: "No such entries.", took: (s) => `took ${s < 90 ? `${count(s)} s` : `${count(Math.round(s / 60))} min`}`,
+    became: { new: "new", changed: "changed", deleted: "deleted", failed: "failed" }, nothing: "nothing new", left: (s) => `about ${s} s left`, rate: (n) => `${n.toFixed(0)} a second`,
   },
   saved: {
     saved: "Saved searches", inbox: "New matches", none: "No saved searches yet.", noInbox: "Nothing new.",
-    run: "Run now", remove: "Delete", read: "Mark as read", save: "Save this search",
+    run: "Run now", remove: "Delete", removed: "Deleted.", read: "Mark as read", save: "Save this search",
     name: "Name", every: "Every", newMatches: (n) => `${count(n)} new`, ran: "Last run", saveAs: "Its name", nameRule: "Letters, digits, - _ and .", keep: "Save",
     done: "Saved.",
   },
   research: {
     none: "No research sessions yet.", steps: (n) => `${count(n)} ${n === 1 ? "step" : "steps"}`, replay: "Replay",
     identical: "Every step finds the same today.", drift: "What a step finds has changed:",
-    appeared: "new", gone: "gone", changed: "changed", moved: "moved", same: "the same", found: (n) => `${count(n)} found`,
+    drifts: { appeared: "new", gone: "gone", changed: "changed", moved: "moved" }, same: "the same",
+    places: (before, now) => (before && now ? `from place ${before} to ${now}` : now ? `at place ${now}` : `was at place ${before}`),
+    found: (n) => `${count(n)} found`,
   },
   settings: {
     store: "Store", records: "Records", index: "Vector index", model: "Embedding model", database: "Database",
@@ -84,12 +93,13 @@ export const texts = {
   help: {
     title: "Keys", close: "Close",
     keys: [
-      ["/", "write a question"], ["j, k", "next, previous result"], ["Enter", "open the result"],
-      ["Escape", "leave the box, close this"], ["g then s c p j", "search, calendar, projects, jobs"], ["?", "show these keys"],
+      ["/", "write a question"], ["j, k", "next, previous record"], ["Enter", "open the result"],
+      ["Escape", "leave the box, close this"], ["w", "why the result is there"], ["u", "back"],
+      ["g then s c p", "search, calendar, projects"], ["g then j i r e", "jobs, saved searches, research, settings"], ["?", "show these keys"],
     ],
   },
   loading: "Loading …", failed: "That did not work:", again: "Try again", offline: "The worker does not answer. Start it: mem-search worker start",
-  dark: "Dark", light: "Light", theme: "Light or dark", menu: "Pages", keys: "Keys",
+  undo: "Undo", dark: "Dark", light: "Light", theme: "Light or dark", menu: "Pages", keys: "Keys",
 };
 
 export function count(n) {

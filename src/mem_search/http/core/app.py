@@ -8,11 +8,12 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from mem_search.access.rate_limits import RateLimiters
+from mem_search.embedders import Opener, open_embedder
 from mem_search.http.access.authentication import SESSIONS, TOKEN, read_or_create
 from mem_search.http.access.browser_sessions import BrowserSessions
 from mem_search.http.access.rate_limits import METERS
-from mem_search.http.claude_mem.stream import LISTENERS
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, bound, deprecation
+from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
 from mem_search.http.core.routing import ROUTE_TABLE
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
@@ -29,14 +30,14 @@ each, and a request several such; aiohttp by itself takes 8 KB and refuses more 
 """
 
 
-def build_app(settings: Settings) -> web.Application:
-    """An app that opens its runtime in the background once it runs.
+def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Application:
+    """An app that opens its runtime in the background once it runs, the embedder by ``opener``.
 
     ``app[LIFECYCLE].ready()`` waits for that, or raises the reason why it failed. Raises
     StorageError when the token cannot be kept, InputError when it cannot be the home's.
     """
     app = web.Application(middlewares=[answer], client_max_size=LARGEST_BODY)
-    app[LIFECYCLE] = Lifecycle(settings)
+    app[LIFECYCLE] = Lifecycle(settings, opener)
     app[TOKEN] = read_or_create(settings)
     app[SESSIONS] = BrowserSessions(app[TOKEN])
     app[DEPRECATED] = deprecation(ROUTES)
@@ -46,6 +47,7 @@ def build_app(settings: Settings) -> web.Application:
     app[LISTENERS] = set()
     app.cleanup_ctx.extend((run_lifecycle, hold_endpoint))
     app.on_response_prepare.append(add_headers)
+    app.on_shutdown.append(end_streams)
     for route in ROUTES:
         app.router.add_route(route.method, route.path, bound(route))
         if route.method == "GET" and not route.write:

@@ -22,7 +22,7 @@ from multidict import MultiMapping
 from pydantic import BaseModel, ValidationError
 
 from mem_search.access.callers import ANONYMOUS
-from mem_search.errors import InputError, MalformedBody, MemSearchError
+from mem_search.errors import InputError, MalformedBody, MemSearchError, UnknownType
 from mem_search.http.access.authentication import (
     caller_of,
     check_capture,
@@ -48,7 +48,7 @@ from mem_search.http.claude_mem.clients import (
     tolerate_body,
 )
 from mem_search.http.core import problems
-from mem_search.http.core.lifecycle import LIFECYCLE
+from mem_search.http.core.lifecycle import LIFECYCLE, OPENING_SECONDS
 from mem_search.http.core.parameter_types import zone
 from mem_search.http.core.parameters import Parameters, spellings
 from mem_search.http.core.problems import Fault, Invalid
@@ -116,8 +116,8 @@ def bound(route: Route) -> Handler:
         lifecycle = request.app[LIFECYCLE]
         context = RequestContext(ANONYMOUS)
         if not route.early:
-            if route.waits:
-                await lifecycle.settled()  # before the token, too: the tokens are in the store
+            # Before the token, too: the tokens are in the store.
+            await lifecycle.settled(None if route.waits else OPENING_SECONDS)
             caller = caller_of(request, basic=route.basic)
             remote = is_remote(request, lifecycle.settings)
             if route.capture and not caller.is_known:
@@ -142,7 +142,7 @@ def bound(route: Route) -> Handler:
             as_client = context.tolerated is not None
             body = await read_body(request, route.body, as_client=as_client)
         elif streams_body and route.body_type not in (ANY_TYPE, request.content_type):
-            raise web.HTTPUnsupportedMediaType
+            raise UnknownType(f"send the body with the Content-Type {route.body_type}")
         request[REQUEST_CONTEXT] = context
         if searching:
             question = getattr(body, "query", "") or getattr(query, "query", "")
@@ -229,11 +229,11 @@ async def read_body(request: web.Request, model: type[M], *, as_client: bool = F
     """The JSON body of a request; nothing at all counts as ``{}``.
 
     ``as_client``: it is read as claude-mem's worker reads it.
-    Raises MalformedBody, Invalid, or aiohttp's 413 and 415.
+    Raises MalformedBody, Invalid, UnknownType, or aiohttp's 413.
     """
     raw = await request.read() if request.can_read_body else b""
     if raw and request.content_type != "application/json":
-        raise web.HTTPUnsupportedMediaType
+        raise UnknownType("send the body with the Content-Type application/json")
     try:
         value = read_json(raw or b"{}")
     except UnusableJson as error:

@@ -1,7 +1,8 @@
 """The runtime of one app. It opens in the background, so that the worker answers at once.
 
-Until it is open, every route that needs it answers 503. When it cannot be opened, every request
-is answered with the reason. The process of the worker awaits ``Lifecycle.ready``.
+A request that comes earlier waits for it, and is answered with 503 when that takes long. When it
+cannot be opened, every request is answered with the reason. The process of the worker awaits
+``Lifecycle.ready``.
 """
 
 from __future__ import annotations
@@ -12,16 +13,21 @@ import secrets
 import time
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Final, Literal, TypeVar
 
 from aiohttp import web
 
 from mem_search.access.tokens import Tokens
+from mem_search.embedders import Opener, open_embedder
 from mem_search.errors import MemSearchError, StorageError, Unavailable
 from mem_search.http.core.user_runtimes import LOOK_SECONDS, UserRuntimes, sweep_removed
 from mem_search.settings import Settings
 from mem_search.storage import archive
 from mem_search.wiring import Runtime, open_runtime
+
+OPENING_SECONDS: float = 5.0
+"""So long a request waits for a store that is being opened."""
 
 log = logging.getLogger(__name__)
 P = TypeVar("P")
@@ -39,8 +45,9 @@ class Lifecycle:
     ``key`` proves to clients that this worker answers (``access/proof``); empty when it stops.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, opener: Opener = open_embedder) -> None:
         self.settings = settings
+        self._opener = opener
         self.instance = uuid.uuid4().hex
         self.key = secrets.token_hex(32)
         self._since = time.monotonic()
@@ -98,14 +105,17 @@ class Lifecycle:
             raise self.error
         return self.runtime
 
-    async def settled(self) -> None:
-        """Wait until it is open, or until it is known that it cannot be opened."""
-        await self._settled.wait()
+    async def settled(self, seconds: float | None = None) -> None:
+        """Wait until it is open, or known that it cannot be opened; at most so many seconds."""
+        if not self._settled.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._settled.wait()
 
     async def hold(self) -> None:
         """Open, wait for ``close``, then close, all in one task."""
         try:
-            async with open_runtime(self.settings) as runtime:
+            async with open_runtime(self.settings, opener=self._opener) as runtime:
                 self.store_id = await runtime.store.statistics.store_id()
                 await asyncio.to_thread(sweep_removed, self.settings.home)
                 await asyncio.to_thread(archive.sweep, self.settings.home)

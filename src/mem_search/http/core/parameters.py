@@ -83,15 +83,18 @@ def _platform() -> Any:
 
 
 class Parameters(BaseModel):
-    """Base of all query parameters: an unknown one is an error."""
+    """Base of all query parameters: an unknown one is an error.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    A validator is built when a request first needs it: the start would wait for all of them.
+    """
+
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Body(BaseModel):
     """Base of all JSON bodies: strict types, and an unknown field is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True)
 
 
 class TimeZoneParameters(Parameters):

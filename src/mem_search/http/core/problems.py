@@ -37,13 +37,11 @@ _CODES = {
     404: "not_found",
     405: "method_not_allowed",
     413: "body_too_large",
-    415: "unsupported_media_type",
 }
 _DETAILS = {
     404: "no such route; GET /docs lists them all",
     405: "this route has other methods; the Allow header lists them",
     413: "the body is larger than 32 MB; POST /api/import/upload takes files of any size",
-    415: "send the body with the Content-Type that GET /docs names for this route",
 }
 
 

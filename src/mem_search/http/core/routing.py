@@ -123,7 +123,8 @@ class Route:
     ``capture``: adds records, and a program of this machine needs no token for that.
     ``basic``: the token may be the password of HTTP Basic, as in a URL that a service is given.
     ``tagged``: replies have an ETag, and the route answers 304.
-    ``waits``: the route waits while the store is being opened. ``is_rest``: it is in the OpenAPI.
+    ``waits``: it waits for the store however long that takes to open. ``is_rest``: it is in the
+    OpenAPI.
     ``body_type`` is the content type of the body, where there is one; a body without a model
     is read by the handler itself. ``form`` are the fields of a form beside its file. ``successor``
     is the path that replaces a deprecated one. ``response`` is the schema of the JSON reply, or a

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Final
 
 from mem_search.model.graph import ExportedGraph
+from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.safe_text import one_line
 
 _UNWRITABLE: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -51,6 +52,17 @@ def write(graph: ExportedGraph, format: str, file: IO[bytes]) -> None:  # noqa: 
         "svg": picture.write_svg,
         "html": page.write_html,
     }
+    writers[format](_writable(graph), file)
+
+
+def draw(graph: ExportedGraph) -> Drawing:
+    """``graph`` placed and coloured, for a script that draws it."""
+    from mem_search.renderers.graph import picture
+
+    return Drawing.of(picture.drawn(_writable(graph)))
+
+
+def _writable(graph: ExportedGraph) -> ExportedGraph:
     nodes = (
         node._replace(
             id=_line(node.id),
@@ -63,7 +75,7 @@ def write(graph: ExportedGraph, format: str, file: IO[bytes]) -> None:  # noqa: 
         edge._replace(target=_line(edge.target), relation=_line(edge.relation))
         for edge in graph.edges
     )
-    writers[format](replace(graph, nodes=nodes, edges=edges), file)
+    return replace(graph, nodes=nodes, edges=edges)
 
 
 def _line(text: str) -> str:

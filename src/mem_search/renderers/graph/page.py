@@ -2,24 +2,24 @@
 
 cytoscape draws it (``data/NOTICE``). The nodes stand where ``layout`` placed them, so the page is
 the same every time and shows at once. Titles are data for the script, never markup, and the policy
-of the page lets only its own two scripts run and nothing load.
+of the page lets only its own scripts run and nothing load.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
 from typing import IO, Final
 
 from mem_search.model.graph import ExportedGraph
+from mem_search.renderers.graph.drawing import Drawing
 from mem_search.renderers.graph.picture import drawn
-from mem_search.text.dates import iso
+from mem_search.renderers.schema import to_json
 
 _DATA: Final = Path(__file__).parent / "data"
-_SCRIPTS: Final = ("cytoscape.min.js", "page.js")
+_SCRIPTS: Final = ("cytoscape.min.js", "drawing.js", "page.js")
 
 
 @cache
@@ -44,32 +44,12 @@ def _source(name: str) -> str:
 
 def write_html(graph: ExportedGraph, file: IO[bytes]) -> None:
     """The page with the graph in it."""
-    picture = drawn(graph)
-    data = {
-        "nodes": [
-            {
-                "id": each.node.id, "label": each.label, "title": each.node.title,
-                "kind": each.node.kind or "page, not stored", "colour": each.colour,
-                "date": "" if each.node.created_at is None else iso(each.node.created_at)[:10],
-                "url": each.node.url, "degree": each.node.degree,
-                "x": round(each.x, 1), "y": round(each.y, 1), "size": round(2 * each.radius, 1),
-            }
-            for each in picture.nodes
-        ],
-        "edges": [
-            {"source": e.source, "target": e.target, "relation": e.relation,
-             "width": round(0.5 + e.strength, 2)}
-            for e in picture.edges
-        ],
-        "legend": picture.legend,
-        "note": picture.note,
-    }  # fmt: skip
     # Nothing in it can end the element, or begin a comment in it.
-    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    data = to_json(Drawing.of(drawn(graph))).replace(b"<", rb"\u003c")
     before, after = _part("page.html").split("<!--scripts-->")
     head = before.replace("{policy}", policy()).replace("{style}", _part("page.css"))
     file.write(head.encode())
-    file.write(f'<script type="application/json" id="graph">{text}</script>\n'.encode())
+    file.write(b'<script type="application/json" id="graph">%s</script>\n' % data)
     for name in _SCRIPTS:
         file.write(f"<script>{_part(name)}</script>\n".encode())
     file.write(after.encode())

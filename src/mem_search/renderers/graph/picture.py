@@ -61,7 +61,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Placed nodes, those with the most edges first, the edges, and (name, colour, count)."""
+    """Placed nodes, those with the most edges first, the edges, and (kind, colour, count)."""
 
     nodes: tuple[Drawn, ...]
     edges: tuple[ExportedEdge, ...]
@@ -94,7 +94,7 @@ def drawn(graph: ExportedGraph) -> Picture:
         ),
         edges=edges,
         legend=tuple(
-            (kind or "page, not stored", colours[kind], counts[kind])
+            (kind, colours[kind], counts[kind])
             for kind in (*kinds, *([""] if "" in counts else []))
         ),
         left_out=graph.left_out,
@@ -144,9 +144,9 @@ def _sub(parent: etree._Element, tag: str, *, text: str = "", **attributes: str)
 
 
 def _add_legend(root: etree._Element, picture: Picture, x: float, y: float) -> None:
-    for name, colour, count in picture.legend:
+    for kind, colour, count in picture.legend:
         _sub(root, "circle", cx=f"{x:.0f}", cy=f"{y:.0f}", r="5", fill=colour)
-        text = f"{name} ({count})"
+        text = f"{kind or 'page, not stored'} ({count})"
         _sub(root, "text", x=f"{x + 9:.0f}", y=f"{y + 4:.0f}", text=text)
         x += 24 + _width(text)
     if picture.note:

@@ -8,103 +8,14 @@
     parent.append(element);
     return element;
   };
-  const FONT = 12; // pixels on the screen, whatever the zoom
-  const CLOSE = 1.5; // zoom beyond which a small part is not magnified
   const LISTED = 100; // neighbours of a node that are listed
-
-  const cy = cytoscape({
-    container: part("picture"),
-    elements: [
-      ...data.nodes.map((node) => ({
-        data: node,
-        position: { x: node.x, y: node.y },
-        grabbable: true,
-      })),
-      ...data.edges.map((edge, number) => ({ data: { id: `edge ${number}`, ...edge } })),
-    ],
-    layout: { name: "preset" },
-    minZoom: 0.05,
-    maxZoom: 6,
-    boxSelectionEnabled: false,
-    style: [
-      { selector: "node", style: {
-        width: "data(size)", height: "data(size)", "background-color": "data(colour)",
-        "text-events": "no" } },
-      { selector: "edge", style: {
-        width: "data(width)", "line-color": "#8a8a8a", "line-opacity": 0.55, "curve-style": "straight",
-        "target-arrow-shape": "triangle", "target-arrow-color": "#8a8a8a", "arrow-scale": 0.7 } },
-      { selector: ".named", style: { label: "data(label)" } },
-      { selector: ".faded", style: { opacity: 0.15 } },
-      { selector: ".hidden", style: { display: "none" } },
-      { selector: ".found", style: { "border-width": 3, "border-color": "#e3b341" } },
-      { selector: "node:selected", style: { "border-width": 4, "border-color": "#cf222e" } },
-      { selector: "edge.near", style: {
-        label: "data(relation)", "line-color": "#cf222e", "target-arrow-color": "#cf222e",
-        "line-opacity": 1, "text-rotation": "autorotate" } },
-    ],
-  });
-  const ranked = data.nodes.map((node) => cy.getElementById(node.id)); // most edges first
-
-  // Titles keep their size on the screen; one shows where it covers no other, and no node of about its size.
-  const measure = document.createElement("canvas").getContext("2d");
-  measure.font = `${FONT}px sans-serif`;
-  const widths = new Map(data.nodes.map((node) => [node.id, measure.measureText(node.label).width]));
-  const meets = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-  function nameNodes() {
-    const zoom = cy.zoom(), seen = cy.extent(), taken = [], named = new Map();
-    const visible = ranked.filter((node) => {
-      const { x, y } = node.position();
-      return node.visible() && x > seen.x1 && x < seen.x2 && y > seen.y1 && y < seen.y2;
-    });
-    const discs = visible.map((node) => {
-      const { x, y } = node.renderedPosition(), radius = (node.data("size") / 2) * zoom;
-      return [x - radius, y - radius, x + radius, y + radius];
-    });
-    visible.forEach((node, number) => {
-      if (node.hasClass("faded")) return;
-      const [, top, right, bottom] = discs[number], { x, y } = node.renderedPosition();
-      const width = widths.get(node.id()), least = node.data("degree") / 2;
-      const alike = discs.filter((_, other) => other !== number && visible[other].data("degree") >= least);
-      const place = [
-        ["right", "center", right + 3, y - FONT / 2],
-        ["center", "bottom", x - width / 2, bottom + 1],
-        ["center", "top", x - width / 2, top - FONT - 3],
-      ].find(([, , left, upper]) => {
-        const box = [left, upper, left + width, upper + FONT + 2];
-        return ![taken, alike].some((boxes) => boxes.some((other) => meets(box, other))) && taken.push(box);
-      });
-      if (place) named.set(node, place);
-      else if (node.selected()) named.set(node, ["right", "center"]);
-    });
-    const { color, backgroundColor } = getComputedStyle(document.body);
-    cy.batch(() => {
-      cy.nodes().removeClass("named");
-      for (const [node, [across, down]] of named) {
-        node.addClass("named").style({
-          color, "font-size": FONT / zoom, "text-halign": across, "text-valign": down,
-          "text-margin-x": across === "right" ? 3 / zoom : 0,
-          "text-outline-color": backgroundColor, "text-outline-width": 2 / zoom });
-      }
-      cy.$("edge.near").style({ "font-size": (FONT - 2) / zoom, color });
-    });
-  }
-  let waiting = false;
-  function named() {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => { waiting = false; nameNodes(); });
-  }
-  cy.on("viewport position resize", named);
-  function fit(some) {
-    cy.fit(some || cy.elements(":visible"), 40);
-    if (cy.zoom() > CLOSE) cy.zoom({ level: CLOSE, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-  }
+  const { cy, fit, near, named } = drawGraph(part("picture"), data);
 
   function show(node) {
     const details = part("details"), said = node.data();
     details.replaceChildren();
     made("h1", said.title || said.id, details);
-    made("p", [said.kind, said.date].filter(Boolean).join(", "), details);
+    made("p", [said.kind || "page, not stored", said.date].filter(Boolean).join(", "), details);
     made("p", said.id, details);
     if (/^https?:\/\//.test(said.url)) {
       const link = made("a", said.url, made("p", "", details));
@@ -129,11 +40,6 @@
     cy.$(":selected").unselect();
     node.select();
     cy.animate({ center: { eles: node }, zoom: Math.max(cy.zoom(), 1), duration: 250 });
-  }
-  function near(node) {
-    cy.elements().removeClass("near");
-    if (node) node.connectedEdges().addClass("near");
-    named();
   }
   cy.on("select", "node", (event) => { near(event.target); show(event.target); });
   cy.on("unselect", "node", () => { near(null); part("details").hidden = true; });
@@ -172,7 +78,7 @@
     }
   });
 
-  for (const [name, colour, count] of data.legend) {
+  for (const { kind, colour, count } of data.legend) {
     const label = made("label", "", part("legend"));
     const box = made("input", "", label);
     box.type = "checkbox";
@@ -182,9 +88,9 @@
     for (const [key, value] of [["cx", 6], ["cy", 6], ["r", 5], ["fill", colour]]) circle.setAttribute(key, value);
     dot.append(circle);
     label.append(dot);
-    made("span", `${name} (${count})`, label);
+    made("span", `${kind || "page, not stored"} (${count})`, label);
     box.addEventListener("change", () => {
-      cy.nodes().filter((node) => node.data("kind") === name).toggleClass("hidden", !box.checked);
+      cy.nodes().filter((node) => node.data("kind") === kind).toggleClass("hidden", !box.checked);
       find();
       named();
     });
@@ -194,9 +100,6 @@
   part("in").onclick = () => zoom(1.4);
   part("out").onclick = () => zoom(1 / 1.4);
   part("all").onclick = () => fit();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", named);
-  fit();
-  nameNodes();
   if (location.hash) { // graph.html#words opens with what has these words
     part("search").value = decodeURIComponent(location.hash.slice(1));
     find();
