@@ -10,12 +10,15 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
+import agent_pages
 import typer
 from checkout import ROOT
 
 from mem_search import sources
+from mem_search.agents import AGENTS
 from mem_search.cli.app import app
 from mem_search.contracts import Source
 from mem_search.mcp.argument_types import input_schema
@@ -161,6 +164,8 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "document-fields": document_fields,
     "sources": all_sources,
     "mcp-tools": mcp_tools,
+    "agents": agent_pages.table,
+    **{f"agent-{agent.name}": partial(agent_pages.facts, agent) for agent in AGENTS},
 }
 
 

@@ -1,6 +1,8 @@
 """Write the generated parts of the documents, or check that they are current.
 
-``--check`` writes nothing, prints what would change, and exits with 1 when something would. A
+``--check`` writes nothing, prints what would change, and exits with 1 when something would.
+``--story`` runs the commands of the stories again and writes what they print (``story``);
+``--site [FOLDER]`` builds a site of all documents (``website``). A
 Markdown file requests a block with ``<!-- generated: NAME -->`` … ``<!-- /generated -->``;
 the names are in ``blocks.BLOCKS``. All of docs/openapi.json is generated. A module that a
 document names and the tree does not have is an error in both cases.
@@ -19,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from blocks import BLOCKS, filled, has_blocks
 from checkout import ROOT, documents
 from modules import unknown_modules
+from story import written as written_stories
+from website import build as build_site
 
 from mem_search.http.openapi.document import written
 from mem_search.http.routes import ROUTES
@@ -29,7 +33,21 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; print what would change"
     )
-    check = parser.parse_args().check
+    parser.add_argument(
+        "--story", action="store_true", help="run the stories again, and write what they print"
+    )
+    parser.add_argument(
+        "--site", type=Path, nargs="?", const=ROOT / "build" / "site", metavar="FOLDER",
+        help="build a site with search; a broken link is an error",
+    )  # fmt: skip
+    given = parser.parse_args()
+    if given.story:
+        print("\n".join(f"wrote {name}" for name in written_stories()))
+    if given.site:
+        wrong = build_site(given.site)
+        print("\n".join(wrong) or f"wrote {given.site / 'index.html'}")
+        return 1 if wrong else 0
+    check = given.check
     differences = [difference for file in generated() if (difference := bring_up(file, check))]
     sys.stdout.writelines(differences)
     if check and differences:
