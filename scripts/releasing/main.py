@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import venv
 import zipfile
 from datetime import UTC, datetime
@@ -34,6 +35,9 @@ IN_WHEEL: Final = (
     "docs/guide.md",
 )
 """What an installation without a checkout has to have, in the package."""
+
+
+_ODD: Final = re.compile(r"\.\.|__pycache__|\.(whl|pyc|db|log)$")
 
 
 class Unfit(Exception):
@@ -95,23 +99,43 @@ def check_files(wheel: Path, sdist: Path) -> None:
     ).stdout.split("\n")  # fmt: skip
     if missing := [name for name in listed if name and name not in names]:
         raise Unfit(f"{sdist.name} lacks {', '.join(missing[:5])}")
-    if odd := [name for name in found | names if ".." in name or "__pycache__" in name]:
+    if odd := [name for name in found | names if _ODD.search(name)]:
         raise Unfit(f"there is no place in a release for {', '.join(odd[:5])}")
 
 
-def try_out(distribution: Path, place: Path) -> None:
-    """Install into a clean environment, and use it from an empty home. Raises Unfit."""
-    environment = place / "environment"
+def ways(wheel: Path, sdist: Path) -> list[tuple[str, Path]]:
+    """(installer, distribution) as people install them."""
+    return [(by, each) for each in (wheel, sdist) for by in ("pip", "pipx", "uv tool")]
+
+
+def try_out(installer: str, distribution: Path, place: Path) -> None:
+    """Install with an installer of its own, and use it from an empty home. Raises Unfit."""
+    environment, home = place / "environment", place / "home"
+    home.mkdir()
     venv.create(environment, with_pip=True)
-    python = environment / "bin" / "python"
-    environ = {"PATH": os.defpath, "HOME": str(place), "MEM_SEARCH_PORT": "0"}
-    # The package registry of this machine, and its certificates.
-    kept = ("PIP_", "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE", "XDG_CONFIG_HOME")
-    pip = {name: value for name, value in os.environ.items() if name.startswith(kept)}
-    home = os.environ.get("HOME", str(place))
-    _run([str(python), "-m", "pip", "install", "--quiet", str(distribution)],
-         os.environ | pip | {"HOME": home}, place)  # fmt: skip
-    use(environment / "bin" / "mem-search", environ, place)
+    tools = environment / "bin"
+    places = {
+        name: str(place / folder)
+        for folder, names in (
+            ("tools", ("PIPX_HOME", "UV_TOOL_DIR")), ("bin", ("PIPX_BIN_DIR", "UV_TOOL_BIN_DIR")),
+            ("cache", ("UV_CACHE_DIR",)),
+        )
+        for name in names
+    }  # fmt: skip
+    # The registry of this machine, its certificates and its caches.
+    environ = os.environ | places
+
+    def run(*words: str) -> None:
+        _run([str(tools / "python"), "-m", *words], environ, place)
+
+    command = place / "bin" / "mem-search"
+    if installer == "pip":
+        run("pip", "install", "--quiet", str(distribution))
+        command = tools / "mem-search"
+    else:
+        run("pip", "install", "--quiet", installer.split()[0])
+        run(*installer.split(), "install", str(distribution))
+    use(command, {"PATH": os.defpath, "HOME": str(home), "MEM_SEARCH_PORT": "0"}, home)
 
 
 def use(command: Path, environ: dict[str, str], place: Path) -> None:
@@ -131,7 +155,9 @@ def use(command: Path, environ: dict[str, str], place: Path) -> None:
         written = "".join(file.read_text("utf-8") for file in place.glob(".claude*/*.json"))
         if "hook.py" not in written or not (place / ".claude/skills/mem-search/SKILL.md").exists():
             raise Unfit("mem-search install claude-code does not write hooks and skill")
-        mem("uninstall", "claude-code")
+        mem("uninstall", "--data", "--yes")
+        if left := [str(file) for file in place.rglob("*") if file.is_file()]:
+            raise Unfit(f"mem-search uninstall --data leaves {', '.join(left[:5])}")
     finally:
         mem("worker", "stop")
 
@@ -156,10 +182,13 @@ def main(arguments: list[str]) -> int:
         wheel, sdist = build(ROOT, ROOT / "dist")
         check_files(wheel, sdist)
         for distribution in (wheel, sdist):
-            print(f"{distribution.name}: {distribution.stat().st_size / 1e6:.1f} MB; trying it out")
+            print(f"{distribution.name}: {distribution.stat().st_size / 1e6:.1f} MB")
+        for installer, distribution in ways(wheel, sdist):
+            print(f"{distribution.name}: {installer} …", flush=True)
+            began = time.monotonic()
             with tempfile.TemporaryDirectory() as place:
-                try_out(distribution, Path(place))
-            print(f"{distribution.name}: works in a clean environment")
+                try_out(installer, distribution, Path(place))
+            print(f"  works in a clean environment ({time.monotonic() - began:.0f} s)")
     except Unfit as problem:
         print(f"release: {problem}", file=sys.stderr)
         return 1

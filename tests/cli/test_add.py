@@ -13,6 +13,7 @@ import pytest
 
 from homes import Home, make
 from imap_server import PASSWORD, USER, imap_server
+from patience import until
 
 PAGE = b"""<html><head><title>Lamps of the harbour</title></head><body><article>
 <p>The lamp at the end of the quay burns oil, and the keeper fills it at dusk.</p>
@@ -33,7 +34,7 @@ class Site(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """``host:port`` of a site on this machine."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
@@ -45,11 +46,11 @@ def site() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture
-def home(tmp_path: Path, site: str) -> Iterator[Home]:
-    """A home whose worker may read pages of the site."""
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, site: str) -> Iterator[Home]:
+    """The home of all these tests, whose worker may read pages of the site."""
     home = make(
-        tmp_path,
+        tmp_path_factory.mktemp("add"),
         MEM_SEARCH_EMBEDDER="hashing",
         MEM_SEARCH_CHROMA_URL="off",
         MEM_SEARCH_FETCH_ALLOW=site,
@@ -72,6 +73,7 @@ def test_a_folder_a_file_a_page_and_notes_are_added_and_found(
     (folder / "pier.txt").write_text("The pier is long.")
     (folder / "half.pdf").write_bytes(b"%PDF-1.4 half of it")
     (folder / "blank.txt").write_text("")
+    (folder / "link.txt").symlink_to(letter)
     letter.write_text("# About the roof\n\nThe roof leaks.")
     added = home.run("add", str(folder), str(letter), f"http://{site}/lamps", "--tag", "x")
     assert (added.returncode, "belong to a note or a page" in added.stderr) == (2, True)
@@ -100,8 +102,9 @@ def test_a_folder_a_file_a_page_and_notes_are_added_and_found(
         (folder / "half.pdf", "could not be read: it is damaged or cut off"),
         (folder / "blank.txt", "was left out: it is empty"),
         (folder / "new.txt", "was not there when"),
-        (folder, "was read by the source files: 1 failed, 1 left, 1 taken"),
+        (folder, "was read by the source files: 1 failed, 2 left, 1 taken"),
         (tmp_path / "other", "was never seen: no source has read it"),
+        (folder / "link.txt", "was left out: it is a link that leaves the folder"),
     ):
         sentence = home.ok("why", str(path))
         assert sentence.startswith(str(path))
@@ -111,15 +114,65 @@ def test_a_folder_a_file_a_page_and_notes_are_added_and_found(
     assert home.ok("get", told["record"]).count("The pier is long.") == 1
 
 
+def test_a_person_adds_a_folder_asks_and_goes_on_writing(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    for name in ("mail", "papers", "vault"):
+        (folder / name).mkdir(parents=True)
+    receipt = "From: Elm Pharmacy <shop@elm.example>\nSubject: Your receipt\nMessage-ID: <r@elm>\n"
+    hike = "From: Mira Okello <mira@okello.example>\nSubject: Saturday\nMessage-ID: <h@okello>\n"
+    (folder / "mail" / "inbox").write_text(
+        f"From a Tue Oct 14 17:02:00 2025\n{receipt}Date: Tue, 14 Oct 2025 17:02:00 +0200\n\n"
+        "Bandages.\nTotal: 14.48 EUR\n\n"
+        f"From b Thu Nov 13 20:11:00 2025\n{hike}Date: Thu, 13 Nov 2025 20:11:00 +0100\n\n"
+        "Shall we walk the ridge?\n"
+    )
+    (folder / "papers" / "lease.rtf").write_text(r"{\rtf1 Notice period of three months.}")
+    (folder / "vault" / "2025-11-12.md").write_text("Called the bicycle shop, see [[Balcony]].\n")
+    (folder / "vault" / "Balcony.md").write_text("Tomatoes in boxes. #garden\n")
+    (folder / "bookmarks.html").write_text(
+        "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>"
+        '<DT><A HREF="https://rails.example/night">Night trains</A></DL>'
+    )
+    added = home.run("add", str(folder))
+    assert added.returncode == 0, added.stderr
+    assert sorted(added.stdout.splitlines()) == [
+        f"bookmarks {folder}: 1 new", f"files {folder}: 3 new", f"mail {folder}: 2 new"
+    ]  # fmt: skip
+    for question, first in (
+        ("email receipt from the pharmacy last October", "Your receipt"),
+        ("emails from Mira", "Saturday"),
+        ("amount<20 pharmacy", "Your receipt"),
+        ("notice period of the lease", "lease"),
+        ("my note on tomatoes", "Balcony"),
+        ("tag:garden", "Balcony"),
+        ("in:2025-11-12 bicycle", "2025-11-12"),
+        ("bookmark for night trains", "Night trains"),
+    ):
+        assert found(home, question)[:1] == [first], question
+    home.ok("add", "The spare key is with Mr Petrov")
+    assert found(home, "spare key") == ["The spare key is with Mr Petrov"]
+
+    (folder / "vault" / "Balcony.md").write_text("Peppers in boxes. #garden\n")
+    (folder / "vault" / "2025-11-12.md").rename(folder / "vault" / "2025-11-12 Bicycle.md")
+    (folder / "papers" / "lease.rtf").unlink()
+    until(lambda: found(home, "peppers") == ["Balcony"])
+    until(lambda: found(home, "frame bicycle")[:1] == ["2025-11-12 Bicycle"])
+    until(lambda: found(home, "notice period") == [])
+    gone = home.ok("why", str(folder / "papers" / "lease.rtf"))
+    assert "was removed from the store: it is no longer there" in gone
+    deleted = json.loads(home.ok("ledger", "--outcome", "deleted", "--json"))["entries"]
+    assert len([each for each in deleted if each["item"].endswith("lease.rtf")]) == 1
+
+
 def test_what_cannot_be_added_is_named_and_the_others_go_on(
     home: Home, site: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "pier.txt").write_text("The pier is long.")
-    both = home.run("add", f"http://{site}/gone", str(tmp_path / "pier.txt"))
+    (tmp_path / "jetty.txt").write_text("The jetty is long.")
+    both = home.run("add", f"http://{site}/gone", str(tmp_path / "jetty.txt"))
     assert both.returncode == 7
     assert "answered 404" in both.stderr
     assert "1 of 2 could not be added" in both.stderr
-    assert found(home, "pier") == ["pier"]
+    assert found(home, "jetty") == ["jetty"]
     port = int(site.rpartition(":")[2])
     for argv, code, said in (
         (("add", f"http://127.0.0.1:{port - 1}/"), 2, "MEM_SEARCH_FETCH_ALLOW"),
@@ -140,16 +193,16 @@ def test_a_user_sends_files_and_sees_their_own_only(home: Home, tmp_path: Path) 
     ada = Home(home.path, home.environ | {"MEM_SEARCH_TOKEN": token})
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    first, second = tmp_path / "a" / "pier.txt", tmp_path / "b" / "pier.txt"
-    first.write_text("The pier is long.")
-    second.write_text("Another pier, made of stone.")
+    first, second = tmp_path / "a" / "wharf.txt", tmp_path / "b" / "wharf.txt"
+    first.write_text("The wharf is long.")
+    second.write_text("Another wharf, made of stone.")
     assert (
         ada.ok("add", str(first), str(second)) == f"files {first}: 1 new\nfiles {second}: 1 new\n"
     )
-    first.write_text("The pier is short.")
+    first.write_text("The wharf is short.")
     assert ada.ok("add", str(first)) == f"files {first}: 1 changed\n"
-    assert len(found(ada, "pier")) == 2
-    assert found(home, "pier") == []
+    assert len(found(ada, "wharf")) == 2
+    assert found(home, "wharf") == []
     folder = ada.run("add", str(tmp_path / "a"))
     assert (folder.returncode, "send its files" in folder.stderr) == (2, True)
     reader = home.ok("token", "create", "r", "--user", "ada", "--read-only").strip()

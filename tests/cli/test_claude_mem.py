@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from homes import Home
-from mem_search.cli import claude_mem
+from mem_search.cli import claude_mem, worker
 from mem_search.cli.claude_mem import KEY, finding
-from mem_search.errors import Conflict, InputError
+from mem_search.daemon.probe import conflict
+from mem_search.errors import Conflict, InputError, Unavailable
 from source_samples import claude_mem as sample_store
 
 USUAL = 37700 + 1000 % 100
@@ -75,17 +79,17 @@ def test_redirecting_is_taken_back_and_keeps_what_changed_since(
     assert state(tmp_path, 40002) == "ok"
     changed = json.loads(file.read_text()) | {"CLAUDE_MEM_MODEL": "new"}
     settle(folder, json.dumps(changed))
-    claude_mem._take_back(folder)
+    claude_mem.take_back(folder)
     assert json.loads(file.read_text()) == {KEY: "37700", "CLAUDE_MEM_MODEL": "new"}
     assert sorted(each.name for each in folder.iterdir()) == ["settings.json"]
     with pytest.raises(Conflict, match="nothing to take back"):
-        claude_mem._take_back(folder)
+        claude_mem.take_back(folder)
 
 
 def test_settings_that_never_named_a_port_name_none_afterwards(folder: Path) -> None:
     file = folder / "settings.json"
     claude_mem._redirect(folder, 40001)
-    claude_mem._take_back(folder)
+    claude_mem.take_back(folder)
     assert json.loads(file.read_text()) == {}
 
 
@@ -100,6 +104,58 @@ def test_settings_that_cannot_be_read_or_do_not_count_are_left_alone(
     with pytest.raises(Conflict, match="in the environment wins"):
         claude_mem._redirect(folder, 40001)
     assert sorted(each.name for each in folder.iterdir()) == ["settings.json"]
+
+
+class Theirs(BaseHTTPRequestHandler):
+    """What claude-mem 13.25.3 answers at ``/api/health``, as far as it is looked at."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "ok", "mcpReady": true, "pid": 4711, "version": "13.25.3"}')
+
+    def log_message(self, *args: object) -> None:
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def theirs() -> Iterator[int]:
+    """The port of a claude-mem that runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Theirs)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_beside_a_claude_mem_that_runs_it_says_what_runs_where(
+    folder: Path, theirs: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settle(folder, json.dumps({KEY: str(theirs)}))
+    claude_mem.tell(theirs + 1)
+    assert f"claude-mem runs on port {theirs} and records as before" in capsys.readouterr().err
+    claude_mem.tell(theirs)  # our worker cannot start there, and says so
+    assert capsys.readouterr().err == ""
+    said = conflict("127.0.0.1", theirs).message
+    assert f"port {theirs} is taken by claude-mem's worker (pid 4711)" in said
+    assert "MEM_SEARCH_PORT=0" in said
+
+
+def test_what_its_settings_name_is_said_before_the_worker_is_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settle(folder, '{"CLAUDE_MEM_WORKER_PORT": "40001"}')
+    monkeypatch.setenv("MEM_SEARCH_HOME", str(folder.parent / "home"))
+
+    def not_yet(*_: object) -> None:
+        raise Unavailable("it is still starting")
+
+    monkeypatch.setattr(worker, "start_worker", not_yet)
+    with pytest.raises(Unavailable):
+        worker.start(port=40001)
+    assert "its settings name port 40001, which is this worker's" in capsys.readouterr().err
 
 
 @pytest.mark.worker

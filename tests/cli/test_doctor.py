@@ -243,7 +243,10 @@ def test_a_full_disk_is_one_line_and_no_traceback(filled: Home, argv: tuple[str,
             "done",
             [
                 ("missing", "1 record(s) could not be"),
-                ("ok", "3 record(s) and 4 other text(s) had"),
+                (
+                    "ok",
+                    "3 record(s) and 4 other text(s) had a secret; citations were looked for in 5",
+                ),
             ],
         ),
         ("set_aside", []),  # told as every such job is
@@ -252,7 +255,7 @@ def test_a_full_disk_is_one_line_and_no_traceback(filled: Home, argv: tuple[str,
 def test_redacting_an_older_store_is_told(state: str, expected: list[tuple[str, str]]) -> None:
     job = {
         "id": "a1", "name": "redact", "state": state, "message": "2 record(s) had a secret",
-        "result": {"changed": 3, "texts": 4, "left": 1},
+        "result": {"changed": 3, "texts": 4, "left": 1, "citations": 5},
     }  # fmt: skip
     found = list(redacted_again([{"id": "b2", "name": "sync", "state": "done"}, job]))
     assert [each.state for each in found] == [state for state, _ in expected]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -108,6 +109,7 @@ def test_every_option_is_found_again_by_its_parameter() -> None:
     for option in OPTIONS:
         assert option.fixed or flag_of(option.param) == option.flag
     assert flag_of("ref") == "ref"
+    assert flag_of("fields/0") == "--field"
 
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=4))
@@ -244,3 +246,32 @@ def test_a_plain_search_imports_hardly_anything(home: Path) -> None:
 )
 def test_an_option_without_a_value_counts_more_than_one_with(argv: list[str]) -> None:
     assert read_arguments(UNIFIED, argv) == [("query", "x"), ("format", "json")]
+
+
+_SERVING = """
+import os
+import sys
+import mem_search.daemon.run as daemon
+from mem_search.cli import fast_path
+from mem_search.errors import Conflict
+
+def run(settings, *, echo):
+    print(settings.home, echo, "typer" in sys.modules, os.environ["OPENBLAS_NUM_THREADS"])
+    raise Conflict("already running")
+
+daemon.run = run
+print(fast_path.run(sys.argv[1:]))
+"""
+
+
+def test_the_worker_runs_without_the_framework(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _SERVING, "worker", "run"]
+    environ = {**os.environ, "MEM_SEARCH_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{tmp_path} True False 1", "5"]
+    assert "Ctrl-C stops it" in done.stderr
+    assert "already running" in done.stderr
+
+
+def test_options_of_the_worker_are_left_to_the_framework() -> None:
+    assert run(["worker", "run", "--port", "0"]) is None

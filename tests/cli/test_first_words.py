@@ -37,6 +37,8 @@ MISTAKES = [
     ("logs", "mem-search worker logs"),
     ("serve", "mem-search worker start"),
     ("worker strat", "mem-search worker start"),
+    ("autostart", "mem-search service install"),
+    ("web", "mem-search view"),
     ("worker up", "run, start, stop, restart, status, logs"),
     ("token add", "create, list, revoke"),
     ("token refresh bug", "mem-search search 'token refresh bug'"),

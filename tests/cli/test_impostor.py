@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,14 @@ def test_deleted_lock_files_let_no_second_worker_in(mem: Home) -> None:
     mem.wait_until_free()
 
 
+@pytest.fixture
+def _without_a_mask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("_without_a_mask")
 def test_everything_in_the_home_is_private_whatever_was_there(mem: Home) -> None:
     mem.ok("worker", "start")
     mem.ok("import", "jsonl", "-", given='{"kind": "note", "text": "x"}')
@@ -107,7 +116,6 @@ def test_everything_in_the_home_is_private_whatever_was_there(mem: Home) -> None
     (mem.path / "link").symlink_to(outside)
     done = mem.run("doctor")
     assert f"FAIL  modes: others may read or change {mem.path}" in done.stdout
-    os.umask(0)
     mem.ok("worker", "start")
     mem.ok("import", "jsonl", "-", given='{"kind": "note", "text": "y"}')
     modes = {

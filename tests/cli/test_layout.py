@@ -55,6 +55,20 @@ def test_a_long_line_goes_on_behind_an_indent() -> None:
     assert fitted("認証" * 20, 20).split("\n")[0] == "認証" * 5
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "Observation #1258", "PR #745", "(Aug 30, 10:40 AM)", "Nov 22, 2026, 12:08 AM", "Nov 9-15",
+        "(Nov 30-Dec 4)", "2026-11-23 12:30", "\x1b[36mNote\x1b[0m \x1b[1m#12\x1b[0m",
+        "\x1b[36mNote\x1b[0m \x1b]8;;http://h/v/7\x1b\\#7\x1b]8;;\x1b\\",
+    ],
+)  # fmt: skip
+def test_a_date_and_the_number_of_a_record_stay_whole(whole: str) -> None:
+    for words in range(1, 16):
+        line = " ".join(["word"] * words + [whole, "end"])
+        assert whole in fitted(line, 40).replace("\n", "|"), fitted(line, 40)
+
+
 @given(words=WORDS, gap=st.sampled_from([" ", "  "]), columns=st.integers(20, 90))
 def test_nothing_is_lost_and_only_a_word_that_is_too_long_sticks_out(
     words: list[str], gap: str, columns: int
@@ -117,12 +131,27 @@ SCRIPT = "from mem_search.cli.output import write_fitted; write_fitted({text!r})
 def test_what_is_longer_than_the_terminal_goes_to_the_pager(
     text: str, pager: str, expected: list[str]
 ) -> None:
+    assert in_terminal(SCRIPT.format(text=text), PAGER=pager) == expected
+
+
+@pytest.mark.parametrize(
+    "words", [["search", "auth", "--projct", "x"], ["token", "refresh", "bug"]]
+)
+def test_messages_end_at_the_last_column(words: list[str], tmp_path: Path) -> None:
+    program = f"import sys; from mem_search.cli.app import main; sys.exit(main({words!r}))"
+    shown = in_terminal(program, code=2, errors=True, MEM_SEARCH_HOME=str(tmp_path / "none"))
+    assert len(shown) > 2, shown
+    assert all(width(line) <= 80 for line in shown)
+
+
+def in_terminal(program: str, code: int = 0, errors: bool = False, **environ: str) -> list[str]:
+    """The lines that a program, with its ``errors``, shows on a terminal of 80 columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environ = {**os.environ, "PAGER": pager, "TERM": "dumb"}
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT.format(text=text)],
-        stdin=follower, stdout=follower, stderr=subprocess.DEVNULL, env=environ,
+        [sys.executable, "-c", program],
+        stdin=follower, stdout=follower, stderr=follower if errors else subprocess.DEVNULL,
+        env={**os.environ, "TERM": "dumb", **environ},
     )  # fmt: skip
     os.close(follower)
     said = b""
@@ -135,8 +164,8 @@ def test_what_is_longer_than_the_terminal_goes_to_the_pager(
             break
         said += piece
     os.close(leader)
-    assert process.wait(PATIENCE) == 0
-    assert said.decode().replace("\r\n", "\n").split("\n")[:-1] == expected
+    assert process.wait(PATIENCE) == code, said
+    return said.decode().replace("\r\n", "\n").split("\n")[:-1]
 
 
 def test_tips_are_shown_once(tmp_path: Path) -> None:

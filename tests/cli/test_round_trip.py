@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from homes import Home, quick
 from source_samples import file_of
+from standin_worker import Standin, standing_in
 
 RECORDS = [
     {
@@ -236,6 +238,32 @@ def test_a_closed_pipe_is_no_error(shared: Home) -> None:
     for argv in (["unified", "auth"], ["export"], ["stats"]):
         process = shared.popen(*argv)
         assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+
+
+class Long(Standin):
+    """Answers with more than a reader wants."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(10_000_000))
+        self.end_headers()
+        with suppress(OSError):  # nobody reads to the end
+            self.wfile.write(b"x" * 10_000_000)
+
+
+def test_who_stops_reading_a_long_reply_is_not_told_that_the_worker_ended(mem: Home) -> None:
+    with standing_in(mem.path, Long):
+        (mem.path / "token").write_text("t")
+        process = mem.popen("graph", "export", "--format", "json")
+        assert process.stdout is not None
+        assert process.stdout.read(10) == "x" * 10
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""

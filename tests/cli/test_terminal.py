@@ -151,6 +151,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "install": ((), (EVIL,), ("codex", "--dry-run")),
     "quickstart": ((f"--no{EVIL}",),),
     "uninstall": ((EVIL,), ("codex",)),
+    "service install": ((EVIL,),),  # it would change the machine that tests run on
+    "service uninstall": ((EVIL,),),
     "resume": (("observation:1",), (f"observation:9{EVIL}",)),
     "why": ((f"/nowhere/{EVIL}",),),
     "view": (("--link", f"marlin {EVIL}"), ("--json", "observation:1")),
@@ -171,6 +173,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "doctor": ((), ("--json",)),
     "migrate": ((EVIL,), ("claude-mem", "--store", f"/nowhere/{EVIL}"), ("claude-mem", "--undo")),
     "reembed": (("--model", EVIL),),
+    "compress": ((), ("--take-back",)),
     "index status": ((), ("--json",)),
     "index audit": ((),),
     "index rebuild": ((),),

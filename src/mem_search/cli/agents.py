@@ -1,4 +1,4 @@
-"""``install``, ``uninstall`` and ``resume``: mem-search and the coding agents of this machine."""
+"""``install`` and ``resume``: mem-search and the coding agents of this machine."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from mem_search.agents.base import Setup
 from mem_search.agents.installing import Installation
 from mem_search.cli import completion
 from mem_search.cli.client import Client, open_client
-from mem_search.cli.output import note, write
+from mem_search.cli.output import write
 from mem_search.cli.records import id_in_url
+from mem_search.cli.uninstall import Names, uninstall
 from mem_search.errors import NotFound
 from mem_search.settings import Settings
 
 _SESSION: Final = re.compile(r"[A-Za-z0-9][\w.:-]*")
 """What can be an option of the agent is no session."""
-
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(help=", ".join(agent.name for agent in AGENTS), metavar="AGENT"),
-]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -63,18 +59,6 @@ def install(
             write(f"{agent.name}: start {agent.title} again to use it\n")
             if agent.afterwards:
                 write(f"{agent.name}: {agent.afterwards}\n")
-
-
-def uninstall(agents: Names = None) -> None:
-    """Take back exactly what install wrote; without a name, from every agent."""
-    settings = Settings.read()
-    setup = Setup.here(settings.home)
-    for agent in [by_name(name) for name in agents] if agents else AGENTS:
-        state = Installation(agent, setup, settings.home)
-        if agents and not state.is_installed:
-            note(f"{agent.name}: nothing is installed")
-        for change in state.uninstall() if state.is_installed else ():
-            write(f"{agent.name}: {change.file}: {change.what}\n")
 
 
 def resume(

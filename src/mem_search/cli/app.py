@@ -5,6 +5,8 @@ It is loaded when ``fast_path`` cannot run the command.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import typer
 
 from mem_search import __version__
@@ -27,6 +29,7 @@ from mem_search.cli import (
     research,
     saved_searches,
     search,
+    service,
     stats,
     view,
     worker,
@@ -34,12 +37,16 @@ from mem_search.cli import (
 from mem_search.cli.client import report
 from mem_search.cli.commands import Commands
 from mem_search.cli.output import guard, write
+from mem_search.cli.written import remembering_completion
 from mem_search.errors import MemSearchError
 
 _HELP = """Search everything that you and your coding agents have seen.
 
 Try: mem-search sync, then mem-search auth, which is short for mem-search search auth.
 """
+
+_INSTALLING = "--install-completion"
+"""Typer's own option, which writes into the files of the shell."""
 
 app = typer.Typer(
     name="mem-search",
@@ -86,6 +93,7 @@ app.command()(doctor.doctor)
 app.command()(claude_mem.migrate)
 app.add_typer(stats.index_app, name="index")
 app.add_typer(worker.app, name="worker")
+app.add_typer(service.app, name="service")
 app.add_typer(access.token_app, name="token")
 app.add_typer(access.user_app, name="user")
 app.add_typer(archives.app, name="archive")
@@ -99,8 +107,10 @@ app.add_typer(saved_searches.webhook_app, name="webhook")
 def main(argv: list[str]) -> int:
     """Run one command and return its exit code; docs/guide.md lists them."""
     guard()
+    remembering = remembering_completion if _INSTALLING in argv else nullcontext
     try:
-        app(args=argv, prog_name="mem-search")
+        with remembering():
+            app(args=argv, prog_name="mem-search")
     except MemSearchError as error:
         return report(error)
     except SystemExit as leaving:

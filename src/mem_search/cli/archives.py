@@ -14,8 +14,8 @@ from mem_search.cli.commands import Group
 from mem_search.cli.ingest import absolute
 from mem_search.cli.jobs import wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import write
-from mem_search.errors import InputError, SourceError
+from mem_search.cli.output import note, write
+from mem_search.errors import InputError, NotFound, SourceError
 
 app = typer.Typer(
     cls=Group, help="Read archives of research, and see who cites whom.", no_args_is_help=True
@@ -58,6 +58,9 @@ def add(
 @app.command()
 def index(name: Name, force: Force = False) -> None:
     """Read what changed in an archive."""
+    listed = open_client().json("GET", "/api/archives")["archives"]
+    if name not in {archive["name"] for archive in listed}:
+        raise NotFound(f"there is no archive {name!r}; `mem-search archive list` lists them")
     _index(name, {}, force=force)
 
 
@@ -101,14 +104,18 @@ def _index(name: str, given: Mapping[str, Any], *, force: bool) -> None:
     except InputError as error:
         error.field = _OPTIONS.get(error.field or "", error.field)
         raise
-    write(f"{name}: {_statistics(wait(client, job, SourceError)['result'])}\n")
+    run = wait(client, job, SourceError)["result"]
+    write(f"{name}: {_statistics(run)}\n")
+    if run["failed"] or run["left_out"]:
+        note("what is not stored, and why: mem-search ledger")
 
 
 def _statistics(run: Mapping[str, Any]) -> str:
     words = ("new", "changed", "deleted", "failed")
     counts = ", ".join(f"{run[word]} {word}" for word in words if run.get(word)) or "nothing new"
+    left = f" ({run['left_out']} left out)" if run.get("left_out") else ""
     return (
-        f"{counts}; {run['files']} files; {run['cited_pages']} pages cited,"
+        f"{counts}; {run['files']} files{left}; {run['cited_pages']} pages cited,"
         f" {run['cited_pages_stored']} of them stored"
     )
 
@@ -117,5 +124,6 @@ def _line(archive: Mapping[str, Any]) -> str:
     folders = [archive[key] for key in ("researchPath", "urlContentPath") if archive[key]]
     when = [f"schedule {archive['schedule']}"] if archive["schedule"] else []
     when += ["watched"] if archive["watchFiles"] else []
-    run = [_statistics(archive["statistics"])] if archive["statistics"] else []
+    at = (archive["indexed_at"] or "")[:16].replace("T", " ")
+    run = [f"read {at} UTC: {_statistics(archive['statistics'])}"] if archive["statistics"] else []
     return "  ".join([archive["name"], " + ".join(folders), *when, *run])

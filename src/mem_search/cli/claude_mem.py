@@ -18,12 +18,15 @@ import typer
 
 from mem_search.cli.local_checks import Finding
 from mem_search.cli.output import note, write
+from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.errors import Conflict, InputError, SourceError
 from mem_search.settings import Settings
 
 KEY: Final = "CLAUDE_MEM_WORKER_PORT"
 _BACKUP: Final = "settings.json.before-mem-search"
 _SOURCE: Final = "claude-mem"
+_PATIENCE: Final = 0.5
+"""Seconds for claude-mem's worker to say that it runs; it answers in a few ms."""
 
 
 def finding(port: int, environ: Mapping[str, str], user: int) -> Finding | None:
@@ -31,7 +34,7 @@ def finding(port: int, environ: Mapping[str, str], user: int) -> Finding | None:
 
     ``user`` is the user's id on this system, from which claude-mem makes its usual port.
     """
-    folder = _folder(environ)
+    folder = folder_of(environ)
     if not folder.is_dir():
         return None
     theirs = _port(folder / "settings.json", environ, user)
@@ -51,10 +54,24 @@ def finding(port: int, environ: Mapping[str, str], user: int) -> Finding | None:
 
 
 def tell(port: int) -> None:
-    """Print a line on standard error if claude-mem's settings name ``port``."""
+    """Print on standard error how a worker on ``port`` and claude-mem get on.
+
+    Nothing is said where claude-mem neither runs nor has our port in its settings, and while its
+    worker has the port: then ours does not start, and says why.
+    """
     found = finding(port, os.environ, os.getuid())
-    if found is not None and found.state != "ok":
+    if found is None or is_redirected(os.environ):
+        return
+    theirs = _port(folder_of(os.environ) / "settings.json", os.environ, os.getuid())
+    answer = probe("127.0.0.1", theirs, timeout=_PATIENCE)
+    runs = answer is not None and answer.service == CLAUDE_MEM
+    if found.state != "ok" and not runs:
         note(f"mem-search: claude-mem: {found.detail}; run: {found.fix}")
+    elif runs and theirs != port:
+        note(
+            f"mem-search: claude-mem runs on port {theirs} and records as before; mem-search is on"
+            f" port {port} and only reads its store"
+        )
 
 
 def migrate(
@@ -75,14 +92,13 @@ def migrate(
     """Move over from claude-mem: read its store, compare the counts, say what is next."""
     if program != _SOURCE:
         raise InputError(f"{program!r} cannot be moved over; known is claude-mem", field="PROGRAM")
-    folder = _folder(os.environ)
     if undo:
-        write(f"{_take_back(folder)}\n")
+        write(f"{take_back(folder_of(os.environ))}\n")
         return
     settings = Settings.read()
     write("".join(f"{line}\n" for line in _moved(store)))
     if redirect:
-        write(f"{_redirect(folder, settings.port)}\n")
+        write(f"{_redirect(folder_of(os.environ), settings.port)}\n")
     else:
         write("".join(f"{line}\n" for line in _NEXT))
 
@@ -111,7 +127,7 @@ def _moved(store: str) -> Iterator[str]:
         found = [each.path for each in ClaudeMem().discover(machine)]
         if not found:
             raise SourceError(
-                f"there is no claude-mem store in {_folder(os.environ)}; give --store"
+                f"there is no claude-mem store in {folder_of(os.environ)}; give --store"
             )
         place = found[0]
     path = str(find_database(Path(place).expanduser().resolve()))
@@ -159,8 +175,13 @@ def _redirect(folder: Path, port: int) -> str:
     )
 
 
-def _take_back(folder: Path) -> str:
-    """Put the port from before back; everything else that changed since stays."""
+def is_redirected(environ: Mapping[str, str]) -> bool:
+    """Whether ``migrate --redirect`` is in force."""
+    return (folder_of(environ) / _BACKUP).exists()
+
+
+def take_back(folder: Path) -> str:
+    """Put the port from before back; everything else that changed since stays. Raises Conflict."""
     file, backup = folder / "settings.json", folder / _BACKUP
     if not backup.exists():
         raise Conflict(f"there is nothing to take back: {backup} does not exist")
@@ -176,7 +197,8 @@ def _take_back(folder: Path) -> str:
     return f"{file} is as before; start your agents anew, and claude-mem records again"
 
 
-def _folder(environ: Mapping[str, str]) -> Path:
+def folder_of(environ: Mapping[str, str]) -> Path:
+    """Where claude-mem keeps its settings and its store."""
     return Path(environ.get("HOME") or Path.home()) / ".claude-mem"
 
 

@@ -17,7 +17,7 @@ from mem_search.cli.fast_path import with_timezone
 from mem_search.cli.output import note
 from mem_search.cli.search_options import flag_of
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address
+from mem_search.daemon.address import address, is_outdated
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect, named
 from mem_search.daemon.control import Starting, running, silent, start, unproved
 from mem_search.errors import InputError, MemSearchError, Unavailable
@@ -41,18 +41,19 @@ class Client:
 
     @classmethod
     def of(cls, settings: Settings, *, may_start: bool = True) -> Client:
-        """A client of the worker of this home. Raises Unavailable when there is none."""
-        place = address(str(settings.home))
+        """A client of the worker of this home. Raises Unavailable when there is none.
+
+        One of an older version is replaced, unless it ``may_start`` none.
+        """
+        home = str(settings.home)
+        place = address(home)
+        if may_start and (place is None or is_outdated(home)):
+            start(settings, note)
+            place = address(home)
+        elif place is None:
+            running(settings)  # tells one that is starting
         if place is None:
-            if may_start:
-                start(settings, note)
-                place = address(str(settings.home))
-            else:
-                running(settings)  # tells one that is starting
-            if place is None:
-                raise Unavailable(
-                    f"no worker of {settings.home} is running; run: mem-search worker start"
-                )
+            raise Unavailable(f"no worker of {home} is running; run: mem-search worker start")
         token = settings.token
         if not token and settings.token_file.is_file():
             token = settings.token_file.read_text("utf-8").strip()
@@ -90,10 +91,14 @@ class Client:
     def download(self, path: str, pairs: Pairs = ()) -> Iterator[tuple[int, Iterator[bytes]]]:
         """``GET`` a large file: its size in bytes, 0 for unknown, and its pieces as they arrive."""
         with self._send("GET", path, pairs, accept="*/*") as reply:
-            size = reply.length or 0
-            yield size, iter(lambda: reply.read(65536), b"")
-            if reply.length:
-                raise Unavailable("the worker ended in between; see: mem-search worker logs")
+
+            def pieces() -> Iterator[bytes]:
+                while piece := reply.read(65536):
+                    yield piece
+                if reply.length:  # who stops reading before its end, as `head` does, is not told
+                    raise Unavailable("the worker ended in between; see: mem-search worker logs")
+
+            yield reply.length or 0, pieces()
 
     def upload(
         self,

@@ -14,6 +14,7 @@ import typer
 
 import mem_search
 from mem_search.cli.output import note, write
+from mem_search.cli.written import Written, remember
 
 NAME: Final = "mem-search"
 _SETTINGS: Final = ("MEM_SEARCH_HOME", "MEM_SEARCH_PORT")
@@ -50,7 +51,8 @@ def offer(*, yes: bool) -> None:
     except OSError as error:
         note(f"mem-search: cannot write {link}: {error.strerror}")
     else:
-        write(f"{link} is a link to {command}\n")
+        remember(Written(str(link), str(command), link=True))
+        write(f"{link} is a link to {command}; mem-search uninstall removes it\n")
 
 
 def advice(environ: Mapping[str, str], port: int | None = None) -> Iterator[str]:

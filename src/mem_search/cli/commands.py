@@ -28,6 +28,8 @@ MEANT: Final = {
     **dict.fromkeys(["setup", "integrate"], "install"),
     **dict.fromkeys(["start", "serve", "server", "daemon", "run"], "worker start"),
     **{name: f"worker {name}" for name in ("stop", "restart", "status", "logs")},
+    **dict.fromkeys(["enable", "autostart"], "service install"),
+    "disable": "service uninstall",
     **dict.fromkeys(["login", "auth-token"], "token create"),
     **dict.fromkeys(["citation", "citations", "bibtex"], "cite"),
     **dict.fromkeys(["help", "commands"], "--help"),

@@ -86,6 +86,8 @@ _NO_HOOKS = "no hook has run; mem-search install AGENT writes them into an agent
 
 def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     """The costs as people read them: all hooks, then a line for each session."""
+    if costs["dropped"]:
+        yield f"{costs['dropped']} events could not be used; the last one: {costs['last_dropped']}"
     if not costs["hooks"]:
         return
     yield (

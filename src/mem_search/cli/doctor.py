@@ -20,6 +20,7 @@ from mem_search.cli.local_checks import Finding, problem_and_fix
 from mem_search.cli.options import Json, show
 from mem_search.daemon.control import running
 from mem_search.daemon.odd_files import odd_files
+from mem_search.daemon.probe import CLAUDE_MEM, probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
 from mem_search.settings import Settings
@@ -93,6 +94,8 @@ def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         detail = f"what an older version stored was redacted again: {found} had a secret"
         if facts := job["result"].get("facts"):
             detail += f"; facts such as amounts were found in {facts} document(s)"
+        if related := job["result"].get("citations"):
+            detail += f"; citations were looked for in {related} report(s) and page(s)"
         if left := job["result"]["left"]:
             unprepared = f"{left} record(s) could not be redacted"
             yield Finding("redaction", "missing", unprepared, "mem-search worker logs")
@@ -191,8 +194,11 @@ def unreadable(stats: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether transcripts outlive Claude Code, which deletes them ``cleanupPeriodDays`` later."""
-    if not any(each["source"] == "claude-code" for each in stats["sources"]):
+    """Whether transcripts outlive Claude Code, which deletes them ``cleanupPeriodDays`` later, and
+    Gemini CLI, which does so after 30 days.
+    """
+    sources = {each["source"] for each in stats["sources"]}
+    if sources.isdisjoint(("claude-code", "gemini")):
         return
     kept = stats["transcripts"]
     if kept["error"]:
@@ -200,17 +206,21 @@ def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterato
         return
     folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")) / ".claude")
     days = cleanup_days(Path(folder).expanduser() / "settings.json")
+    program = "Claude Code" if "claude-code" in sources else "Gemini CLI"
+    if program == "Gemini CLI":
+        days = _CLEANUP_DAYS
     if kept["on"]:
-        detail = f"kept: {kept['files']}; Claude Code deletes its own after {days} days"
+        detail = f"kept: {kept['files']}; {program} deletes its own after {days} days"
         yield Finding("transcripts", "ok", detail)
     elif days < _LONG_ENOUGH:
         yield Finding(
             "transcripts",
             "advice",
-            f"Claude Code deletes its transcripts after {days} days, and no copy is kept;"
+            f"{program} deletes its transcripts after {days} days, and no copy is kept;"
             " `sync --again` cannot read them then",
-            "MEM_SEARCH_KEEP_TRANSCRIPTS=1 mem-search worker restart, or raise cleanupPeriodDays"
-            f" in {folder}/settings.json",
+            "MEM_SEARCH_KEEP_TRANSCRIPTS=1 mem-search worker restart"
+            + f", or raise cleanupPeriodDays in {folder}/settings.json"
+            * (program == "Claude Code"),
         )
 
 
@@ -224,7 +234,7 @@ def cleanup_days(settings: Path) -> int:
 
 
 _CLEANUP_DAYS = 30
-"""Days after which Claude Code deletes a transcript, unless its settings say otherwise."""
+"""Days after which both delete a transcript, unless the settings of Claude Code say otherwise."""
 _LONG_ENOUGH = 365
 _SIGNS = {"ok": "ok", "advice": "hint", "missing": "FAIL"}
 _COLOURS = {"ok": "32", "hint": "33", "FAIL": "31"}
@@ -252,6 +262,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.model(settings)
     yield local_checks.chroma(settings)
     yield from local_checks.agents(settings)
+    yield from local_checks.service(settings)
     unknown: Unavailable | None = None
     state: WorkerState | None = None
     try:
@@ -259,8 +270,10 @@ def examine(settings: Settings) -> Iterator[Finding]:
     except Unavailable as error:
         unknown = error
     port = settings.port if state is None else state.port
-    if (finding := claude_mem.finding(port, os.environ, os.getuid())) is not None:
-        yield finding
+    found = probe("127.0.0.1", port, timeout=0.5) if state is None else None
+    finding = claude_mem.finding(port, os.environ, os.getuid())
+    if finding is not None and (found is None or found.service != CLAUDE_MEM):
+        yield finding  # else the port says it
     if unknown is not None:
         detail = unknown.message.partition("; run: ")[0]
         yield Finding("worker", "missing", detail, "mem-search worker restart")

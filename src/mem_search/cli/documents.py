@@ -17,9 +17,9 @@ import typer
 
 from mem_search.cli.client import Client, open_client
 from mem_search.cli.ingest import absolute
-from mem_search.cli.jobs import import_lines, wait
+from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Json, show
-from mem_search.cli.output import note, write
+from mem_search.cli.output import note, say, write
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 
 _URL: Final = re.compile(r"https?://\S+\Z", re.IGNORECASE)
@@ -83,6 +83,7 @@ def add(
             failures.append(error)
             if len(words) > 1:
                 note(f"mem-search: {error.message}")
+    tell_embedding(client)
     if failures:
         raise (
             failures[0]
@@ -111,7 +112,7 @@ def _add_url(client: Client, url: str, given: Mapping[str, Any]) -> None:
         error.field = "URL" if error.field == "url" else error.field
         raise
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}: {result['document']}\n" for line in import_lines(result, url)))
+    say("".join(f"{line}: {result['document']}\n" for line in import_lines(result, url)))
 
 
 def _add_mailbox(client: Client, url: str) -> None:
@@ -172,7 +173,7 @@ def _add_path(client: Client, path: str) -> None:
 def _add_place(client: Client, path: str) -> None:
     job = client.json("POST", "/api/sync", body={"path": path})["job"]
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}\n" for line in import_lines(result)))
+    say("".join(f"{line}\n" for line in import_lines(result)))
     _tell_unread(client, path)
 
 
@@ -207,7 +208,7 @@ def _send_file(client: Client, path: Path) -> None:
     except OSError as error:
         raise SourceError(f"cannot send {path}: {error.strerror or error}") from error
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}\n" for line in import_lines(result, str(path))))
+    say("".join(f"{line}\n" for line in import_lines(result, str(path))))
 
 
 def _form(fields: Mapping[str, str], file: IO[bytes], boundary: str) -> Iterator[bytes]:
@@ -224,7 +225,9 @@ def why(
     path: Annotated[str, typer.Argument(help="A file or a folder.")], as_json: Json = False
 ) -> None:
     """Say in one sentence what became of a file: stored, left out, failed, or never seen."""
-    told = open_client().json("GET", "/api/why", [("path", absolute(path))])
+    given = Path(path).expanduser().absolute()  # of a link, and not of what it leads to
+    place = given.parent.resolve() / given.name if given.is_symlink() else given.resolve()
+    told = open_client().json("GET", "/api/why", [("path", str(place))])
     show(told, [told["sentence"]], as_json=as_json)
 
 

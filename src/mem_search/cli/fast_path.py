@@ -1,9 +1,10 @@
 """Plain searches without the framework: most calls, and the ones that people wait for.
 
-``run`` returns None for everything else: help, completion, unusual arguments, no running
-worker, any status but 200. The framework then starts over, which is harmless because a search
-changes nothing. It uses bare sockets: JSON, paths and the standard HTTP client each take as
-long to import as the interpreter takes to start.
+The worker runs without it, too: it would keep all commands in memory. ``run`` returns None for
+everything else: help, completion, unusual arguments, no running worker, one of an older version,
+any status but 200. The framework then starts over, which is harmless because a search changes
+nothing. It uses bare sockets: JSON, paths and the standard HTTP client each take as long to import
+as the interpreter takes to start.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mem_search.cli.search_options import (
     built_in,
     exported,
 )
-from mem_search.daemon.address import address, home_of
+from mem_search.daemon.address import address, home_of, is_outdated
 from mem_search.daemon.connection import (
     LOOK_SECONDS,
     NoAnswer,
@@ -34,6 +35,16 @@ from mem_search.daemon.connection import (
 TYPE_CHECKING = False  # importing typing takes long
 if TYPE_CHECKING:
     from _socket import socket as _socket
+
+    from mem_search.settings import Settings
+
+BACKGROUND = "--background"
+"""What ``worker start`` gives ``worker run``: its output goes to a file."""
+
+_SPARING = {
+    "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "MALLOC_ARENA_MAX": "2"
+}  # fmt: skip
+_M_ARENA_MAX = -8  # mallopt(3)
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -50,6 +61,18 @@ def run(argv: list[str]) -> int | None:
         from mem_search.cli.mcp_relay import main as relay
 
         return relay()
+    if argv in (["worker", "run"], ["worker", "run", BACKGROUND]):
+        from mem_search.cli.client import report
+        from mem_search.cli.output import guard
+        from mem_search.errors import MemSearchError
+        from mem_search.settings import Settings
+
+        guard()
+        try:
+            work(Settings.read(), background=BACKGROUND in argv)
+        except MemSearchError as error:
+            return report(error)
+        return 0
     if "_MEM_SEARCH_COMPLETE" in os.environ or not argv:
         return None
     # A first word with a blank in it is no command, but a question in quotes.
@@ -60,7 +83,7 @@ def run(argv: list[str]) -> int | None:
         return None
     home = home_of(os.environ.get("MEM_SEARCH_HOME"))
     place, token = address(home), token_of(home)
-    if place is None or not (token.isascii() and token.isprintable()):
+    if place is None or is_outdated(home) or not (token.isascii() and token.isprintable()):
         return None
     as_json = ("format", "json") in pairs
     target = target_of(command.route, with_timezone(pairs))
@@ -78,6 +101,34 @@ def run(argv: list[str]) -> int | None:
 
     show_listing(body, as_json=as_json)
     return 1 if is_empty(body, as_json=as_json) else 0
+
+
+def work(settings: Settings, *, background: bool) -> None:
+    """Be the worker until a signal. Raises what ``daemon.run.run`` raises, and StorageError."""
+    _spare_memory()
+    from mem_search.cli.output import note
+    from mem_search.daemon import logs
+    from mem_search.daemon.run import run as run_worker
+
+    if background:
+        logs.keep_output_redacted(settings)
+    else:
+        note(f"mem-search: worker of {settings.home}; Ctrl-C stops it")
+    run_worker(settings, echo=not background)
+
+
+def _spare_memory() -> None:
+    """What libraries read when they are imported, and the processes that the worker starts.
+
+    One thread for products of matrices and for the tokenizer: further ones wait in a loop for the
+    next call. Two heaps of the C library, not eight for each processor: each keeps what was freed.
+    """
+    import ctypes
+
+    for name, value in _SPARING.items():
+        os.environ.setdefault(name, value)
+    if setting := getattr(ctypes.CDLL(None), "mallopt", None):  # of glibc
+        setting(_M_ARENA_MAX, int(_SPARING["MALLOC_ARENA_MAX"]))
 
 
 def read_arguments(command: Command, argv: list[str]) -> list[tuple[str, str]] | None:

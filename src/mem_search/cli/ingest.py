@@ -12,9 +12,9 @@ from typing import IO, Annotated, Any, Final
 import typer
 
 from mem_search.cli.client import Client, local, open_client
-from mem_search.cli.jobs import import_lines, wait
+from mem_search.cli.jobs import import_lines, tell_embedding, wait
 from mem_search.cli.options import Kinds
-from mem_search.cli.output import note, write, write_lines_of_json
+from mem_search.cli.output import note, say, write, write_lines_of_json
 from mem_search.errors import Forbidden, InputError, SourceError
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -48,8 +48,9 @@ def sync(
         write(f"job {job}\n")
         return
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}\n" for line in import_lines(result)))
+    say("".join(f"{line}\n" for line in import_lines(result)))
     _warn(result)
+    tell_embedding(client)
     if source in ("", "claude-mem"):
         _tell_of_claude_mem()
     if errors := result.get("errors"):
@@ -118,12 +119,13 @@ def import_file(
         client = open_client()
         job = _start_import(client, source, path, even_forgotten=even_forgotten)
     result = wait(client, job, SourceError)["result"]
-    write("".join(f"{line}\n" for line in import_lines(result, named)))
+    say("".join(f"{line}\n" for line in import_lines(result, named)))
     if (problem := _problem(result)) and not any(
         location.get(name) for location in result["locations"] for name in _STORED
     ):
         raise SourceError(problem)
     _warn(result)
+    tell_embedding(client)
 
 
 def _problem(result: Mapping[str, Any]) -> str:

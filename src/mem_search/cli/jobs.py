@@ -22,6 +22,11 @@ from mem_search.errors import Conflict, MemSearchError
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 _BAR = 24
 _SIZES = ((1e6, "M"), (1e3, "k"))
+_LONG_SECONDS = 5
+"""Seconds of embedding that is told of."""
+
+_SLOWLY = 20
+"""Passages a second on a slow machine: what is assumed until the rate is known."""
 
 _COUNTS = (
     ("new", "new"), ("changed", "changed"), ("deleted", "deleted"), ("failed", "failed"),
@@ -64,8 +69,22 @@ def jobs(
         answer = client.json("GET", f"/api/jobs/{job}")
     else:
         answer = client.json("GET", "/api/jobs")
-    listed = [answer] if job else answer["jobs"]
-    show(answer, map(job_line, listed), as_json=as_json, empty="no jobs in the last week")
+    lines = [*map(job_line, [answer] if job else answer["jobs"])]
+    if embedding := answer.get("embedding"):
+        lines.insert(0, embedding_line(embedding))
+    show(answer, lines, as_json=as_json, empty="no jobs in the last week")
+
+
+def tell_embedding(client: Client) -> None:
+    """Say that what was just stored is still being embedded, where that takes a while."""
+    found = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
+    waiting = found.get("total", 0) - found.get("done", 0)
+    if found.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
+        left = f", about {_duration(found['seconds_left'])} left" if "seconds_left" in found else ""
+        note(
+            f"mem-search: {waiting} passages are still being embedded{left}: mem-search jobs; "
+            "words find them already"
+        )
 
 
 def wait(
@@ -129,11 +148,20 @@ def _duration(seconds: int) -> str:
 
 def job_line(job: Mapping[str, Any]) -> str:
     """``3f2a9c1b0d4e  sync  running  120/400  git web: 120 new``."""
-    progress = f"{job['done']}/{job['total']}" if job["total"] else ""
-    if progress and job.get("seconds_left"):
-        progress += f" ({_pace(job)})"
-    parts = (job["id"], job["name"], job["state"], progress, job["message"], _outcome(job))
+    parts = (job["id"], job["name"], job["state"], _done(job), job["message"], _outcome(job))
     return "  ".join(str(part) for part in parts if part)
+
+
+def _done(work: Mapping[str, Any]) -> str:
+    """``120/400 (80/s, 3 s left)``."""
+    pace = f" ({_pace(work)})" if work.get("seconds_left") else ""
+    return f"{work['done']}/{work['total']}{pace}" if work["total"] else ""
+
+
+def embedding_line(found: Mapping[str, Any]) -> str:
+    """``embedding  120/400 (80/s, 3 s left)  passages; words find them already``."""
+    why = f"; it waits: {found['error']}" if found.get("error") else ""
+    return f"embedding  {_done(found)}  passages; words find them already{why}"
 
 
 def _outcome(job: Mapping[str, Any]) -> str:

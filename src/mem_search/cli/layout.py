@@ -21,6 +21,12 @@ _TIP = "Tip: "
 _TOLD = "tips-told"
 _COLOUR = re.compile("\x1b(?:\\[[0-9;]*m|\\]8;;[^\x1b]*\x1b\\\\)")
 """A colour, or the beginning or end of a link."""
+_TOGETHER = re.compile(
+    r"\b[A-Z][a-z]{2} \d\d?(?:-(?:[A-Z][a-z]{2} )?\d\d?)?(?:, \d{4})?(?:, \d\d?:\d\d [AP]M)?\b"
+    rf"|\b\d{{4}}-\d\d-\d\d \d\d:\d\d|(?<=[^ ]) (?:{_COLOUR.pattern})*#\d"
+)
+"""A date as listings and logs write it, and the space between a kind and its number."""
+_KEPT_SPACE = "\x00"
 _ZERO_WIDTH = re.compile("[\u200d\ufe00-\ufe0e]")
 _AS_PICTURE = "\ufe0f"
 """Makes the sign before it a picture, two columns wide."""
@@ -59,7 +65,10 @@ def follows_links(environ: Mapping[str, str]) -> bool:
 
 
 def fitted(text: str, columns: int) -> str:
-    """``text`` with lines of at most ``columns``; no word is broken, only a run of wide signs."""
+    """``text`` with lines of at most ``columns``.
+
+    No word, no date and no number of a record is broken, only a run of wide signs.
+    """
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, columns))
 
 
@@ -86,16 +95,17 @@ def _pieces(line: str, columns: int) -> Iterator[str]:
     kept, taken = indent, width(indent)
     hanging = indent or HANGING
     is_begun = False
-    for gap, word in re.findall(r"( *)([^ ]+)", line[len(indent) :]):
+    together = _TOGETHER.sub(lambda found: found[0].replace(" ", _KEPT_SPACE), line[len(indent) :])
+    for gap, word in re.findall(r"( *)([^ ]+)", together):
         for space, part in _parts(gap, word, columns - width(hanging)):
             wide = width(part)
             if is_begun and taken + len(space) + wide > columns:
-                yield kept
+                yield kept.replace(_KEPT_SPACE, " ")
                 kept, taken, space = hanging, width(hanging), ""
             kept += space + part
             taken += len(space) + wide
             is_begun = True
-    yield kept
+    yield kept.replace(_KEPT_SPACE, " ")
 
 
 def _parts(gap: str, word: str, columns: int) -> Iterator[tuple[str, str]]:

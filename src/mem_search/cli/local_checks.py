@@ -21,6 +21,7 @@ from typing import Final, Literal
 
 from mem_search.daemon.modes import open_to_others
 from mem_search.daemon.probe import probe
+from mem_search.daemon.service import service_of
 from mem_search.errors import MemSearchError, StorageError
 from mem_search.settings import Settings
 
@@ -172,12 +173,25 @@ def port(settings: Settings) -> Finding:
             test.bind(("127.0.0.1", settings.port))
         except OSError as error:
             found = probe("127.0.0.1", settings.port)
-            who = (found.server or "another program") if found else error.strerror
+            who = (found.service or found.server or "another program") if found else error.strerror
             if found and found.is_worker:
                 who = f"the mem-search worker of another home (pid {found.pid})"
             detail = f"{settings.port} is taken: {who}"
             return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
     return Finding("port", "ok", f"{settings.port} is free")
+
+
+def service(settings: Settings) -> Iterator[Finding]:
+    """The service, if one is installed, starts this program."""
+    found = service_of(settings)
+    if found is None or not found.is_installed:
+        return
+    detail = f"{found.manager} starts the worker at login ({found.file})"
+    if os.fsencode(sys.executable) in found.file.read_bytes():
+        yield Finding("service", "ok", detail)
+    else:
+        other = f"{detail}, but from another installation"
+        yield Finding("service", "advice", other, "mem-search service install")
 
 
 def agents(settings: Settings) -> Iterator[Finding]:

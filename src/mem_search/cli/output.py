@@ -33,7 +33,7 @@ class _Guarded:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        self.stream.write(removed(text))
+        self.stream.write(_fitted(removed(text), self.stream))
         return len(text)
 
     def __getattr__(self, name: str) -> object:
@@ -111,8 +111,12 @@ def _paged(text: str) -> bool:
 
 def columns_shown() -> int:
     """The columns of the terminal; 0 for a pipe or a file."""
+    return _columns(sys.stdout)
+
+
+def _columns(stream: TextIO) -> int:
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        return os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return 0
 
@@ -125,6 +129,11 @@ def write(text: str, paint: Callable[[str], str] | None = None) -> bool:
     """
     text = removed(text)
     return _print(paint(text) if paint and wants_colour(sys.stdout) else text)
+
+
+def say(text: str) -> bool:
+    """As ``write``, with lines that end at the last column of a terminal; never in a pager."""
+    return write(_fitted(removed(text), sys.stdout))
 
 
 def write_json(text: str) -> bool:
@@ -162,14 +171,26 @@ def _print(text: str) -> bool:
 
 def note(text: str) -> None:
     """Print a message that is no result, to standard error."""
-    sys.stderr.write(f"{removed(text)}\n")
+    stream = _bare(sys.stderr)
+    stream.write(_fitted(f"{removed(text)}\n", stream))
 
 
 def progress(line: str) -> None:
     """Replace the last line of a terminal's standard error."""
     stream = _bare(sys.stderr)
-    stream.write(f"\r\x1b[K{removed(line)}")
+    columns = _columns(stream)
+    stream.write(f"\r\x1b[K{removed(line)[: columns - 1 if columns else None]}")
     stream.flush()
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """``text`` with lines that end at the last column of a terminal; as it is for anything else."""
+    columns = _columns(stream)
+    if not columns or all(2 * len(line) <= columns for line in text.split("\n")):
+        return text
+    from mem_search.cli.layout import fitted
+
+    return fitted(text, columns)
 
 
 def _give_up(error: OSError) -> None:

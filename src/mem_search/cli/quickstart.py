@@ -25,7 +25,7 @@ from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.command_on_path import advice, offer
 from mem_search.cli.jobs import import_lines, wait
 from mem_search.cli.options import Yes
-from mem_search.cli.output import note, show_listing, write
+from mem_search.cli.output import note, say, show_listing, write
 from mem_search.cli.search_options import UNIFIED
 from mem_search.daemon.control import start
 from mem_search.errors import Conflict, MemSearchError, SourceError
@@ -74,7 +74,7 @@ def quickstart(
     found = list(_found())
     _step("what this machine has")
     for source, path, size in found:
-        write(f"  {source:12} {_short(path)}{size}\n")
+        say(f"  {source:12} {_short(path)}{size}\n")
     question = f"Read this into {_short(str(home))}? Nothing leaves this machine."
     if found and (yes or not sys.stdin.isatty() or typer.confirm(question, default=True, err=True)):
         _read(client, found)
@@ -102,7 +102,7 @@ def _start(port: int | None) -> None:
     except Conflict as error:
         if "is taken by" not in error.message:  # a process of its own failed: no field is known
             raise
-        write(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
+        say(f"{error.message}\ntaking a free port instead; commands find it by themselves\n")
         state, started = start(Settings.read(port=0), note)
     write(f"{'started' if started else 'already running'} (pid {state.pid}, {state.url})\n")
     claude_mem.tell(state.port)
@@ -188,15 +188,15 @@ def _read(client: Client, found: Iterable[tuple[str, str, str]]) -> None:
         except MemSearchError as error:
             note(f"mem-search: {source} {path}: {error.message}")
         else:
-            write("".join(f"{line}\n" for line in import_lines(result)))
+            say("".join(f"{line}\n" for line in import_lines(result)))
 
 
 def _read_sample(client: Client, *, is_declined: bool) -> None:
     why = "nothing of yours was read" if is_declined else "nothing to read was found here"
-    write(f"{why}; the documents of mem-search are a sample to try it on\n")
+    say(f"{why}; the documents of mem-search are a sample to try it on\n")
     lines = (json.dumps(each).encode() + b"\n" for each in sample())
     job = client.upload("/api/import/upload", lines, [("source", "jsonl")])["job"]
-    write("".join(f"{line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
+    say("".join(f"{line}\n" for line in import_lines(wait(client, job)["result"], SAMPLE)))
     write("to take it away again: mem-search forget --source sample\n")
 
 

@@ -12,7 +12,7 @@ import typer
 from mem_search.cli import completion
 from mem_search.cli.client import Client, local, open_client
 from mem_search.cli.options import Json, Kinds, MaxTokens
-from mem_search.cli.output import coloured, note, show_listing, write, write_json
+from mem_search.cli.output import coloured, note, show_listing, write, write_fitted, write_json
 from mem_search.cli.search_options import NOTHING_FOUND
 from mem_search.errors import InputError, MemSearchError, NotFound
 
@@ -95,7 +95,7 @@ def timeline(
         empty = not json.loads(body).get("records")
     else:
         listing = client.text("/api/timeline", local(pairs)).decode()
-        write(listing, paint=coloured)
+        write_fitted(listing, coloured)
         empty = listing.startswith(NOTHING_FOUND)
     if empty:
         raise typer.Exit(1)

@@ -210,6 +210,9 @@ _OTHER_FLAGS = {
     "depth_before": "--before",
     "depth_after": "--after",
     "kinds": "--kind",
+    "depth": "--depth",
+    "citationDepth": "--depth",
+    "fields/0": "--field",
     "style": "--style",
 }
 """Parameters whose options belong to commands other than the searches."""

@@ -1,4 +1,5 @@
-"""``mem-search stats``, ``ledger`` and ``index``: what is stored, from where, how far indexed."""
+"""``mem-search stats``, ``ledger``, ``reembed``, ``compress`` and ``index``: what is stored, from
+where, and what models made of it."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(stats)
     app.command()(ledger)
     app.command()(reembed)
+    app.command()(compress)
 
 
 def stats(as_json: Json = False) -> None:
@@ -146,6 +148,25 @@ def reembed(
     write(f"{done}; {result['deleted']} vector(s) of other models deleted\n")
     if text := result.get("note"):
         note(f"mem-search: {text}")
+
+
+def compress(
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="Drop all that the model wrote; records stay.")
+    ] = False,
+) -> None:
+    """Have a language model shorten agents' work; MEM_SEARCH_COMPRESS names the model."""
+    result = _run_job("/api/compress", {"take_back": take_back})
+    if take_back:
+        write(f"taken back from {result['taken_back']} record(s)\n")
+        if result["asked_again"]:
+            note(
+                "mem-search: MEM_SEARCH_COMPRESS still names a model, which is asked again; to turn"
+                " it off, empty the setting and run: mem-search worker restart"
+            )
+        return
+    counts = f"{result['compressed']} record(s) shortened, {result['refused']} refused"
+    write(f"{counts}; {result['tokens_left_today']} tokens left today\n")
 
 
 @index_app.command()

@@ -11,12 +11,14 @@ import typer
 
 from mem_search.cli import claude_mem
 from mem_search.cli.commands import Group
+from mem_search.cli.fast_path import BACKGROUND, work
 from mem_search.cli.output import note, write, write_json
 from mem_search.daemon import logs
 from mem_search.daemon.control import running
 from mem_search.daemon.control import start as start_worker
 from mem_search.daemon.control import stop as stop_worker
-from mem_search.errors import NotFound, Unavailable
+from mem_search.daemon.service import service_of
+from mem_search.errors import InputError, NotFound, Unavailable
 from mem_search.settings import Settings
 
 app = typer.Typer(cls=Group, help="Run, start, stop and watch the worker.", no_args_is_help=True)
@@ -31,26 +33,30 @@ Host = Annotated[str | None, typer.Option("--host", help="A loopback address.", 
 def run(
     port: Port = None,
     host: Host = None,
-    background: Annotated[bool, typer.Option("--background", hidden=True)] = False,
+    background: Annotated[bool, typer.Option(BACKGROUND, hidden=True)] = False,
 ) -> None:
     """Run the worker in the foreground until Ctrl-C."""
-    from mem_search.daemon.run import run as run_worker
-
-    settings = Settings.read(port=port, host=host)
-    if background:
-        logs.keep_output_redacted(settings)
-    else:
-        note(f"mem-search: worker of {settings.home}; Ctrl-C stops it")
-    run_worker(settings, echo=not background)
+    work(Settings.read(port=port, host=host), background=background)
 
 
 @app.command()
 def start(port: Port = None, host: Host = None) -> None:
     """Start the worker in the background, unless it runs already."""
-    state, started = start_worker(Settings.read(port=port, host=host), note)
+    settings = Settings.read(port=port, host=host)
+    managed = service_of(settings)
+    if (port is not None or host is not None) and managed is not None and managed.is_installed:
+        raise InputError(
+            "a service starts this worker, by its own settings; write port and host into"
+            f" {settings.home / 'config.toml'}, or: mem-search service uninstall",
+            field="port" if port is not None else "host",
+        )
+    if settings.port:
+        claude_mem.tell(settings.port)  # at once: a large store takes long to open
+    state, started = start_worker(settings, note)
     word = "started" if started else "already running"
     write(f"{word} (pid {state.pid}, {state.url})\n")
-    claude_mem.tell(state.port)
+    if state.port != settings.port:
+        claude_mem.tell(state.port)
 
 
 @app.command()

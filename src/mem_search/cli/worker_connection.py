@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mem_search.cli.fast_path import token_of
 from mem_search.cli.watch import watched
-from mem_search.daemon.address import address, home_of
+from mem_search.daemon.address import address, home_of, is_outdated
 from mem_search.daemon.connection import NoAnswer, Place, Unproved, connect
 
 _ROUTE = "/mcp"
@@ -95,7 +95,8 @@ class Worker:
 
     def _address(self) -> Place:
         with self._starting:
-            return address(self._home) or self._start()
+            place = address(self._home)
+            return self._start() if place is None or is_outdated(self._home) else place
 
     def _start(self) -> Place:
         # Heavier than everything else here, and rarely needed.

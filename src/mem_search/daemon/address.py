@@ -10,8 +10,11 @@ left behind by a worker that was killed.
 import fcntl
 import os
 
+from mem_search import __version__
+
 STATE = "worker.json"
-_URL, _KEY = '"url": "http://', '"key": "'
+_URL, _KEY, _VERSION = '"url": "http://', '"key": "', '"version": "'
+_BEFORE_RELEASE = ("a", "b", "rc")
 
 
 def home_of(setting: str | None) -> str:
@@ -41,16 +44,46 @@ def address(home: str) -> tuple[str, int, str] | None:
     """(host, port, key) of the worker of this home; None while none answers."""
     if not is_locked(home):
         return None
-    place = os.path.join(home, STATE)
-    if not os.path.isfile(place):  # opening a pipe would wait
-        return None
-    try:
-        with open(place, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return None  # it is starting or stopping
+    text = _state(home)
     host, _, port = _value(text, _URL).rpartition(":")
     return (host.strip("[]"), int(port), _value(text, _KEY)) if port.isdigit() else None
+
+
+def is_outdated(home: str) -> bool:
+    """Whether ``worker.json`` names a version older than this program's."""
+    return is_older(_value(_state(home), _VERSION), __version__)
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether one version precedes another; False for what is no version, such as ``1.2-x``."""
+    first, second = _rank(version), _rank(than)
+    return bool(first and second and first < second)
+
+
+def _rank(version: str) -> tuple[int, ...]:
+    """Sorts 1.2.0a1 before 1.2.0rc1 before 1.2.0; empty for anything else."""
+    base, stage, number = version, len(_BEFORE_RELEASE), "0"
+    for place, sign in enumerate(_BEFORE_RELEASE):
+        if sign in version:
+            base, _, number = version.partition(sign)
+            stage = place
+            break
+    parts = [*base.split("."), number]
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        return ()
+    return (*map(int, parts[:-1]), stage, int(number))
+
+
+def _state(home: str) -> str:
+    """The text of ``worker.json``; empty while there is none."""
+    place = os.path.join(home, STATE)
+    if not os.path.isfile(place):  # opening a pipe would wait
+        return ""
+    try:
+        with open(place, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""  # it is starting or stopping
 
 
 def _value(text: str, mark: str) -> str:

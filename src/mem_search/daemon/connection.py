@@ -81,6 +81,8 @@ def _check(connection: _socket.socket, host: str, port: int, key: str) -> None:
         connection.settimeout(left)
         piece = connection.recv(4096)
         head += piece
+        if not head:  # a worker that ends closes what it accepted, and nothing listens then
+            raise ConnectionResetError
         if not piece or len(head) > _LONGEST_HEAD:
             raise Unproved
     expected = f"\r\n{PROOF}: {proof(key, challenge, port)}\r\n".lower().encode()

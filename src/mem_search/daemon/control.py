@@ -1,4 +1,8 @@
-"""Starting and stopping a worker from outside, with certainty that it is the right process."""
+"""Starting and stopping a worker from outside, with certainty that it is the right process.
+
+A worker of an older version is replaced. Where a service is installed, the system starts the
+worker (``service``), else this process does.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from mem_search.daemon.address import address, is_locked
+from mem_search import __version__
+from mem_search.daemon import service
+from mem_search.daemon.address import address, is_locked, is_older
 from mem_search.daemon.connection import (
     NO_ANSWER_SECONDS,
     NoAnswer,
@@ -153,21 +160,35 @@ def start(
 ) -> tuple[WorkerState, bool]:
     """The worker of this home with its store open, and whether this call started it.
 
-    ``tell`` gets a line when it takes long. Raises, with the last lines of its log, when it does
+    A worker of an older version is ended first; the new one keeps its address. ``tell`` gets a
+    line then, and when it takes long. Raises, with the last lines of its log, when it does
     not start: Conflict for a port in use, InputError or Forbidden for settings that it cannot use,
     else Unavailable.
     """
-    if (found := find(settings)) is not None and found[1] == "ok":
+    if (found := find(settings)) is not None and _serves(found):
         return found[0], False
     refuse_odd_files(settings.home)
     starting = Starting(settings, tell)
     with start_lock(settings.home, START_PATIENCE, starting.look):
+        settings = _without_older(settings, tell)
         child: subprocess.Popen[bytes] | None = None
+        asked: float | None = None  # when the system was, to start it
+        again = 0.0
         while not starting.is_late:
-            if (found := find(settings)) is not None and found[1] == "ok":
-                return found[0], child is not None
-            if child is None and not is_locked(str(settings.home)):
-                child = _spawn(settings)
+            if (found := find(settings)) is not None and _serves(found):
+                return found[0], asked is not None or child is not None
+            if not is_locked(str(settings.home)):
+                if asked is None and child is None:
+                    if service.start(settings):
+                        asked = again = time.monotonic()
+                    else:
+                        child = _spawn(settings)
+                elif asked is not None and time.monotonic() - asked > patience():
+                    raise Unavailable(f"the service did not start: {_last_words(settings, 1)}")
+                elif asked is not None and time.monotonic() - again > ASK_AGAIN_SECONDS:
+                    # While the worker before still ended, the system took the service for started.
+                    service.start(settings)
+                    again = time.monotonic()
             if child is not None and child.poll() is not None:
                 failure = _FAILURES.get(child.returncode, Unavailable)
                 raise failure(
@@ -176,8 +197,25 @@ def start(
             starting.look(child.pid if child else 0, answers=found is not None)
             time.sleep(0.05)
     raise Unavailable(
-        f"{_named(settings)} is not ready after {START_PATIENCE:g} s; see: mem-search worker logs"
+        f"{_named(settings)} is still starting after {START_PATIENCE:g} s and goes on: a large"
+        " store takes long after an upgrade. Try again in a minute, or see: mem-search worker logs"
     )
+
+
+def _serves(found: tuple[WorkerState, str]) -> bool:
+    state, health = found
+    return health == "ok" and not is_older(state.version, __version__)
+
+
+def _without_older(settings: Settings, tell: Callable[[str], object]) -> Settings:
+    """End a worker of an older version; the settings with its address, which others know."""
+    state = read_state(settings.worker_file) if is_locked(str(settings.home)) else None
+    if state is None or not is_older(state.version, __version__):
+        return settings
+    tell(f"mem-search {__version__} replaces the running worker, which is {state.version}")
+    place = address(str(settings.home))
+    stop(settings)
+    return replace(settings, host=place[0], port=place[1]) if place else settings
 
 
 def _spawn(settings: Settings) -> subprocess.Popen[bytes]:
@@ -216,6 +254,9 @@ def _last_words(settings: Settings, code: int) -> str:
     how = f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it exited with {code}"
     return f"{how} and wrote nothing to {settings.logs_dir}"
 
+
+ASK_AGAIN_SECONDS = 2.0
+"""Between two requests to the system to start the service."""
 
 STOP_PATIENCE = 8.0
 """Seconds that a worker gets to end; it takes five at most, unless it hangs."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from mem_search.errors import Conflict
 
 SERVICE = "mem-search"
+CLAUDE_MEM = "claude-mem"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``service`` is empty when the program does not name itself; only workers send the next three.
+    """``service`` is empty when the program is not known; only workers send the next three.
 
     ``state`` is ``starting``, ``ok`` or ``failed``; ``status`` is the HTTP status.
     """
@@ -49,8 +50,9 @@ def probe(host: str, port: int, timeout: float = 2.0) -> Answer | None:
     if not isinstance(health, dict):
         return Answer(server=server, status=reply.status)
     pid = health.get("pid")
+    own = CLAUDE_MEM if "mcpReady" in health else ""  # its worker does not name itself
     return Answer(
-        service=str(health.get("service") or ""),
+        service=str(health.get("service") or own),
         instance=str(health.get("instance_id") or ""),
         pid=pid if isinstance(pid, int) else 0,
         state=str(health.get("status") or ""),
@@ -70,6 +72,12 @@ def conflict(host: str, port: int) -> Conflict:
         who = "a program that does not speak HTTP"
     elif found.is_worker:
         who = f"the mem-search worker of another home (pid {found.pid})"
+    elif found.service == CLAUDE_MEM:
+        who = f"claude-mem's worker (pid {found.pid}), which goes on recording"
+        hint = (
+            "run mem-search beside it: MEM_SEARCH_PORT=0 for any free port, or port in config.toml;"
+            " then mem-search sync claude-mem reads its store"
+        )
     else:
         name = found.service or found.server
         who = f"another program ({name or 'an HTTP server'}, status {found.status})"

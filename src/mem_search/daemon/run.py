@@ -54,6 +54,8 @@ def run(settings: Settings, *, echo: bool = True) -> None:
     """
     refuse_foreign_hosts(settings.host)
     os.umask(UMASK)
+    # The compiled rules of redaction; else they are left in ~/.cache.
+    os.environ.setdefault("KF_RULE_CACHE_DIR", str(settings.models_dir / "rules"))
     refuse_odd_files(settings.home)
     try:
         with worker_lock(settings.home):
@@ -107,6 +109,10 @@ async def _serve(settings: Settings, echo: bool) -> None:
             log.warning("others may read %s: %d file(s) of other users", foreign[0], len(foreign))
 
         # Heavy: imported only now that this process is sure to be the worker.
+        from mem_search.embedders import open_early
+
+        opener = open_early(settings.embedder, settings.models_dir)  # it loads beside the imports
+
         from aiohttp import web
 
         from mem_search.http.core.app import LONGEST_LINE, build_app
@@ -115,7 +121,7 @@ async def _serve(settings: Settings, echo: bool) -> None:
         from mem_search.sources.base import sweep_scratch
 
         await asyncio.to_thread(sweep_scratch)
-        app = build_app(settings)
+        app = build_app(settings, opener)
         app.middlewares.insert(0, in_progress)
         connections: Connections | None = None
         # No access log: its lines would contain the queries.

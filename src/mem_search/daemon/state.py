@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from mem_search.errors import StorageError
@@ -68,8 +68,10 @@ def read_state(file: Path) -> WorkerState | None:
     try:
         if not file.is_file():  # a pipe would never end
             return None
-        return WorkerState(**json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        content = json.loads(file.read_text("utf-8"))
+        # Fields that a newer version adds are not ours to read.
+        return WorkerState(**{each.name: content[each.name] for each in fields(WorkerState)})
+    except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
