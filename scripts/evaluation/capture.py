@@ -2,12 +2,14 @@
 
 A step is right when the observation of that time has the type that a person gave it. A decision is
 found when a decision was recorded at that line. A failed command is found when a record has the
-command, its exit code, and words of the error in its title or first line.
+command, its exit code, and words of the error in its title or first line. Beside what was judged,
+every modified file and every failed command of all transcripts is asked for (``capture_search``).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 import tomllib
@@ -16,6 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from capture_search import asked
+
 from mem_search import sources
 from mem_search.model import Draft, Location
 from mem_search.sources.agent_work.events import MAIN, Line, ToolCall, ToolResult
@@ -23,7 +27,7 @@ from mem_search.sources.claude_code.lines import parse_line
 
 JUDGED = Path(__file__).parent / "capture.toml"
 DATA = Path(__file__).parents[3] / "shared" / "data" / "transcripts" / "claude-code"
-BARS = {"types": 0.8, "decisions": 0.9, "failed": 1.0}
+BARS = {"types": 0.8, "decisions": 0.9, "failed": 1.0, "files": 1.0, "commands": 1.0}
 
 
 def drafts_of(root: Path) -> list[Draft]:
@@ -143,7 +147,10 @@ def main() -> int:
     failed = [each for file in files for each in file.failures("failed")]
     rejected = [each for file in files for each in file.failures("rejected")]
     left_open = [each for file in files if (each := file.open_work())]
+    found_by_search, missing = asyncio.run(asked(args.data))
     if not args.quiet:
+        for question in missing:
+            print(f"  not found: {question}")
         for place, wanted, found, title in types:
             if wanted != found:
                 print(f"  type {place}: {wanted}, read as {found}: {title}")
@@ -162,6 +169,7 @@ def main() -> int:
         "failed": sum(found for _, found, _ in failed) / len(failed),
         "rejected": sum(found for _, found, _ in rejected) / len(rejected),
         "open_work": sum(wanted == found for wanted, found in left_open) / len(left_open),
+        **found_by_search,
     }
     kinds = Counter(str(d.metadata.get("type")) for d in drafts if d.kind == "observation")
     print(f"{len(types)} steps, {len(decisions)} decisions, {len(failed)} failed commands")

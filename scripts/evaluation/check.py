@@ -87,7 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/evaluate check", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="with a folder research-archive")
     parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
-    parser.add_argument("--embedder", default="bundled", help="off: by words alone")
+    parser.add_argument("--embedder", default="bundled", help="hashing: by words alone")
     parser.add_argument("--show", action="store_true", help="name what is judged wrongly")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()

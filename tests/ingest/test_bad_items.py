@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import string
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import drafts
+from growth import check_growth
 from mem_search.ingest.crash_mark import CrashMark
 from mem_search.ingest.prepare import prepare
 from mem_search.ingest.writer import IngestWriter
@@ -223,17 +223,14 @@ def test_a_list_of_authors_becomes_authors() -> None:
 async def test_storing_a_long_text_takes_time_in_proportion(store: SqliteStore) -> None:
     """Every passage used to be cut by SQLite, which reads the whole text for each."""
 
-    async def seconds(size: int) -> float:
-        words = "\n".join(f"Line {n} of the long text is here." for n in range(size // 32))
-        items = [prepare(drafts.draft("long", words + suffix)) for suffix in ("", " changed")]
+    def timed(connection: Any) -> None:
+        def stored(text: str) -> None:
+            for suffix in ("", " changed"):  # the second one takes the passages of the first out
+                record_writer.store(connection, [prepare(drafts.draft("long", text + suffix))])
 
-        def timed(connection: Any) -> float:
-            began = time.thread_time()
-            for item in items:  # the second one takes the passages of the first out
-                record_writer.store(connection, [item])
-            return time.thread_time() - began
+        def text_of(length: int) -> str:
+            return "\n".join(f"Line {n} of the long text is here." for n in range(length // 32))
 
-        return await store.database.write(timed)
+        check_growth("store", stored, text_of, (25_000, 250_000, 2_500_000), 30, 0.1)
 
-    await seconds(50_000)
-    assert await seconds(2_400_000) / await seconds(300_000) < 20
+    await store.database.write(timed)

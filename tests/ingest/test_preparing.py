@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -14,13 +15,14 @@ import pytest
 
 import hostile_kind
 from drafts import draft
+from mem_search import limited_process
 from mem_search.ingest import preparing as module
 from mem_search.ingest.prepare import prepare
 from mem_search.ingest.preparing import SMALL, Preparing
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records.registry import installed_kinds
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 LARGE = tuple(draft(f"{n}", f"word{n} " * 2000) for n in range(5))
 
@@ -92,6 +94,28 @@ async def test_a_draft_that_reaches_a_limit_is_refused_and_the_others_are_prepar
     refused = await reasons(preparing, *drafts, at=at)
     assert re.fullmatch(reason, refused.pop(1))
     assert refused == [""] * 7
+
+
+async def test_a_draft_that_gets_a_part_of_a_processor_is_not_given_up_by_the_clock(
+    preparing: Preparing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)  # twenty times in its second of processor time
+    monkeypatch.setattr(limited_process, "_WAITING", -1)  # however busy this machine is now
+    (reason,) = await reasons(preparing, hostile("spin"))
+    assert reason == "it took more than 1 seconds to prepare (prepare_seconds)"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what a process has used")
+def test_a_process_that_works_is_told_from_one_that_waits() -> None:
+    for code, works in (("while True: pass", True), ("input()", False)):
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
+            if works:
+                until(lambda: limited_process.is_working(process.pid, 0.5, 60))
+            else:
+                until(lambda: "S" in Path(f"/proc/{process.pid}/stat").read_text().split()[2])
+                used = limited_process.processor_seconds(process.pid)
+                assert not limited_process.is_working(process.pid, used, 60)
+            process.kill()
 
 
 async def test_a_process_that_somebody_else_ended_blames_no_draft(

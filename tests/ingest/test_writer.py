@@ -94,6 +94,14 @@ async def test_a_deletion_is_withdrawn_when_the_item_comes_back(store: SqliteSto
     assert [e.item for e in await store.ingest.ledger("test", "", 9, 0)] == ["b"]
 
 
+async def test_a_deletion_with_a_reason_is_one_entry(store: SqliteStore) -> None:
+    taking = IngestWriter(store.ingest, lambda: None)
+    await taking.take(HERE, Batch(drafts=(drafts.draft("/docs/in/a.txt"),)))
+    why = LedgerEntry("in/a.txt", "deleted", "it is no longer there")
+    await taking.take(HERE, Batch(deletions=("/docs/in/a.txt",), ledger=(why,)))
+    assert [e.item for e in await store.ingest.ledger("test", "", 9, 0)] == ["in/a.txt"]
+
+
 async def test_a_shared_record_stays_as_it_was_first_read(store: SqliteStore) -> None:
     taking = IngestWriter(store.ingest, lambda: None)
 

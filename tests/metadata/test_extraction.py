@@ -175,10 +175,14 @@ def test_prose_and_code_state_nothing(text: str) -> None:
         ("Grand total:\n45.00 USD", 45.0, "USD"),
         ("Total: 5.00 EUR\nAmount due: 7.00 EUR\nTotal: 9.00 EUR", 7.0, "EUR"),
         ("Total: $5.00\nAll prices in CAD", 5.0, "CAD"),
+        ("Ihr Strom: Rechnungsbetrag 87,40 EUR, fällig am 24.10.2025.", 87.4, "EUR"),
+        ("For the meter your amount due is $45.20, to be paid soon", 45.2, "USD"),
+        ("The grand total of 12 apples, the subtotal due 5 EUR", None, None),
+        ("The amount due is $9.00.\nTotal: $5.00", 5.0, "USD"),
     ],
 )
 def test_amounts_are_read_as_people_write_them(
-    line: str, amount: float, currency: str | None
+    line: str, amount: float | None, currency: str | None
 ) -> None:
     found = facts("", line, kind="file", given={})
     assert (found.get("amount"), found.get("currency")) == (amount, currency)

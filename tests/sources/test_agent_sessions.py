@@ -28,6 +28,8 @@ SESSIONS: Mapping[str, tuple[Make, str]] = {
     "copilot": (agent_sessions.copilot, "g"),
     "opencode": (agent_sessions.opencode, "ses_1"),
     "cursor": (agent_sessions.cursor, "u1"),
+    "codex": (agent_sessions.codex, "x1"),
+    "gemini": (agent_sessions.gemini, "g1"),
 }
 FAILED = f"Failed with exit code 3: Ran: cat lamp.log; exit 3 — {ERROR}"
 
@@ -81,6 +83,8 @@ FOLDERS = {
     "copilot": ({"COPILOT_HOME": "{}/own"}, "own"),
     "opencode": ({"XDG_DATA_HOME": "{}/data"}, "data/opencode"),
     "cursor": ({}, ".cursor"),
+    "codex": ({"CODEX_HOME": "{}/own"}, "own"),
+    "gemini": ({}, ".gemini"),
 }
 
 
@@ -116,6 +120,77 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
     assert second[:2] == first[:2]
     assert [draft.text for draft in second[2:-1]] == ["Now the pier"]
     assert second[-1].source_id == first[-1].source_id
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini"])
+def test_steps_replace_the_turns_that_older_versions_stored(name: str, tmp_path: Path) -> None:
+    root = SESSIONS[name][0](tmp_path)
+    drafts, _, cursor = read(name, root)
+    session, prompt = SESSIONS[name][1], {"codex": 1, "gemini": 2}[name]
+    assert [draft.source_id for draft in drafts] == [
+        f"{session}/{prompt}", f"{session}/{prompt}/work", f"{session}/summary",
+    ]  # fmt: skip
+    assert cursor["version"] == 2
+    older = {"files": cursor["files"]}
+    assert read(name, root, older)[0] == drafts, "what was read as turns is read again"
+
+
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_what_a_hook_gave_to_the_agent_is_no_part_of_the_prompt(name: str, tmp_path: Path) -> None:
+    root = SESSIONS[name][0](tmp_path)
+    (path,) = root.rglob("*.jsonl")
+    recalled = "<hook_context>mem-search holds 3 records\\n<recalled-memory>x</recalled-memory>"
+    ours = f"{recalled}</hook_context>"
+    given = f"{ours}\\n\\n{ASKED}\\n\\n{ours}"
+    if name == "qwen":
+        given = f"{ASKED}\\n\\n{ours.replace('<', '&lt;').replace('>', '&gt;')}"
+    path.write_text(path.read_text().replace(f'"{ASKED}"', f'"{given}"'))
+    assert given in path.read_text()
+    assert read(name, root)[0][0].text == ASKED
+
+
+def test_codex_work_is_cut_into_steps_with_what_failed(tmp_path: Path) -> None:
+    def item(kind: str, **given: Any) -> dict[str, Any]:
+        return {"type": "response_item", "payload": {"type": kind, **given}}
+
+    def ran(key: str, command: str, output: str) -> list[dict[str, Any]]:
+        arguments = json.dumps({"command": ["bash", "-lc", command]})
+        return [item("function_call", name="shell", arguments=arguments, call_id=key),
+                item("function_call_output", call_id=key, output=output)]  # fmt: skip
+
+    patch = "*** Begin Patch\n*** Update File: lamp.py\n*** Delete File: old.py\n*** End Patch"
+    failed = json.dumps({"output": "E  assert 0\n1 failed", "metadata": {"exit_code": 1}})
+    running = "Wall time: 1 seconds\nProcess running with session ID 7\nOutput:\n"
+    ended = "Wall time: 9 seconds\nProcess exited with code 2\nOutput:\nmake: *** [all] Error 2\n"
+    arguments = json.dumps({"cmd": "make -j"})
+    stdin = json.dumps({"session_id": 7, "chars": ""})
+    lines = [
+        *agent_sessions.codex_lines(ASKED)[:6],
+        *ran("a", "pytest -q", failed),
+        item("custom_tool_call", name="apply_patch", input=patch, call_id="b"),
+        item("custom_tool_call_output", call_id="b",
+             output=json.dumps({"output": "Success. Updated the following files:\nM lamp.py",
+                                "metadata": {"exit_code": 0}})),
+        item("custom_tool_call", name="apply_patch", input=patch.replace("lamp", "wick"),
+             call_id="c"),
+        item("custom_tool_call_output", call_id="c", output="apply_patch verification failed: x"),
+        *ran("d", "pytest -q", "Exit code: 0\nWall time: 1 seconds\nOutput:\n1 passed"),
+        item("function_call", name="exec_command", arguments=arguments, call_id="e"),
+        item("function_call_output", call_id="e", output=running),
+        item("function_call", name="write_stdin", arguments=stdin, call_id="f"),
+        item("function_call_output", call_id="f", output=ended),
+    ]  # fmt: skip
+    path = tmp_path / "rollout-x.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    work = [draft.metadata for draft in read("codex", path)[0] if draft.kind == "observation"]
+    assert [path for each in work for path in each["files_modified"]] == ["lamp.py", "old.py"]
+    assert [line for each in work for line in each.get("failed", ())] == [
+        "Failed with exit code 1: Ran: pytest -q — E assert 0",
+        "Failed with exit code 2: Ran: make -j — make: *** [all] Error 2",
+    ]
+    facts = [fact for each in work for fact in each["facts"]]
+    assert "Failed: Edit: wick.py — apply_patch verification failed: x" in facts
+    assert work[0]["type"] == "bugfix", "a check that failed passes after the change"
 
 
 def test_only_a_session_of_opencode_that_changed_is_read_again(tmp_path: Path) -> None:

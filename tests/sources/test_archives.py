@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mem_search.model import Batch, Draft, Location
-from mem_search.sources import by_name
+from mem_search.sources import by_name, files
+from mem_search.sources.files.folder import Seen, walk
 from mem_search.text import cites
 from mem_search.text.dates import from_iso
 
@@ -93,6 +96,23 @@ def test_a_report_in_html_cites_the_pages_that_it_links_to(tmp_path: Path) -> No
     assert "https://a.org" not in page.text  # a page that was saved to be read has its words alone
 
 
+def test_html_in_json_is_read_as_a_page_and_markdown_with_tags_is_not(tmp_path: Path) -> None:
+    entries = '<h2>Sources</h2><ol><li id="s1"><a href="//b.org/wages">Wages</a></li></ol>'
+    html = f'<script>let x = 1</script><p>Wages fell <a href="#s1">[1]</a>.</p>{entries}'
+    write(tmp_path, "page.json", {"report": html})
+    mixed = 'Up <https://a.org/1> where 1 < 2.<br>See <a href="https://a.org/2">two</a>.<br>End'
+    write(tmp_path, "mixed.json", {"report": mixed})
+    found = drafts(read("research-archive", tmp_path))
+    page, text = found["page.json"].text, found["mixed.json"].text
+    assert page == "Wages fell [^1].\n\n## Sources\n\n[^1]: [Wages](https://b.org/wages)"
+    assert [place.form for place in cites.find(page)] == ["marker", "entry"]
+    assert {place.target for place in cites.find(text)} == {
+        "https://a.org/1",
+        "https://a.org/2",
+    }
+    assert "where 1 < 2." in text
+
+
 def test_saved_pages_say_their_address_in_many_ways(tmp_path: Path) -> None:
     write(tmp_path, "a.md", "---\ntitle: A\nurl: https://a.org/a\n---\nText of a.")
     write(
@@ -130,14 +150,16 @@ def test_saved_pages_say_their_address_in_many_ways(tmp_path: Path) -> None:
     )  # fmt: skip
     assert page.metadata["final_url"] == "https://a.org/c"
     assert page.metadata["redirects"] == ["https://t.org/1", "https://t.org/2"]
-    assert page.text == "Text of [c](https://a.org/d).\n\n\n\nMore & more."
+    assert page.text == "Text of [c](https://a.org/d).\n\nMore & more."
     assert ledger(batches)["f.txt"] == (
         "failed",
         "it does not say which page it is; give it a line URL: https://…",
     )
 
 
-def test_bad_files_links_and_dates_are_in_the_ledger(tmp_path: Path) -> None:
+def test_bad_files_links_and_dates_are_in_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, outside = tmp_path / "in", tmp_path / "out.md"
     write(tmp_path, "out.md", "# Out")
     write(folder, "bad.json", "{no json")
@@ -146,11 +168,16 @@ def test_bad_files_links_and_dates_are_in_the_ledger(tmp_path: Path) -> None:
     write(folder, "dated.md", "# Dated\n\nDate: 2024-13-45\n\nText.")
     (folder / "leaves.md").symlink_to(outside)
     (folder / "loop.md").symlink_to(folder / "loop.md")
+    (folder / "again").symlink_to(folder)
+    lost = Seen("lost.md", "1-1")  # gone, or not to be opened, since the folder was listed
+    monkeypatch.setattr(files, "walk", lambda root: [*walk(root), lost])
     batches = read("research-archive", folder)
     said = ledger(batches)
     assert said["bad.json"][0] == said["list.json"][0] == said["empty.json"][0] == "failed"
     assert said["dated.md"] == ("taken", "'2024-13-45' is no date; the time of the file is used")
     assert said["leaves.md"][0] == said["loop.md"][0] == "left"
+    assert said["again"] == ("left", "it is a link to ., which is read under that name")
+    assert said["lost.md"] == ("failed", "it cannot be read: No such file or directory")
     assert list(drafts(batches)) == ["dated.md"]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mem_search.contracts import Source
 from mem_search.model import Draft, LedgerEntry, Link, Location
 from mem_search.sources import by_name, for_path
-from source_samples import SAMPLES, bookmarks, chatgpt, claude_ai, codex, gemini, slack
+from source_samples import SAMPLES, bookmarks, chatgpt, claude_ai, slack
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -133,34 +133,6 @@ def test_a_day_of_a_channel_is_a_conversation_with_names_and_links(tmp_path: Pat
     assert for_path(tmp_path / "export/harbour/2023-11-14.json") == "slack"
 
 
-@pytest.mark.parametrize(("source", "make"), [("codex", codex), ("gemini", gemini)])
-def test_a_session_of_an_agent_is_prompts_and_work(
-    source: str, make: Callable[[Path], Path], tmp_path: Path
-) -> None:
-    (prompt, work), ledger = read(source, make(tmp_path))
-    assert (prompt.kind, prompt.text, prompt.project) == (
-        "user_prompt", "Fix the lamp, please", "harbour",
-    )  # fmt: skip
-    assert (work.kind, work.title) == ("observation", "The lamp burns again.")
-    assert work.text == "The lamp burns again.\n\nRan: pytest -q"
-    assert work.metadata["files_modified"] == ["lamp.py"]
-    assert work.metadata["type"] == "change"
-    assert prompt.session == work.session
-    assert [entry.outcome for entry in ledger] == ["taken"]
-
-
-def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> None:
-    root = codex(tmp_path)
-    (path,) = root.rglob("*.jsonl")
-    first, _ = read("codex", root)
-    more = {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [
-            {"text": "Now the pier"}]}}  # fmt: skip
-    path.write_text(path.read_text() + json.dumps(more) + "\n" + '{"type": "resp')
-    second, _ = read("codex", root)
-    assert second[: len(first)] == first
-    assert [draft.text for draft in second[len(first) :]] == ["Now the pier"]
-
-
 SHAPES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "chatgpt": ("conversations.json", lambda v: json.dumps([v, {"conversation_id": "x",
                 "mapping": {"a": v, "b": {"message": v, "parent": v}}, "current_node": "b"}])),
@@ -168,14 +140,6 @@ SHAPES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
                   "chat_messages": [v, {"sender": v, "content": [v], "attachments": [v]}]}])),
     "slack": ("c/2026-01-01.json", lambda v: json.dumps([v, {"type": "message", "text": v,
               "ts": v, "files": [v], "subtype": v, "user": v}])),
-    "codex": ("rollout-x.jsonl", lambda v: "\n".join(json.dumps(line) for line in (
-              v, {"type": "session_meta", "payload": {"id": v, "cwd": v}}, {"type": "response_item",
-              "payload": {"type": "function_call", "name": v, "arguments": v}},
-              {"type": "response_item", "payload": {"type": "message", "role": "user",
-               "content": v}}))),
-    "gemini": ("chats/session-x.json", lambda v: json.dumps({"sessionId": v, "directories": v,
-               "messages": [v, {"type": "user", "content": v}, {"type": "gemini", "content": v,
-                "toolCalls": [v, {"name": v, "args": v}]}]})),
     "bookmarks": ("Bookmarks", lambda v: json.dumps({"roots": {"a": v, "b": {"type": "url",
                   "url": "https://a.example", "name": v, "date_added": v, "children": v}}})),
 }  # fmt: skip

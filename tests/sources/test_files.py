@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mem_search.errors import SourceError
 from mem_search.extractors.extraction import Extraction, Extractions
 from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Location
@@ -172,4 +173,6 @@ def test_a_reading_that_is_abandoned_ends_its_processes(tmp_path: Path) -> None:
     with closing(looked):
         next(looked)
     assert all(each._process is None for each in extractions._all)
+    with pytest.raises(SourceError, match="ended"):  # nor does a late thread start another
+        extractions.read(tmp_path / "0.txt", "0.txt")
     assert not [each for each in threading.enumerate() if each.name.startswith("read-files")]

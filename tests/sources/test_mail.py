@@ -1,6 +1,7 @@
 """Messages of every format as records: words, people, dates, threads, attachments, the ledger."""
 
 import os
+import threading
 import time
 from collections.abc import Mapping
 from email.message import EmailMessage
@@ -10,12 +11,16 @@ from typing import Any
 import pytest
 
 from mem_search.errors import SourceError
+from mem_search.extractors.extraction import Extraction
+from mem_search.extractors.refusal import Refused
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location, Record
+from mem_search.model.documents import Extracted
 from mem_search.records.registry import installed_kinds
 from mem_search.sources.mail import MailFiles
 from mem_search.sources.mail.bodies import html_text, take_apart, unflowed
 from mem_search.sources.mail.headers import decoded, ids, people, read_words, sent_at
 from mem_search.sources.mail.message import LARGEST, read_message
+from patience import PATIENCE
 
 
 def read(path: Path, cursor: Mapping[str, Any] | None = None, upload: str = "") -> list[Batch]:
@@ -124,6 +129,59 @@ def test_attached_documents_are_read_and_what_is_not_is_named(tmp_path: Path) ->
     assert reasons(batches) == {
         "one.eml:plan.docx": "it is not a Word document: it is damaged or cut off"
     }
+
+
+def report(number: int) -> EmailMessage:
+    """A message with a document that only a reader of its format can read."""
+    sent = letter(number)
+    text = rb"{\rtf1\ansi Report " + str(number).encode() + b".}"
+    sent.add_attachment(text, "application", "rtf", filename="report.rtf")
+    return sent
+
+
+def test_attachments_of_several_messages_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, original = threading.Barrier(2), Extraction.read
+
+    def read_beside_another(self: Extraction, *file: Any, **values: Any) -> Extracted | Refused:
+        both.wait(PATIENCE)  # it breaks where one attachment is read after the other
+        return original(self, *file, **values)
+
+    monkeypatch.setattr("mem_search.extractors.extraction._at_once", lambda: 2)
+    monkeypatch.setattr(Extraction, "read", read_beside_another)
+    for number in range(4):
+        (tmp_path / f"{number}.eml").write_bytes(bytes(report(number)))
+    found = [draft.text.strip() for draft in drafts(read(tmp_path))]
+    assert found[1::2] == [f"Report {number}." for number in range(4)]
+
+
+@pytest.mark.parametrize("form", ["mbox", "files"])
+def test_a_reading_that_ends_after_any_message_goes_on_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr("mem_search.sources.base.BATCH_SIZE", 1)
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    sent = [report(number) for number in range(5)]
+    if form == "mbox":
+        (folder / "a.mbox").write_bytes(boxed(*sent[:3]))
+        (folder / "b.mbox").write_bytes(boxed(*sent[3:]))
+    else:
+        for number, message in enumerate(sent):
+            (folder / f"{number}.eml").write_bytes(bytes(message))
+    cursor: Mapping[str, Any] = {}
+    found: list[Batch] = []
+    while (
+        batch := next(MailFiles().read(Location("mail", str(folder)), cursor), None)
+    ) is not None:
+        found.append(batch)
+        cursor = batch.cursor
+    assert len(found) >= 5
+    whole = read(folder)
+    assert drafts(found) == drafts(whole)
+    assert len(drafts(found)) == 10
+    assert sum(entry.records for entry in ledger(found)) == 10
 
 
 def test_a_picture_in_the_text_is_not_read(tmp_path: Path) -> None:
@@ -374,6 +432,7 @@ class TestFiles:
         (tmp_path / "h").symlink_to(tmp_path / "c.eml")
         (tmp_path / "i.eml").write_bytes(bytes(letter()))
         os.mkfifo(tmp_path / "j.eml")
+        (tmp_path / "k.txt").write_bytes(b"")  # no mail by its name: the source files says it
         batches = read(tmp_path)
         assert [draft.source_id for draft in drafts(batches)] == ["1@harbour"]
         why = reasons(batches)

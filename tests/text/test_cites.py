@@ -60,6 +60,39 @@ def test_bare_addresses_end_where_the_sentence_goes_on() -> None:
     ]
 
 
+def test_addresses_end_at_the_marks_of_other_scripts() -> None:
+    for text in (
+        "انظر https://a.org/x، ثم",
+        "انظر https://a.org/x؟",
+        "दूसरा https://a.org/x। और",
+        "«https://a.org/x», ‹https://a.org/x›",
+        "https://a.org/x։ https://a.org/x\u200b",
+        "ดูที่ https://a.org/xค่ะ",
+        "https://a.org/x። https://a.org/x׃",
+    ):
+        assert set(targets(text)) == {"https://a.org/x"}, text
+    assert targets("https://th.wikipedia.org/wiki/กรุงเทพ") == [
+        "https://th.wikipedia.org/wiki/กรุงเทพ"
+    ]
+
+
+def test_a_sentence_ends_with_the_marks_of_its_script() -> None:
+    text = "किराया बढ़ा। वेतन नहीं [1]। अंत।\n\n[1] https://a.org/x"
+    assert context(text, cites.find(text)[0]) == "वेतन नहीं [1]।"
+
+
+def test_markers_with_a_place_in_their_source_are_markers() -> None:
+    text = "Rents rose【12†source】【3†L5-L9】.\n\n[12] https://a.org/12\n[3] https://a.org/3"
+    marked = [cite.target for cite in cites.find(text) if cite.form == "marker"]
+    assert marked == ["https://a.org/12", "https://a.org/3"]
+
+
+def test_rows_of_a_table_are_entries_of_a_list_of_references() -> None:
+    text = "Up [1], down [2].\n\n| [1] | Rents | https://a.org/1 |\n| [2] | Pay | https://a.org/2 |"
+    marked = [cite.target for cite in cites.find(text) if cite.form == "marker"]
+    assert marked == ["https://a.org/1", "https://a.org/2"]
+
+
 def test_the_words_of_a_link_are_not_a_second_citation() -> None:
     assert targets("[https://a.org/a-long-pa…](https://a.org/a-long-path)") == [
         "https://a.org/a-long-path"

@@ -7,11 +7,9 @@ its time must grow with the text. Sizes grow step by step: a quadratic function 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 import pkgutil
-import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from types import ModuleType
@@ -20,7 +18,8 @@ import pytest
 
 import mem_search.text
 import mem_search.text.query
-from mem_search.errors import MemSearchError
+from growth import check_growth
+from mem_search.extractors import main_text
 from mem_search.ingest import edges, prepare
 from mem_search.metadata import extraction, values
 from mem_search.model import Draft
@@ -42,6 +41,7 @@ from mem_search.text import (
     languages,
     mentions,
     names,
+    outline,
     page_names,
     passages,
     plain_facts,
@@ -72,7 +72,6 @@ GROWTH = 30.0
 LARGE_SIZES = (100_000, 1_000_000)
 LARGE_GROWTH = 15.0
 LARGE_NOTICEABLE = 1.5
-REPEATS = 3
 
 NOTICEABLE = 0.03
 """Seconds of processor time; what is quicker is not told apart from noise."""
@@ -80,6 +79,9 @@ NOTICEABLE = 0.03
 
 def _draft(text: str) -> Draft:
     return Draft("note", "test", "1", text, title=text[:200])
+
+
+PAGES = outline.Layout(has_pages=True, recognised=frozenset({2}), speakers=("you",))
 
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
@@ -126,7 +128,15 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "record_ids.is_of_default_store": record_ids.is_of_default_store,
     "Name.held": lambda text: names.Name("a_a.a", ("a", "a", "a")).held(text),
     "passages.cut": passages.cut,
+    "passages.cut of pages": lambda text: passages.cut(text.replace(":", "\n\f"), layout=PAGES),
+    "passages.summary": lambda text: passages.summary(text, "", 3),
+    "outline.outline": lambda text: outline.outline(text, PAGES).above(len(text)),
+    "outline.place_in": lambda text: outline.place_in(text, (0, 1, text[:100]), len(text)),
     "passages.embedded_texts": lambda text: passages.embedded_texts(text[:200], text),
+    "main_text.with_headings": lambda text: main_text.with_headings(f"<h1 {text}>{text}"),
+    "main_text.with_headings of tags": lambda text: main_text.with_headings(
+        text.replace(":", "<h1><b></h2>")
+    ),
     "prepare.prepare": lambda text: prepare.prepare(_draft(text)),
     "prepare.is_code": prepare.is_code,
     "edges.key_of_link": edges.key_of_link,
@@ -198,6 +208,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 BOUNDED = {
     "languages.words": "the name of a list of words",
     "cites.context_of": "run by cites.find",
+    "cites.is_heading": "cuts to a fixed length first",
     "dates.clipped": "cuts to a fixed length first",
     "dates.from_iso": "a date in a parameter of at most 4000 characters",
     "dates.parse_bound": "a date in a parameter of at most 4000 characters",
@@ -282,18 +293,6 @@ TEXTS: dict[str, Callable[[int], str]] = {
 }
 
 
-def _seconds(function: Callable[[str], object], text: str) -> float:
-    started = time.thread_time()
-    with contextlib.suppress(ValueError, MemSearchError):  # a refusal is an answer: time it too
-        function(text)
-    return time.thread_time() - started
-
-
-def _linear(text: str) -> object:
-    """One small object a character, in one list: what most functions of a text do, and no more."""
-    return [(character, place) for place, character in enumerate(text)]
-
-
 LARGE_KINDS = (
     "one letter", "one digit", "full stops", "ACGT", "base64", "nested brackets",
     "combining marks", "words",
@@ -309,28 +308,9 @@ def _check(
     kinds: Iterable[str] = tuple(TEXTS),
 ) -> None:
     """Each size takes at most ``growth`` times as long as the one before, for every text."""
-    function = FUNCTIONS[name]
     for kind in kinds:
-        text_of = TEXTS[kind]
-        before = _seconds(function, text_of(sizes[0]))
-        for size in sizes[1:]:
-            text = text_of(size)
-            took = _seconds(function, text)
-            allowed = max(noticeable, growth * before)
-            for _ in range(REPEATS):
-                if took <= allowed:
-                    break
-                # Once more, beside what is linear for sure: where other processes have the caches,
-                # ten times the text takes that more than ten times as long, too.
-                smaller = text_of(size // 10)
-                before = max(before, _seconds(function, smaller))
-                took = min(took, _seconds(function, text))
-                slower = max(1.0, _seconds(_linear, text) / _seconds(_linear, smaller) / 10)
-                allowed = max(allowed, growth * slower * before)
-            assert took <= allowed, (
-                f"{name} over {size} characters of {kind}: {before:.3f} s became {took:.3f} s"
-            )
-            before = took
+        of_kind = f"{name} over {kind}"
+        check_growth(of_kind, FUNCTIONS[name], TEXTS[kind], sizes, growth, noticeable)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

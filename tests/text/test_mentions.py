@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import check_growth
 from mem_search.text.mentions import find
 
 KINDS = ("note", "observation", "session_summary")
@@ -131,11 +130,7 @@ def test_any_text_is_read_and_spans_are_exact_and_apart(text: str) -> None:
     ],
 )
 def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
-    def seconds(times: int) -> float:
-        text = piece * times
-        started = time.thread_time()
-        find(text, KINDS)
-        return time.thread_time() - started
+    def text_of(length: int) -> str:
+        return piece * (length // len(piece))
 
-    # Quadratic reading would take 64 times as long for 8 times the text.
-    assert seconds(40_000) < 32 * max(seconds(5_000), 0.002)
+    check_growth("find", lambda text: find(text, KINDS), text_of, (5_000, 50_000), 30, 0.03)

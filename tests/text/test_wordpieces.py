@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.text import wordpieces
@@ -64,3 +64,15 @@ def test_any_text_has_as_many_spans_as_pieces_in_order_and_inside_it(text: str) 
     assert len(spans) == wordpieces.count(text) == len(wordpieces.encode([text])[0])
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+
+
+@settings(max_examples=10)
+@given(st.text("ab .-'\"(é\u0301漢字、。！ア가½’\u2014\n\u00a0", min_size=1, max_size=40))
+def test_a_long_text_is_read_in_parts_without_a_difference(part: str) -> None:
+    text = part * (250_000 // len(part))
+    (whole,) = wordpieces.encode([text])
+    assert wordpieces.count(text) == len(wordpieces.spans(text)) == len(whole)
+
+
+def test_what_is_longer_than_any_word_is_none() -> None:
+    assert not wordpieces.is_word("x" * 120)

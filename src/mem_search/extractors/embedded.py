@@ -198,7 +198,7 @@ def _decoded(value: object) -> str:
 
 
 def _taken(said: str, offset: str) -> int | None:
-    """``2025:09:14 19:22:05``; a camera without a time zone is taken to be in UTC."""
+    """``2025:09:14 19:22:05``; a camera without a time zone is in that of this machine."""
     try:
         at = datetime.strptime(said[:19], "%Y:%m:%d %H:%M:%S")  # noqa: DTZ007  its zone is added
     except ValueError:

@@ -8,7 +8,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +16,14 @@ from typing import Any, Final
 
 from mem_search.errors import SourceError
 from mem_search.extractors.refusal import Refused
-from mem_search.limited_process import HEAD, framed, started
-from mem_search.model.documents import PAGE_BREAK, Extracted
+from mem_search.limited_process import HEAD, framed, is_working, processor_seconds, started
+from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
 SECONDS: Final = 60
 """The processor time that one call may take."""
 
 _PATIENCE: Final = 3
-"""How much longer it may take by the clock: on a busy machine, a call gets a part of a core."""
+"""A call that waits is given up after so many times its processor time; one that works is not."""
 
 MEGABYTES: Final = 480
 _MOST_AT_ONCE: Final = 4
@@ -40,6 +39,7 @@ class Extraction:
         self._seconds = seconds
         self._megabytes = megabytes
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
 
     def read(self, path: Path, name: str, *, links: bool = False) -> Extracted | Refused:
         """The text of the file, or why it has none. Raises SourceError without a process.
@@ -69,24 +69,28 @@ class Extraction:
             process.stdin.flush()
             reply = self._reply(process, _PATIENCE * self._seconds)
         except TimeoutError:
-            self.close()
+            self._stop()
             return Refused(f"it was not read within {_PATIENCE * self._seconds} seconds")
         except (EOFError, OSError):
             process.wait()
             code = process.returncode
-            self.close()
+            self._stop()
             if code == -signal.SIGXCPU:
                 return Refused(f"it takes more than {self._seconds} seconds of processor time")
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
             return Refused(f"its reader was ended {how}: it is probably damaged")
         if isinstance(reply, str):  # out of memory: what is left of it must not hurt the next file
-            self.close()
+            self._stop()
             return Refused(reply) if is_fresh else self._asked(path, name, page, links)
         assert isinstance(reply, Extracted | Refused)
         return reply
 
     def close(self) -> None:
-        """End the process."""
+        """End the process for good; whatever is read afterwards raises SourceError."""
+        self._closed = True
+        self._stop()
+
+    def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -98,19 +102,22 @@ class Extraction:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            if self._closed:
+                raise SourceError("the reading was ended")
             limits = {"seconds": self._seconds, "megabytes": self._megabytes}
             try:
                 self._process = started("mem_search.extractors.extraction_process", **limits)
+                if self._closed:  # by another thread, which did not see the new process
+                    raise EOFError("the reading was ended")
                 self._reply(self._process, _START_SECONDS)
             except (OSError, EOFError) as error:
-                self.close()
+                self._stop()
                 raise SourceError(f"the process that reads files does not start: {error}") from None
         return self._process
 
     def _reply(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        deadline = time.monotonic() + seconds
-        (length,) = HEAD.unpack(_received(process, HEAD.size, deadline))
-        return pickle.loads(_received(process, length, deadline))  # noqa: S301  of our own process
+        (length,) = HEAD.unpack(_received(process, HEAD.size, seconds))
+        return pickle.loads(_received(process, length, seconds))  # noqa: S301  of our own process
 
 
 class Extractions:
@@ -154,6 +161,8 @@ def _at_once() -> int:
 def _joined(first: Extracted, more: Extracted) -> Extracted:
     """Two parts of one file. The confidence of OCR is the mean over the pages of both."""
     metadata = {**first.metadata, **more.metadata}
+    if numbers := [n for part in (first, more) for n in part.metadata.get(OCR_PAGE_NUMBERS, ())]:
+        metadata[OCR_PAGE_NUMBERS] = numbers
     parts = [(p.metadata["ocr_pages"], p.metadata["ocr_confidence"]) for p in (first, more)
              if "ocr_pages" in p.metadata]  # fmt: skip
     if parts:
@@ -166,13 +175,17 @@ def _joined(first: Extracted, more: Extracted) -> Extracted:
     return replace(first, text=text, metadata=metadata, rest=more.rest)
 
 
-def _received(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:
+def _received(process: subprocess.Popen[bytes], size: int, seconds: float) -> bytes:
+    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
     assert process.stdout is not None
     pipe, pieces = process.stdout.fileno(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while len(pieces) < size:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
+            used = processor_seconds(process.pid)
+            if not selector.select(seconds):
+                if is_working(process.pid, used, seconds):
+                    continue
                 raise TimeoutError
             piece = os.read(pipe, min(size - len(pieces), 2**20))
             if not piece:

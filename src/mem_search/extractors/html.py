@@ -6,10 +6,12 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from mem_search.extractors.main_text import main_text, parsed
 from mem_search.extractors.zip_package import moment
 from mem_search.model.documents import Extracted
+from mem_search.text import cites
 
 _START: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
                            re.IGNORECASE | re.DOTALL)  # fmt: skip
@@ -24,6 +26,19 @@ _SAVED: Final = re.compile(
 _HEAD: Final = 4096
 _ESCAPED: Final = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E"})
 """What would end an address of Markdown."""
+_ELSEWHERE: Final = ("http://", "https://", "//")
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_ENTRIES: Final = frozenset(("li", "p", "div", "dd", "tr", "aside", "blockquote"))
+_WITHIN: Final = frozenset("a span sup sub cite b i em strong small q bdi dt td th".split())
+"""What an entry of a list of references is, and what may have its id instead."""
+_LONGEST_ENTRY: Final = 1000
+_NUMBER: Final = re.compile(
+    r"[\[(]?\s?(?:[0-9]{1,4}(?:\s?[,–-]\s?[0-9]{1,4}){0,9}|\W|[a-z])\s?[\])]?"
+)
+_MARKS: Final = re.compile(rf"{_NUMBER.pattern}|(?=.*[0-9]).{{1,60}}")
+"""The words of a marker: a number, a letter or a sign, or what has a number: ``Smith 2020``."""
+_BRACKETED: Final = re.compile(r"\[[^\[\]\s]{1,60}\]")
+_NO_LABEL: Final = re.compile(r"[^\w.+*†‡§]+")
 _AUTHORS: Final = ("author", "citation_author", "dc.creator", "article:author", "parsely-author")
 _ANCHOR: Final = "¶#🔗"
 """What generators of documentation put after a heading as a link to it."""
@@ -77,18 +92,126 @@ def with_links(page: str) -> str:
     from lxml import html
 
     root = parsed(page)
-    for anchor in [] if root is None else list(root.iter("a")):
+    if root is None:
+        return page
+    _label_entries(root)
+    _number_entries(root)
+    for anchor in list(root.iter("a")):
         href = (anchor.get("href") or "").strip()
         if href.startswith("//"):
             href = f"https:{href}"
-        if not href.lower().startswith(("http://", "https://")):
+        if not href.lower().startswith(_ELSEWHERE):
             continue
         words = " ".join("".join(anchor.itertext()).split())
-        for child in list(anchor):
-            anchor.remove(child)
-        anchor.text = f"[{words}]({href.translate(_ESCAPED)})"
-        anchor.drop_tag()  # a list of references is no menu, although it is all links
-    return page if root is None else str(html.tostring(root, encoding="unicode"))
+        # A list of references is no menu, although it is all links.
+        _say(anchor, f"[{words}]({href.translate(_ESCAPED)})")
+    return str(html.tostring(root, encoding="unicode"))
+
+
+def _say(element: Any, words: str) -> None:
+    """Make an element a piece of text. To take out its tag would move its neighbours each time."""
+    for child in list(element):
+        element.remove(child)
+    element.tag, element.text = "span", words
+    element.attrib.clear()
+
+
+def _label_entries(root: Any) -> None:
+    """Write markers that lead to an entry further down, and the entries, as footnotes of Markdown.
+
+    So ``<a href="#ref3">3</a>`` cites what the list item, paragraph or row of this id names.
+    """
+    order = {element: at for at, element in enumerate(root.iter("*"))}
+    named: dict[str, Any] = {}
+    for element in order:
+        for name in (element.get("id"), element.get("name") if element.tag == "a" else None):
+            if name:
+                named.setdefault(name, element)
+    labels: dict[Any, str] = {}
+    taken: set[str] = set()
+    entries: dict[Any, Any] = {}
+    for anchor in list(root.iter("a")):
+        href = (anchor.get("href") or "").strip()
+        target = named.get(unquote(href[1:])) if href.startswith("#") else None
+        words = " ".join("".join(anchor.itertext()).split())
+        # A list of references follows its text: what leads upwards leads back from an entry.
+        if target is None or order[target] < order[anchor] or not _MARKS.fullmatch(words):
+            continue
+        if target not in entries:
+            entries[target] = _entry(target)
+        entry = entries[target]
+        if entry is None or order[entry] < order[anchor]:
+            continue
+        label = _NO_LABEL.sub("-", words).strip("-") or "note"
+        labels.setdefault(entry, f"{label}-{len(taken)}" if label in taken else label)
+        taken.add(labels[entry])
+        kept = "" if _NUMBER.fullmatch(words) or _BRACKETED.fullmatch(words) else words
+        _say(anchor, f"{kept}[^{labels[entry]}]")
+    for entry in [*labels]:
+        following = entry.getnext()  # which ends it, cited or not
+        while following is not None and following.tag == entry.tag and following not in labels:
+            if _entry(following) is following:
+                labels[following] = f"note-{len(labels)}"
+            following = following.getnext()
+    for entry, label in labels.items():
+        _begin(entry, f"[^{label}]: ")
+
+
+def _number_entries(root: Any) -> None:
+    """Write the numbers of an ordered list of references, and raised numbers that lead to it."""
+    listed = False
+    numbers: set[int] = set()
+    for element in root.iter(*_HEADINGS, "p", "ol"):
+        if element.tag != "ol":
+            is_heading = cites.is_heading(" ".join(_beginning(element).split()))
+            listed = is_heading or (listed and element.tag == "p")
+            continue
+        start = element.get("start") or "1"
+        number = int(start) if re.fullmatch("[0-9]{1,6}", start) else 1
+        for item in element.iterchildren("li") if listed else ():
+            if not _beginning(item).lstrip().startswith("[") and _entry(item) is item:
+                _begin(item, f"[{number}] ")
+                numbers.add(number)
+            number += 1
+    for raised in list(root.iter("sup")) if numbers else ():
+        words = "".join(raised.itertext()).strip()
+        first = re.search("[0-9]+", words) if _NUMBER.fullmatch(words) else None
+        if first and int(first[0]) in numbers:
+            _say(raised, f"[{words.strip('[]()')}]")
+
+
+def _entry(target: Any) -> Any:
+    """The entry of a list of references that ``target`` is or is at the head of; None for none."""
+    while target is not None and target.tag in _WITHIN:
+        following = target.getnext() if target.tag == "dt" else None
+        target = target.getparent() if following is None else following
+    if target is None or target.tag not in _ENTRIES:
+        return None
+    text = _beginning(target)
+    if len(text) > _LONGEST_ENTRY or any(True for _ in target.iter(*_HEADINGS)):
+        return None
+    linked = any((a.get("href") or "").startswith(_ELSEWHERE) for a in target.iter("a"))
+    return target if linked or cites.find(text) else None
+
+
+def _beginning(element: Any) -> str:
+    """The text of an element; of a long one a little more than an entry has."""
+    pieces: list[str] = []
+    length = 0
+    for piece in element.itertext():
+        pieces.append(piece)
+        if (length := length + len(piece)) > _LONGEST_ENTRY:
+            break
+    return "".join(pieces)
+
+
+def _begin(entry: Any, label: str) -> None:
+    """Put ``label`` before the words of an entry, within its first paragraph."""
+    while (
+        not (entry.text or "").strip() and len(entry) and entry[0].tag in ("p", "div", "td", "th")
+    ):
+        entry = entry[0]
+    entry.text = label + (entry.text or "").lstrip()
 
 
 def decoded_page(data: bytes, charset: str = "") -> str:

@@ -1,5 +1,7 @@
 """The text that a web page was opened for: an article, the posts of a thread, a description.
 
+Headings are written as in Markdown, so that passages begin where sections do.
+
 Trafilatura finds articles. It leaves out the replies of a thread, and most of a page that is no
 article. So threads are read by the marks of the software that wrote them, and where trafilatura
 takes only a small part of the page, the main region is read without its furniture. How the limits
@@ -18,12 +20,18 @@ BLOCKS: Final = frozenset(
 )
 SILENT: Final = frozenset(("script", "style", "noscript", "template", "svg"))
 
+_HEADING: Final = re.compile(
+    r"(<h([1-6])\b[^<>]{0,500}>)((?:(?!</?h[1-6]\b).){1,1000})(?=</h[1-6])",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG: Final = re.compile(r"<[^<>]*>")
+
 _LEAST_RECALL: Final = 0.8
 _MOST_RECALL: Final = 3.0
 """Trafilatura's text for recall is taken unless it is shorter than this share of its balanced one,
 or, on a page that does not say that it is an article, longer than this multiple."""
 
-_SMALL_PART: Final = 0.4
+_SMALL_PART: Final = 0.5
 """A text that is a smaller share of the main region is not what the page was opened for."""
 
 _LEAST_POSTS: Final = 0.5
@@ -32,6 +40,10 @@ _LEAST_POSTS: Final = 0.5
 _LINKS: Final = 0.6
 _LONGEST_LINKS: Final = 2000
 """A block is a menu when so much of it is links and it has fewer characters than this."""
+
+_LIST: Final = 1.5
+"""A region that is so many times as long with its blocks of links is a list: of products, of pages,
+of results. Then the links are what the page was opened for."""
 
 _SHORT: Final = 600
 """Trafilatura takes furniture with a text that has fewer characters."""
@@ -98,6 +110,7 @@ def main_text(page: str) -> str:
     """The main text of a page of HTML; empty for a page without any text. Takes linear time."""
     import trafilatura
 
+    page = with_headings(page)
     options: Any = {"include_comments": False, "include_tables": True}
     balanced = _text(trafilatura.bare_extraction(page, **options))
     wide = _text(trafilatura.bare_extraction(page, favor_recall=True, **options))
@@ -121,8 +134,18 @@ def main_text(page: str) -> str:
 
 def plain_text(page: str) -> str:
     """All text of a page, a line for each block; empty for a page without any."""
-    root = parsed(page)
+    root = parsed(with_headings(page))
     return "" if root is None else _lines(root)
+
+
+def with_headings(page: str) -> str:
+    """The page with the sign of Markdown in the text of each heading that has words."""
+
+    def marked(heading: re.Match[str]) -> str:
+        tag, level, words = heading.groups()
+        return f"{tag}{'#' * int(level)} {words}" if _TAG.sub("", words).strip() else heading[0]
+
+    return _HEADING.sub(marked, page)
 
 
 def parsed(page: str) -> Any:
@@ -181,6 +204,7 @@ def _region(root: Any) -> str:
     for element in [each for each in chosen.iterdescendants() if _is_furniture(each)]:
         if element.getparent() is not None:
             element.drop_tree()
+    whole = _lines(chosen)
     size: dict[Any, tuple[int, int]] = {}
     for _, element in _walked(chosen, ("end",)):
         own = len((element.text or "").strip()) if isinstance(element.tag, str) else 0
@@ -196,7 +220,8 @@ def _region(root: Any) -> str:
             for child in list(element):
                 element.remove(child)
             element.text = None
-    return _lines(chosen)
+    without_links = _lines(chosen)
+    return whole if len(whole) > _LIST * len(without_links) else without_links
 
 
 def _is_furniture(element: Any) -> bool:

@@ -28,6 +28,8 @@ _MOST_ITEMS: Final = 100
 _LONGEST: Final = 2000
 _LARGEST: Final = 2**63
 _DATES: Final = ("date", "created", "created_at", "published")
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+"""What the name of a daily note begins with."""
 
 
 class Markdown:
@@ -48,7 +50,8 @@ class Markdown:
         given = _words(front.get("tags")) + _words(front.get("tag"))
         found_tags = (each[1] for each in _TAG.finditer(body) if each.start(1) not in code)
         tags = dict.fromkeys([*given, *found_tags])
-        created = next((at for key in _DATES if (at := _time(front.get(key))) is not None), None)
+        dates = (*(front.get(key) for key in _DATES), _DAY.match(name) and name[:10])
+        created = next((at for each in dates if (at := _time(each)) is not None), None)
         metadata = _kept(front)
         url = front.get("url") or front.get("source")
         found = url if isinstance(url, str) and "://" in url else ""

@@ -13,9 +13,11 @@ from typing import Any, Final
 from mem_search.extractors import embedded, ocr
 from mem_search.extractors.refusal import Unreadable
 from mem_search.extractors.zip_package import moment
-from mem_search.model.documents import PAGE_BREAK, Extracted
+from mem_search.model.documents import OCR_PAGE_NUMBERS, PAGE_BREAK, Extracted
 
-_DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
+_DATE: Final = re.compile(
+    r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?"
+)
 _MOST: Final = 10_000_000
 _SECONDS: Final = 20
 """After so long, the rest of a scanned file is left to the next call, which has its own limits."""
@@ -36,6 +38,7 @@ class _Found:
 
     pages: list[str] = field(default_factory=list)
     scans: int = 0
+    recognised: list[int] = field(default_factory=list)
     unread: int = 0
     confidences: list[float] = field(default_factory=list)
     by: str = ""
@@ -72,6 +75,8 @@ class Pdf:
         said = said.or_else(embedded.of_pdf(path))
         metadata: dict[str, Any] = {"pages": count, **said.metadata}
         recognised = len(found.confidences)
+        if 0 < recognised < count:
+            metadata[OCR_PAGE_NUMBERS] = found.recognised
         if recognised:
             metadata |= {
                 "ocr": found.by,
@@ -192,6 +197,7 @@ def _recognised(page: Any, number: int, found: _Found) -> str:
     found.by = read.by
     if read.text:
         found.confidences.append(read.confidence)
+        found.recognised.append(number + 1)
     return read.text
 
 
@@ -199,7 +205,9 @@ def _time(text: str) -> int | None:
     match = _DATE.match(text)
     if match is None:
         return None
-    year, month, day, hour, minute, second = (part or "" for part in match.groups())
-    return moment(
-        f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
+    year, month, day, hour, minute, second, utc, hours, minutes = (
+        part or "" for part in match.groups()
     )
+    zone = utc or (f"{hours}:{minutes or '00'}" if hours else "")
+    clock = f"{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"
+    return moment(f"{year}-{month or '01'}-{day or '01'}T{clock}")

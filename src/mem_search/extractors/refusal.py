@@ -65,6 +65,8 @@ def is_binary_format(head: bytes) -> bool:
 
 def binary_reason(head: bytes, suffix: str) -> str:
     """Why a file that begins so cannot be read, whatever its name; empty where that is open."""
+    if suffix == ".zip":
+        return reason_for(head, Path(), suffix)
     if head.startswith((b"PK\x03\x04", b"\xff\xfe", b"\xfe\xff", b"%PDF-", OLE)):
         return ""
     if is_binary_format(head) or b"\0" in head:
@@ -86,4 +88,7 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
         if found == "a ZIP archive" and suffix != ".pdf":
             return f"it is not {expected}: it is damaged or cut off"
         return f"its name says that it is {expected}, but it is {found or 'something else'}"
-    return f"it is {found}, which no reader reads" if found else "it is binary and holds no text"
+    if found.endswith("archive"):
+        return f"it is {found}, which is not looked into; unpack it and add its folder"
+    what = f"it is {found}, which no reader reads" if found else "it is binary and holds no text"
+    return f"{what}; to add what it says, save that as text, HTML or PDF"

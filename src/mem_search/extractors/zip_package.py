@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -153,10 +153,12 @@ def described(root: Any) -> dict[str, Any]:
 
 
 def moment(text: str) -> int | None:
-    """An ISO date in ms since 1970; None for anything else."""
+    """An ISO date in ms since 1970, without a zone in that of this machine; None for others.
+
+    What a person dates with a day alone has that day here, and not the one before.
+    """
     try:
         at = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return round(at.timestamp() * 1000) if 1 < at.year < 9999 else None
+    except (ValueError, OverflowError):
         return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return round(at.timestamp() * 1000) if 1 < at.year < 9999 else None

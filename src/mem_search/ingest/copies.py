@@ -31,7 +31,9 @@ _NO_TEXT: Final = (
 )  # fmt: skip
 """What holds no record of this store: models, keys, and the homes of other people."""
 
-_IN_A_SHARED_HOME: Final = re.compile(r"logs|spool|reading\.json|before-restore-.*|\.backup-.*")
+_IN_A_SHARED_HOME: Final = re.compile(
+    r"logs|spool|reading\.json|before-(restore|upgrade)-.*|\.backup-.*"
+)
 """What is ours in a home that is a person's home directory, too."""
 
 _LOGS: Final = "logs"

@@ -37,7 +37,7 @@ async def vectors_of(
     places: list[int] = []
     for item in waiting:
         if item.digest not in known:
-            for half, text in enumerate(embedded_texts(item.title, item.text)):
+            for half, text in enumerate(embedded_texts(item.title, item.text, item.above)):
                 fresh.append(2 * item.passage + half)
                 places.append(texts.setdefault(text, len(texts)))
     rows = np.array(copied, np.float32).reshape(len(copied), embedder.dimensions)

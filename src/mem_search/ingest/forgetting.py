@@ -17,6 +17,7 @@ from mem_search.errors import MemSearchError, NotFound
 from mem_search.ingest import copies, spool
 from mem_search.ingest.indexer import RETRY_SECONDS, Indexer
 from mem_search.model.forgetting import ForgetStep, Receipt, Traces
+from mem_search.storage.archive import UPGRADE_COPIES
 from mem_search.storage.ports import ForgetStore
 
 log = logging.getLogger(__name__)
@@ -140,8 +141,11 @@ class Forgetting:
         return {"uploads": await asyncio.to_thread(_discarded, self._spool, names, traces)}
 
     async def _remove_files(self) -> Mapping[str, int]:
-        removed = await self._remove_uploads()
-        return {**removed, "transcripts": await self._beside((), await self._store.traces())}
+        removed = dict(await self._remove_uploads())
+        removed["transcripts"] = await self._beside((), await self._store.traces())
+        if copies_before := await asyncio.to_thread(_without_copies, self._home):
+            removed["upgrade_copies"] = copies_before
+        return removed
 
     async def _merge_words(self) -> Mapping[str, int]:
         await self._remove_quotes()
@@ -181,6 +185,14 @@ class Forgetting:
             await self._store.note_waiting(reason)
         except MemSearchError as error:
             log.warning("why forgetting waits could not be stored: %s", error)
+
+
+def _without_copies(home: Path) -> int:
+    """Remove what the store was before an upgrade, which holds what was forgotten since."""
+    found = list(home.glob(UPGRADE_COPIES))
+    for file in found:
+        file.unlink(missing_ok=True)
+    return len(found)
 
 
 def _discarded(folder: Path, names: Sequence[str], traces: Traces) -> int:

@@ -20,7 +20,9 @@ import numpy as np
 from mem_search.contracts import Embedder, VectorIndex, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
+from mem_search.model.jobs import Pace
 from mem_search.storage.ports import IndexingStore
+from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,9 @@ class Indexer:
         self._embedding = asyncio.Lock()
         self._rewriting = asyncio.Lock()
         self._complete = False
+        self.embedded = 0
+        """Passages that were embedded since none waited last; ``pace`` began with them."""
+        self.pace: Pace | None = None
         self._steps = 0
         self._agreed = (-1, -1)
         self._looked_at = 0
@@ -115,13 +120,16 @@ class Indexer:
         """Embed one batch; returns how many passages."""
         waiting = await self._store.to_embed(EMBED_BATCH)
         if not waiting:
+            self.embedded, self.pace = 0, None
             return 0
+        self.pace = self.pace or Pace(now_ms())
         entries, rows = await vectors_of(
             self._store, self._model, self._embedder, self._executor, waiting
         )
         await self._store.store_vectors(
             self._model, [item.passage for item in waiting], entries, rows
         )
+        self.embedded += len(waiting)
         self._work["index"].set()
         self._changed()
         return len(waiting)

@@ -10,8 +10,9 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from mem_search.errors import InputError
@@ -19,7 +20,7 @@ from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata.extraction import completed
 from mem_search.model import Draft, Passage
 from mem_search.model.archives import HOLDINGS
-from mem_search.model.documents import PAGE_BREAK
+from mem_search.model.documents import OCR_PAGE_NUMBERS
 from mem_search.model.ingest import PreparedDraft
 from mem_search.model.records import WHOLE_TEXT
 from mem_search.records.base import check_count, check_length
@@ -27,6 +28,7 @@ from mem_search.records.canonical_text import listed
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.records.registry import installed_kinds
 from mem_search.text import instructions, passages, shared_phrases, words
+from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import FROM_MODEL, names_in
 from mem_search.text.sketch import sketch
@@ -97,9 +99,12 @@ def prepare(draft: Draft) -> PreparedDraft:
     facets = tuple(kind.facets(draft))
     _check_facets(draft, facets)
     names = names_of(draft, facets)
-    cut = passages.cut(draft.text, "code" if source_code else _field(draft))
-    if isinstance(draft.metadata.get("pages"), int):
-        cut = tuple(replace(each, page=_page(draft.text, each)) for each in cut)
+    layout = _layout(draft, is_code=source_code)
+    cut = passages.cut(draft.text, "code" if source_code else _field(draft), layout)
+    structure = _structure(cut)
+    if not (source_code or kind.coding or kind.chat):
+        about = passages.summary(draft.text, _stated_summary(draft), len(cut))
+        cut += (about,) if about else ()
     texts = [draft.text[passage.start : passage.end] for passage in cut]
     title_parts = words.parts(draft.title)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
@@ -109,12 +114,26 @@ def prepare(draft: Draft) -> PreparedDraft:
         facets=facets,
         passages=cut,
         parts=tuple(
-            " ".join(filter(None, [title_parts, words.parts(text), *(commits if not at else ())]))
-            for at, text in enumerate(texts)
+            " ".join(
+                filter(
+                    None,
+                    [
+                        title_parts,
+                        each.above,
+                        words.parts(each.above),
+                        words.parts(text),
+                        *(commits if not each.ordinal else ()),
+                    ],
+                )
+            )
+            for each, text in zip(cut, texts, strict=True)
         ),
         people=names_in(draft.metadata),
-        hashes=tuple(_digest(draft.title, text) for text in texts),
-        content_hash=content_hash(draft, facets),
+        hashes=tuple(
+            _digest("\n".join(filter(None, (draft.title, each.above))), text)
+            for each, text in zip(cut, texts, strict=True)
+        ),
+        content_hash=content_hash(draft, facets, structure),
         edges=edges_of(draft, facets, names, source_code=source_code),
         names=names,
         sketch=sketch(draft.title, draft.text),
@@ -153,11 +172,31 @@ def _field(draft: Draft) -> str:
     )
 
 
-def _page(text: str, passage: Passage) -> int:
-    """The page on which the words of the passage begin, from 1."""
-    words_of = text[passage.start : passage.end]
-    blank = len(words_of) - len(words_of.lstrip())
-    return text.count(PAGE_BREAK, 0, passage.start + blank) + 1
+def _layout(draft: Draft, *, is_code: bool) -> Layout:
+    """What the metadata says of the structure of the text."""
+    given = draft.metadata
+    path = str(given.get("path") or draft.title).lower()
+    speakers, read = given.get("participants"), given.get(OCR_PAGE_NUMBERS)
+    return Layout(
+        has_pages=isinstance(given.get("pages"), int),
+        recognised=frozenset(read if isinstance(read, list) else ()),
+        speakers=tuple(listed(speakers)) if draft.kind == "conversation" else (),
+        is_code=is_code,
+        is_table=draft.kind == "file" and path.endswith((".csv", ".tsv")),
+    )
+
+
+def _structure(cut: Sequence[Passage]) -> tuple[object, ...]:
+    """What tells passages cut by structure from those of a version that did not; else empty."""
+    if any(one.above or one.end <= after.start for one, after in pairwise(cut)):
+        return tuple((each.start, each.end, each.field, each.above) for each in cut)
+    return ()
+
+
+def _stated_summary(draft: Draft) -> str:
+    """What the document says that the whole of it is about; "" where it says nothing."""
+    said = (draft.metadata.get(name) for name in ("abstract", "summary", "description"))
+    return next((each for each in said if isinstance(each, str) and each.strip()), "")
 
 
 def redacted(draft: Draft) -> Draft:
@@ -188,12 +227,14 @@ def content_id(draft: Draft) -> str:
     return f"sha256:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
 
-def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
+def content_hash(
+    draft: Draft, facets: Iterable[tuple[str, str]], structure: tuple[object, ...]
+) -> bytes:
     """The hash of everything stored of a draft except its times and what a language model said
     about it, which no source knows: 16 bytes of BLAKE2b.
 
     Reports and pages of a version that did not look for citations, or for shared phrases, differ,
-    so they are stored anew.
+    so they are stored anew; so do texts with a ``structure`` of a version that did not cut by it.
     """
     metadata = {name: value for name, value in draft.metadata.items() if name != FROM_MODEL}
     parts: tuple[object, ...] = (
@@ -205,5 +246,6 @@ def content_hash(draft: Draft, facets: Iterable[tuple[str, str]]) -> bytes:
         parts += ("cites",)
     if draft.kind in HOLDINGS:
         parts += ("phrases",)
+    parts += structure
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

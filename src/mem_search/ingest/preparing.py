@@ -24,7 +24,14 @@ from typing import Final
 
 from mem_search.errors import Unavailable
 from mem_search.ingest.prepare import outcome
-from mem_search.limited_process import HEAD, command, environment, framed
+from mem_search.limited_process import (
+    HEAD,
+    command,
+    environment,
+    framed,
+    is_working,
+    processor_seconds,
+)  # fmt: skip
 from mem_search.model import Draft
 from mem_search.model.ingest import PreparedDraft
 from mem_search.records import BUILT_IN
@@ -43,7 +50,7 @@ IDLE_SECONDS: Final = 30.0
 """After so long without work the process ends and gives back its 50 MB."""
 
 _PATIENCE: Final = 4
-"""A draft may take so many times its processor time; on a busy machine it gets a share only."""
+"""A draft that waits is given up after so many times its processor time; one that works is not."""
 
 _START_SECONDS: Final = 60.0
 _BUFFER: Final = 2**20
@@ -152,11 +159,9 @@ class Preparing:
             await asyncio.gather(feeding, return_exceptions=True)
 
     async def _reply(self, process: asyncio.subprocess.Process, seconds: float) -> bytes:
-        assert process.stdout is not None
         try:
-            async with asyncio.timeout(seconds):
-                (length,) = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
-                return await process.stdout.readexactly(length)
+            (length,) = HEAD.unpack(await _received(process, HEAD.size, seconds))
+            return await _received(process, length, seconds)
         except TimeoutError:
             detail = f"it was not prepared within {seconds:.0f} seconds (prepare_seconds)"
             raise _Ended(detail, detail) from None
@@ -202,6 +207,19 @@ class Preparing:
         with suppress(ProcessLookupError):  # it has ended by itself
             process.kill()
         await process.wait()
+
+
+async def _received(process: asyncio.subprocess.Process, size: int, seconds: float) -> bytes:
+    """So many bytes from the process. Raises TimeoutError if it waits for so many seconds."""
+    assert process.stdout is not None
+    while True:
+        used = processor_seconds(process.pid)
+        try:
+            async with asyncio.timeout(seconds):
+                return await process.stdout.readexactly(size)
+        except TimeoutError:
+            if not is_working(process.pid, used, seconds):
+                raise
 
 
 def _frame(draft: Draft) -> bytes | str:

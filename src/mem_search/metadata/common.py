@@ -64,7 +64,7 @@ class DocumentMetadata(BaseModel):
     ``evidence`` are fields of which the text must then state one.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    model_config = ConfigDict(defer_build=True, extra="allow", frozen=True, strict=True)
 
     type_name: ClassVar[str] = ""
     also: ClassVar[tuple[str, ...]] = ()

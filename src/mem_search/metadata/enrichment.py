@@ -6,15 +6,13 @@ as the models of ``mem_search.metadata`` validate it, and it changes nothing but
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from mem_search.metadata import MODELS, model_of
 from mem_search.metadata.common import DocumentMetadata
-from mem_search.model_endpoint import ChatTask
+from mem_search.model_endpoint import ChatTask, json_object
 
 MOST_TEXT: Final = 6_000
 """Characters of a document that are sent."""
@@ -58,16 +56,7 @@ def facts_in(reply: object) -> dict[str, Any]:
 
     ``reply`` is an object, or its JSON, perhaps in a Markdown block.
     """
-    if isinstance(reply, str):
-        text = reply[reply.find("{") : reply.rfind("}") + 1]
-        try:
-            reply = json.loads(text)
-        except RecursionError:
-            raise ValueError("its reply is nested too deeply") from None
-        except ValueError:
-            raise ValueError("its reply is no JSON object") from None
-    if not isinstance(reply, Mapping):
-        raise ValueError("its reply is no JSON object")
+    reply = json_object(reply)
     model = model_of(str(reply.get("document_type") or ""))
     known = {
         name: value

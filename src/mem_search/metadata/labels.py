@@ -112,6 +112,13 @@ _LABEL: Final = re.compile(
     r"(?![^\W\d_])",
     re.IGNORECASE,
 )
+_WHOLE: Final = sorted(set(_LABELS["amount"]) - _WEAK, key=len, reverse=True)
+_STATED: Final = re.compile(
+    rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _WHOLE))})(?![^\W\d_])"
+    r"(?:\s(?:of|is|von|ist|de|es))?\s?:?\s?",
+    re.IGNORECASE,
+)
+"""A label of the whole amount within a line."""
 _CELLS: Final = re.compile(r"\t+| {3,}|\s*\|\s*")
 _AFTER_LABEL: Final = re.compile(
     r"\.?(?:\s?\((?:incl|inkl|including|excl|in\s)?[^()\n]{0,20}\))?(?:\s?\d{1,2}(?:[.,]\d)?\s?%)?"
@@ -166,6 +173,8 @@ def labelled(read: Text, *, is_mail: bool) -> dict[str, Any]:
         known = found.get(field)
         if known is None or rank > known[0] or (rank == known[0] and field == "amount"):
             found[field] = rank, what
+    if "amount" not in found and (stated := [*_stated(read)]):
+        found["amount"] = 0, stated[-1]
     facts: dict[str, Any] = {}
     for field, (_, what) in found.items():
         if isinstance(what, values.Sum):
@@ -175,6 +184,15 @@ def labelled(read: Text, *, is_mail: bool) -> dict[str, Any]:
         else:
             facts[field] = what
     return facts
+
+
+def _stated(read: Text) -> Iterator[values.Sum]:
+    """Amounts with a currency after a label within a line: ``your amount due is 87.40 EUR``."""
+    for line in read.lines:
+        for label in _STATED.finditer(line):
+            total = read.money(line[label.end() :])
+            if total is not None and total.currency and total.amount >= 0:
+                yield total
 
 
 def _cells(read: Text) -> Iterator[tuple[int, str, str]]:

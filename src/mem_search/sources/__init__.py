@@ -123,11 +123,20 @@ def at(path: Path) -> list[str]:
     """
     if path.is_file():
         return [for_path(path) or "files"]
+    from mem_search.sources.exclusions import Exclusions  # its library takes a while
+
     waiting = [each for each in installed() if each.name != "files"]
-    found = ["files"]
+    found, excluded = ["files"], Exclusions(path)
+
+    def is_read(folder: str, name: str, *, is_folder: bool) -> bool:
+        try:
+            return not excluded.has(Path(folder, name), is_folder=is_folder)
+        except OSError:  # an ignore file cannot be read: reading the folder says so
+            return False
+
     for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if name[0] != "." and name != "node_modules"]
-        for name in names:
+        folders[:] = [n for n in folders if n[0] != "." and is_read(folder, n, is_folder=True)]
+        for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
             for each in [each for each in waiting if _recognises(each, Path(folder, name))]:
                 found.append(each.name)
                 waiting.remove(each)

@@ -35,6 +35,9 @@ UPLOADED: Final = "upload"
 metadata sha256`` what is known. ``name`` is that of the file, ``tags`` and ``metadata`` are JSON,
 and ``created_at`` is in ms since 1970."""
 
+KEPT: Final = "kept"
+"""The option of a location that names a folder with copies of its transcripts that are gone."""
+
 _SCRATCH: Final = "mem-search-scratch-"
 
 BATCH_SIZE: Final = 200

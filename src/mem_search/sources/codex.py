@@ -1,4 +1,4 @@
-"""The source `codex`: sessions of OpenAI's Codex CLI become prompts and observations.
+"""The source `codex`: sessions of OpenAI's Codex CLI become prompts, steps of work and summaries.
 
 A session is a file ``rollout-….jsonl`` below ``~/.codex/sessions``. Its lines are objects with
 ``type`` and ``payload``; before September 2025 the payload was the line. Only what the person
@@ -9,76 +9,170 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.projects import identify, named_after
-from mem_search.sources.conversations import (
-    AgentTurn,
-    agent_session,
-    fields,
-    items,
-    json_lines,
-    moment,
-    text,
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Compaction,
+    Event,
+    Instruction,
+    Line,
+    Prompt,
 )
-from mem_search.sources.whole_files import WholeFile, WholeFiles
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    exit_code,
+)
+from mem_search.sources.conversations import fields, items, json_lines, moment
+from mem_search.sources.whole_files import WholeFile
 
-NAME: Final = "codex"
-
+_TOOLS: Final[Tools] = {
+    "shell": ("Bash", "command"),
+    "shell_command": ("Bash", "command"),
+    "exec_command": ("Bash", "cmd", "command"),
+    "local_shell": ("Bash", "command"),
+    "web_search": ("WebSearch", "query"),
+    "view_image": ("Read", "path"),
+    "spawn_agent": ("Agent", "message"),
+}
+_EDIT: Final[Tools] = {"apply_patch": ("Edit", "file_path")}
+_CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call")
 _ADDED: Final = re.compile(r"\s*(?:<([A-Za-z_]+)[\s>]|# AGENTS\.md instructions)")
 _REQUEST: Final = "## My request for Codex:"
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_APPLIED: Final = "Success. Updated the following files:"
+_HEAD: Final = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Exit code|Process|Original token count|Total output lines)"
+    r"[^\n]*\n){1,6}Output:\n"
+)
+"""What the program writes before the output of a command."""
+_EXITED: Final = re.compile(r"(?:Exit code:|Process exited with code) (\d{1,9})")
+_RUNNING: Final = re.compile(r"Process running with session ID (\d{1,9})")
 
 
-class Codex(WholeFiles):
-    """The project of a session is that of the directory in which it began."""
+class Codex(SessionFiles):
+    """The n-th prompt of a session has the id ``SESSION/n``, because messages once had none."""
 
-    name = NAME
-    follows = True
-    file_format = FileFormat((".jsonl",))
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        home = machine.environ.get("CODEX_HOME")
-        root = (Path(home) if home else machine.home / ".codex") / "sessions"
-        if root.is_dir():
-            yield Location(NAME, str(root), label="Codex sessions")
+    name = "codex"
+    label = "Codex"
+    usual, folder = ".codex", "sessions"
+    variables = ("CODEX_HOME",)
+    tools = _TOOLS
+    version = 2
 
     def recognises(self, path: Path) -> bool:
         return path.name.startswith("rollout-") and path.suffix == ".jsonl"
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
-        session, cwd = Path(file.name).name.partition(".")[0], ""
-        turns = [AgentTurn()]
-        for line in json_lines(file.path):
+    def lines(self, file: WholeFile) -> Iterator[Line]:
+        reading = _Rollout(Path(file.name).name.partition(".")[0])
+        for number, line in enumerate(json_lines(file.path), 1):
             payload = fields(line["payload"]) if "payload" in line else line
-            at = moment(line.get("timestamp") or payload.get("timestamp"))
-            if line.get("type") == "session_meta" or "instructions" in payload:
-                session = text(payload.get("id")) or session
-                cwd = text(payload.get("cwd")) or cwd
-            elif line.get("type") in ("turn_context", "event_msg", "compacted"):
-                cwd = cwd or text(payload.get("cwd"))
-            else:
-                _take(payload, at, turns)
-        project = named_after(cwd) if file.is_upload else identify(cwd)
-        yield from agent_session(NAME, session, turns[1:], project, cwd)
+            events = tuple(reading.events(line.get("type"), payload))
+            yield Line(
+                uuid=str(reading.prompts) if reading.began else f"line-{number}",
+                session=reading.session,
+                at=moment(line.get("timestamp") or payload.get("timestamp")),
+                cwd=reading.cwd,
+                branch=reading.branch,
+                agent=MAIN,
+                events=events,
+            )
 
 
-def _take(item: Mapping[str, Any], at: int | None, turns: list[AgentTurn]) -> None:
-    match item.get("type"):
-        case "message":
-            words = "\n".join(text(fields(part).get("text")) for part in items(item.get("content")))
+class _Rollout:
+    """One reading of a file: what its lines so far say of those that follow.
+
+    ``began``: the line is a prompt. Calls that change files are kept with these until they are
+    answered; commands that had not ended by then are kept under the number of their process.
+    """
+
+    def __init__(self, session: str) -> None:
+        self.session, self.cwd, self.branch = session, "", ""
+        self.prompts, self.began = 0, False
+        self._is_subagent = False
+        self._patches: dict[str, list[str]] = {}
+        self._commands: dict[str, str] = {}
+        self._running: dict[str, str] = {}
+
+    def events(self, sort: object, payload: Mapping[str, Any]) -> Iterator[Event]:
+        """The events of a line."""
+        self.began = False
+        if sort == "session_meta" or "instructions" in payload:
+            self.session = clean_text(payload.get("id")) or self.session
+            self.cwd = clean_text(payload.get("cwd")) or self.cwd
+            self.branch = clean_text(fields(payload.get("git")).get("branch")) or self.branch
+            self._is_subagent = "subagent" in fields(payload.get("source"))
+        elif sort == "turn_context":
+            self.cwd = clean_text(payload.get("cwd")) or self.cwd
+        elif sort == "compacted":
+            yield Compaction(clean_text(payload.get("message")))
+        elif sort != "event_msg":
+            yield from self._item(payload)
+
+    def _item(self, item: Mapping[str, Any]) -> Iterator[Event]:
+        kind = item.get("type")
+        if kind == "message":
+            parts = map(fields, items(item.get("content")))
+            said = "\n".join(clean_text(part.get("text")) for part in parts)
             if item.get("role") == "user":
-                if not _is_added(words) and words.strip():
-                    asked = words.partition(_REQUEST)[2] or words
-                    turns.append(AgentTurn(asked.strip(), at, at))
-            elif item.get("role") == "assistant":
-                turns[-1].says(words, at)
-        case "function_call" | "custom_tool_call" | "local_shell_call":
-            _called(item, at, turns[-1])
+                yield from self._asked(said)
+            elif item.get("role") == "assistant" and said.strip():
+                yield AgentText(said.strip())
+        elif kind in _CALLS:
+            yield from self._called(item)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            yield from self._answered(clean_text(item.get("call_id")), item.get("output"))
+
+    def _asked(self, words: str) -> Iterator[Event]:
+        if _is_added(words) or not words.strip():
+            return
+        self.prompts += 1
+        self.began = True
+        if asked := without_injected(words.partition(_REQUEST)[2] or words):
+            yield Instruction(asked) if self._is_subagent else Prompt(asked)
+
+    def _called(self, item: Mapping[str, Any]) -> Iterator[Event]:
+        given: object = item.get("arguments", item.get("action"))
+        try:
+            given = json.loads(given) if isinstance(given, str) else given
+        except (ValueError, RecursionError):
+            given = {}
+        arguments = fields(given)
+        key = clean_text(item.get("call_id")) or clean_text(item.get("id"))
+        name = clean_text(item.get("name")) or str(item["type"]).removesuffix("_call")
+        command = _command(arguments.get("command", arguments.get("cmd")))
+        whole = command or clean_text(item.get("input")) or clean_text(arguments.get("input"))
+        if paths := list(dict.fromkeys(path.strip() for path in _PATCHED.findall(whole))):
+            self._patches[key] = paths
+            for path in paths:
+                yield called(_EDIT, f"{key}/{path}", "apply_patch", {"file_path": path})
+            return
+        if name == "write_stdin":  # it asks how a command ends that was started before
+            command = self._running.pop(str(arguments.get("session_id")), "")
+            name = "exec_command" if command else name
+        if command:
+            self._commands[key], arguments = command, {"command": command}
+        yield called(_TOOLS, key, name, arguments)
+        if item["type"] == "web_search_call":  # the model has the answer, the file has not
+            yield answered(key, "", failed=False)
+
+    def _answered(self, key: str, output: object) -> Iterator[Event]:
+        answer, code, running = _answer(output)
+        command, paths = self._commands.pop(key, ""), self._patches.pop(key, ())
+        if running and command:
+            self._running[running] = command
+        for path in paths:
+            failed = bool(code) or _APPLIED not in answer
+            yield answered(f"{key}/{path}", answer, failed=failed)
+        if not paths:
+            yield answered(key, answer, failed=False, code=code)
 
 
 def _is_added(words: str) -> bool:
@@ -89,21 +183,32 @@ def _is_added(words: str) -> bool:
     return match[1] is None or words.rstrip().endswith(f"</{match[1]}>")
 
 
-def _called(item: Mapping[str, Any], at: int | None, turn: AgentTurn) -> None:
-    given: object = item.get("arguments", item.get("action"))
-    try:
-        given = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
-        given = {}
-    arguments = fields(given)
-    command = arguments.get("command", arguments.get("cmd"))
-    if isinstance(command, list):
-        parts = [text(part) for part in command]
-        shell = len(parts) > 2 and parts[1] in ("-lc", "-c")
-        command = parts[2] if shell else " ".join(parts)
-    whole = text(command) or text(item.get("input")) or text(arguments.get("input"))
-    if patched := _PATCHED.findall(whole):
-        turn.modified += [path.strip() for path in patched if path.strip() not in turn.modified]
-        turn.seen(at)
-    elif item.get("name") != "apply_patch":
-        turn.runs(text(command), at)
+def _command(given: object) -> str:
+    """A command as a person types it; one that was given word by word may be that of a shell."""
+    if not isinstance(given, list):
+        return clean_text(given)
+    words = [clean_text(word) for word in given]
+    is_shell = len(words) > 2 and words[1] in ("-lc", "-c")
+    return words[2] if is_shell else " ".join(words)
+
+
+def _answer(output: object) -> tuple[str, int, str]:
+    """What a tool answered, the exit code, and the number of a process that still runs."""
+    if isinstance(output, str) and output.startswith("{"):
+        try:
+            output = json.loads(output)
+        except (ValueError, RecursionError):
+            return clean_text(output), 0, ""
+    code, running = 0, ""
+    if isinstance(output, Mapping):
+        code = exit_code(fields(output.get("metadata")).get("exit_code"))
+        output = output.get("output", output.get("content"))
+    if isinstance(output, list):
+        output = "\n".join(clean_text(fields(part).get("text")) for part in output)
+    answer = clean_text(output)
+    while head := _HEAD.match(answer):  # a patch in a command has one of each
+        exited, runs = _EXITED.search(head[0]), _RUNNING.search(head[0])
+        code = exit_code(exited[1]) if exited else code
+        running = runs[1] if runs else running
+        answer = answer[head.end() :]
+    return answer, code, running

@@ -1,4 +1,4 @@
-"""What sources of conversations share: turns as text, sessions of agents as records, odd values.
+"""What sources of conversations share: turns as text, and reading odd values.
 
 A foreign file may hold anything anywhere, so values are read by functions that give "" or an empty
 list for what has another type.
@@ -10,22 +10,16 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
-from mem_search.projects import Project
 from mem_search.sources.whole_files import WholeFile, WholeFiles, array_items, members, opened
 
 _TITLE: Final = 100
-_MOST_FACTS: Final = 40
-_COMMAND: Final = 300
-_LONGEST: Final = 32_000
-"""Characters of a prompt or of what an agent said in a turn."""
-
 _LONGEST_LINE: Final = 32 * 2**20
 """Bytes of a line; a longer one is read as lines that are no JSON."""
 
@@ -164,90 +158,3 @@ def conversation(
         url=url,
         metadata={name: value for name, value in given.items() if value},
     )
-
-
-@dataclass(slots=True)
-class AgentTurn:
-    """A prompt of a person, and what the agent said and did until the next one."""
-
-    prompt: str = ""
-    at: int | None = None
-    ended: int | None = None
-    said: list[str] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
-    modified: list[str] = field(default_factory=list)
-
-    def says(self, words: str, at: int | None) -> None:
-        """The agent said ``words``."""
-        if words.strip():
-            self.said.append(words.strip())
-        self.seen(at)
-
-    def runs(self, command: str, at: int | None) -> None:
-        """The agent ran ``command``; of a long one the first line is kept."""
-        line = " ".join(command.strip().partition("\n")[0].split())[:_COMMAND]
-        if line and f"Ran: {line}" not in self.commands and len(self.commands) < _MOST_FACTS:
-            self.commands.append(f"Ran: {line}")
-        self.seen(at)
-
-    def seen(self, at: int | None) -> None:
-        """Something of this turn happened at ``at``."""
-        self.at = at if self.at is None else self.at
-        self.ended = at if at is not None else self.ended
-
-
-def agent_session(
-    source: str, session: str, turns: Iterable[AgentTurn], project: Project, cwd: str
-) -> Iterator[Draft]:
-    """The session of an agent: each prompt is a record, and each turn of work an observation."""
-    common = {"platform": source, "branch": project.branch, "worktree": project.worktree}
-    for number, turn in enumerate(turns, 1):
-        if turn.prompt.strip():
-            given = {**common, "prompt_number": number, "session_id": session, "cwd": cwd}
-            yield Draft(
-                kind="user_prompt",
-                source=source,
-                source_id=f"{session}/{number}",
-                text=turn.prompt.strip()[:_LONGEST],
-                title=first_line(turn.prompt),
-                project=project.name,
-                session=session,
-                created_at=turn.at,
-                updated_at=turn.at,
-                metadata={name: value for name, value in given.items() if value},
-            )
-        narrative = "\n\n".join(turn.said)[:_LONGEST]
-        words = "\n\n".join(filter(None, (narrative, *turn.commands)))
-        if not words and not turn.modified:
-            continue
-        files = [_inside(path, project.root, cwd) for path in turn.modified]
-        given = {
-            **common,
-            "type": "change" if turn.modified else "discovery",
-            "narrative": narrative,
-            "facts": turn.commands,
-            "files_read": [_inside(path, project.root, cwd) for path in turn.read],
-            "files_modified": files,
-            "prompt_number": number,
-        }
-        yield Draft(
-            kind="observation",
-            source=source,
-            source_id=f"{session}/{number}/work",
-            text=words or f"Changed {', '.join(files)}",
-            title=first_line(turn.said[-1] if turn.said else "") or first_line(turn.prompt),
-            project=project.name,
-            session=session,
-            created_at=turn.at,
-            updated_at=turn.ended,
-            metadata={name: value for name, value in given.items() if value},
-        )
-
-
-def _inside(path: str, *folders: str) -> str:
-    """``path`` relative to the first of ``folders`` that contains it."""
-    for folder in folders:
-        if folder and path.startswith(folder.rstrip("/") + "/"):
-            return path[len(folder.rstrip("/")) + 1 :]
-    return path

@@ -6,12 +6,10 @@ A session is a file ``session-state/SESSION/events.jsonl`` below ``~/.copilot``,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Location
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -33,7 +31,6 @@ from mem_search.sources.agent_work.transcripts import (
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.whole_files import WholeFile
 
-NAME: Final = "copilot"
 _FOLDER: Final = "session-state"
 _TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
@@ -53,15 +50,11 @@ _TOOLS: Final[Tools] = {
 class Copilot(SessionFiles):
     """A subagent's events name the call that started it."""
 
-    name = NAME
-    file_format = FileFormat((".jsonl",))
+    name = "copilot"
+    label = "Copilot CLI"
+    usual, folder = ".copilot", _FOLDER
+    variables = ("COPILOT_HOME",)
     tools = _TOOLS
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        given = machine.environ.get("COPILOT_HOME", "")
-        root = (Path(given).expanduser() if given else machine.home / ".copilot") / _FOLDER
-        if root.is_dir():
-            yield Location(NAME, str(root), label="Copilot CLI sessions")
 
     def recognises(self, path: Path) -> bool:
         if path.name == "events.jsonl":

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import Machine
-from mem_search.model import Location
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -37,7 +35,6 @@ from mem_search.sources.agent_work.transcripts import (
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import WholeFile
 
-NAME: Final = "cursor"
 _FILE: Final = "store.db"
 _PATHS: Final = ("path", "file_path", "target_file")
 _TOOLS: Final[Tools] = {
@@ -64,13 +61,11 @@ _ERROR: Final = re.compile(r"\s*Error:")
 class Cursor(SessionFiles):
     """Messages have no order but that in which they were stored."""
 
-    name = NAME
+    name = "cursor"
+    label = "Cursor CLI"
+    usual, folder = ".cursor", "chats"
+    file_format = None  # an upload of it lacks its log
     tools = _TOOLS
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        root = machine.home / ".cursor" / "chats"
-        if root.is_dir():
-            yield Location(NAME, str(root), label="Cursor CLI sessions")
 
     def recognises(self, path: Path) -> bool:
         return path.name == _FILE and path.parts[-4:-3] == ("chats",)

@@ -1,4 +1,4 @@
-"""The source `gemini`: sessions of Google's Gemini CLI become prompts and observations.
+"""The source `gemini`: sessions of Google's Gemini CLI become prompts, steps of work and summaries.
 
 A session is a file ``session-….json`` or, since 2026, ``session-….jsonl`` in ``chats`` below
 ``~/.gemini/tmp``. In the second form a line is a message, which replaces an earlier one of its id,
@@ -8,54 +8,95 @@ a change of the session (``$set``), or the removal of messages (``$rewindTo``).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.projects import identify, named_after
-from mem_search.sources.conversations import (
-    AgentTurn,
-    agent_session,
-    fields,
-    items,
-    moment,
-    text,
+from mem_search.contracts import FileFormat
+from mem_search.sources.agent_work.events import (
+    MAIN,
+    AgentText,
+    Event,
+    Instruction,
+    Line,
+    Prompt,
+    SessionTitle,
 )
-from mem_search.sources.whole_files import WholeFile, WholeFiles
+from mem_search.sources.agent_work.text import clean_text, without_injected
+from mem_search.sources.agent_work.transcripts import (
+    SessionFiles,
+    Tools,
+    answered,
+    called,
+    exit_code,
+)
+from mem_search.sources.conversations import fields, items, moment, text
+from mem_search.sources.whole_files import WholeFile
 
-NAME: Final = "gemini"
-
-_CHANGES: Final = ("write_file", "replace", "edit")
-_READS: Final = ("read_file",)
+_TOOLS: Final[Tools] = {
+    "run_shell_command": ("Bash", "command"),
+    "read_file": ("Read", "file_path", "absolute_path"),
+    "write_file": ("Write", "file_path"),
+    "replace": ("Edit", "file_path"),
+    "edit": ("Edit", "file_path"),
+    "grep_search": ("Grep", "pattern"),
+    "search_file_content": ("Grep", "pattern"),
+    "glob": ("Glob", "pattern"),
+    "list_directory": ("LS", "dir_path", "path"),
+    "web_fetch": ("WebFetch", "prompt"),
+    "google_web_search": ("WebSearch", "query"),
+    "invoke_agent": ("Agent", "prompt", "description"),
+}
+_EXIT_CODE: Final = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
+_ADDED: Final = re.compile(r"\s*<session_context>.*</session_context>\s*", re.DOTALL)
+"""A message that the program writes in the name of the person."""
 _ROOT: Final = ".project_root"
 """A file beside ``chats`` with the directory of the project."""
 
 
-class Gemini(WholeFiles):
-    """The project of a session is that of its directory, where the files say which."""
+class Gemini(SessionFiles):
+    """The n-th message of a person has the id ``SESSION/n``, because older files have no others."""
 
-    name = NAME
-    follows = True
+    name = "gemini"
+    label = "Gemini CLI"
+    usual, folder = ".gemini", "tmp"
     file_format = FileFormat((".json", ".jsonl"))
+    tools = _TOOLS
+    version = 2
 
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        root = machine.home / ".gemini" / "tmp"
-        if root.is_dir():
-            yield Location(NAME, str(root), label="Gemini CLI sessions")
+    def files_to_keep(self, root: Path) -> Iterable[Path]:
+        """Gemini CLI deletes a session after 30 days (``general.sessionRetention``)."""
+        sessions = [path for path, _ in self._below(root)]
+        places = {path.parent.parent / _ROOT for path in sessions}
+        return [*sessions, *sorted(filter(Path.is_file, places))]
 
     def recognises(self, path: Path) -> bool:
         is_session = path.name.startswith("session-") and path.suffix in (".json", ".jsonl")
         return is_session and "chats" in path.parts
 
-    def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
+    def lines(self, file: WholeFile) -> Iterator[Line]:
         found = _session(file.path.read_text("utf-8", "replace"))
-        session = text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
+        session = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
         directories = items(found.get("directories"))
-        cwd = _root(file.path) or text(directories[0] if directories else "")
-        project = named_after(cwd) if file.is_upload else identify(cwd)
-        yield from agent_session(NAME, session, _turns(items(found.get("messages"))), project, cwd)
+        cwd = _root(file.path) or clean_text(directories[0] if directories else "")
+        is_subagent = found.get("kind") == "subagent"
+        asked = 0
+        for number, message in enumerate(map(fields, items(found.get("messages"))), 1):
+            words = _words(message.get("displayContent")) or _words(message.get("content"))
+            key = f"{clean_text(message.get('id')) or 'message'}-{number}"
+            events: tuple[Event, ...] = ()
+            if message.get("type") == "user" and words.strip():
+                asked += 1
+                key = str(asked)
+                if not _ADDED.fullmatch(words) and (said := without_injected(words)):
+                    events = (Instruction(said) if is_subagent else Prompt(said),)
+            elif message.get("type") == "gemini":
+                events = tuple(_work(words, items(message.get("toolCalls"))))
+            at = moment(message.get("timestamp"))
+            yield Line(key, session, at, cwd, "", MAIN, events)
+        if title := clean_text(found.get("summary")):
+            yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
 
 def _session(data: str) -> Mapping[str, Any]:
@@ -88,18 +129,21 @@ def _session(data: str) -> Mapping[str, Any]:
     return {**found, "messages": list(messages.values())}
 
 
-def _turns(messages: list[Any]) -> list[AgentTurn]:
-    turns = [AgentTurn()]
-    for message in map(fields, messages):
-        at = moment(message.get("timestamp"))
-        words = _words(message.get("displayContent")) or _words(message.get("content"))
-        if message.get("type") == "user" and words.strip():
-            turns.append(AgentTurn(words, at, at))
-        elif message.get("type") == "gemini":
-            turns[-1].says(words, at)
-            for call in map(fields, items(message.get("toolCalls"))):
-                _called(call, at, turns[-1])
-    return turns[1:]
+def _work(words: str, calls: list[Any]) -> Iterator[Event]:
+    if words.strip():
+        yield AgentText(words.strip())
+    for call in map(fields, calls):
+        key = call.get("id")
+        yield called(_TOOLS, key, call.get("name"), call.get("args"))
+        parts = [fields(fields(part).get("functionResponse")) for part in items(call.get("result"))]
+        responses = [fields(part.get("response")) for part in parts]
+        output = "\n".join(
+            clean_text(said.get("output")) or clean_text(said.get("error")) for said in responses
+        )
+        codes = _EXIT_CODE.findall(output)
+        shown = clean_text(call.get("resultDisplay")) or output
+        failed = call.get("status") in ("error", "cancelled")
+        yield answered(key, shown, failed=failed, code=exit_code(codes[-1]) if codes else 0)
 
 
 def _words(content: object) -> str:
@@ -107,19 +151,6 @@ def _words(content: object) -> str:
     if isinstance(content, list):
         return "\n".join(filter(None, map(_words, content)))
     return text(content) or text(fields(content).get("text"))
-
-
-def _called(call: Mapping[str, Any], at: int | None, turn: AgentTurn) -> None:
-    arguments, tool = fields(call.get("args")), call.get("name")
-    path = text(arguments.get("file_path")) or text(arguments.get("absolute_path"))
-    failed = call.get("status") in ("error", "cancelled")
-    if path and tool in _CHANGES and not failed:
-        turn.modified += [path] if path not in turn.modified else []
-    elif path and tool in _READS:
-        turn.read += [path] if path not in turn.read else []
-    else:
-        turn.runs(text(arguments.get("command")), at)
-    turn.seen(at)
 
 
 def _root(path: Path) -> str:

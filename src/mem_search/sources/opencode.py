@@ -38,6 +38,7 @@ from mem_search.sources.agent_work.transcripts import (
     answered,
     called,
     exit_code,
+    home_of,
     read_only,
     words,
 )
@@ -47,7 +48,7 @@ from mem_search.sources.conversations import fields
 NAME: Final = "opencode"
 _FILE: Final = re.compile(r"opencode(?:-[\w.-]+)?\.db")
 _TABLES: Final = ("session", "message", "part")
-_TOOLS: Final[Tools] = {
+TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
     "read": ("Read", "filePath"),
     "write": ("Write", "filePath"),
@@ -80,8 +81,7 @@ class OpenCode(BaseSource):
     follows = True
 
     def discover(self, machine: Machine) -> Iterable[Location]:
-        given = machine.environ.get("XDG_DATA_HOME", "")
-        root = Path(given).expanduser() if given else machine.home / ".local" / "share"
+        root = home_of(machine, ".local/share", "XDG_DATA_HOME")
         for path in sorted((root / "opencode").glob("opencode*.db")):
             if self.recognises(path):
                 yield Location(NAME, str(path), label="OpenCode sessions")
@@ -179,7 +179,7 @@ def _events(part: Mapping[str, Any], *, is_summary: bool) -> Iterator[Event]:
     elif part.get("type") == "tool":
         state, tool, call = fields(part.get("state")), part.get("tool"), part.get("callID")
         given = fields(state.get("input"))
-        made = called(_TOOLS, call, tool, given)
+        made = called(TOOLS, call, tool, given)
         patched = clean_text(given.get("patchText")) if tool in ("patch", "apply_patch") else ""
         files = [path.strip() for path in _PATCHED.findall(patched)]
         calls = [ToolCall(f"{call}/{path}", "Edit", {"file_path": path}) for path in files]

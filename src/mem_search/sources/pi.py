@@ -7,27 +7,28 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from mem_search.contracts import FileFormat, Machine
+from mem_search.contracts import Machine
 from mem_search.model import Location
 from mem_search.sources.agent_work.pi_entries import PiEntries
 
-NAME: Final = "pi"
 _FILE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z_[\w-]+\.jsonl")
 
 
 class Pi(PiEntries):
     """A session is a file below ``~/.pi/agent/sessions``, in the folder of its directory."""
 
-    name = NAME
-    file_format = FileFormat((".jsonl",))
+    name = "pi"
+    label = "pi"
+    usual, folder = ".pi/agent", "sessions"
+    variables = ("PI_CODING_AGENT_DIR",)
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         given = machine.environ.get("PI_CODING_AGENT_SESSION_DIR", "")
-        agent = machine.environ.get("PI_CODING_AGENT_DIR", "")
-        usual = Path(agent).expanduser() if agent else machine.home / ".pi" / "agent"
-        root = Path(given).expanduser() if given else usual / "sessions"
-        if root.is_dir():
-            yield Location(NAME, str(root), label="pi sessions")
+        root = Path(given).expanduser()
+        if not given:
+            yield from super().discover(machine)
+        elif root.is_dir():
+            yield Location(self.name, str(root), label="pi sessions")
 
     def recognises(self, path: Path) -> bool:
         return _FILE.fullmatch(path.name) is not None

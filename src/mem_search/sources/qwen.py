@@ -7,12 +7,10 @@ each message. Messages have the form of Gemini's API: ``parts`` with text, calls
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from mem_search.contracts import FileFormat, Machine
-from mem_search.model import Location
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -33,7 +31,6 @@ from mem_search.sources.agent_work.transcripts import (
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.whole_files import WholeFile
 
-NAME: Final = "qwen"
 _TOOLS: Final[Tools] = {
     "run_shell_command": ("Bash", "command"),
     "read_file": ("Read", "file_path", "absolute_path"),
@@ -50,19 +47,19 @@ _TOOLS: Final[Tools] = {
 }
 _EXIT_CODE: Final = re.compile(r"^Exit Code: (\d{1,9})$", re.MULTILINE)
 
+_GIVEN: Final = "&lt;hook_context&gt;"
+_GIVEN_END: Final = "&lt;/hook_context&gt;"
+"""Around what our hook gave: the program escapes it, and puts it behind the prompt."""
+
 
 class Qwen(SessionFiles):
     """What the program tells the agent by itself (``notification``, ``cron``) is no prompt."""
 
-    name = NAME
-    file_format = FileFormat((".jsonl",))
+    name = "qwen"
+    label = "Qwen Code"
+    usual, folder = ".qwen", "projects"
+    variables = ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     tools = _TOOLS
-
-    def discover(self, machine: Machine) -> Iterable[Location]:
-        given = machine.environ.get("QWEN_RUNTIME_DIR") or machine.environ.get("QWEN_HOME") or ""
-        root = (Path(given).expanduser() if given else machine.home / ".qwen") / "projects"
-        if root.is_dir():
-            yield Location(NAME, str(root), label="Qwen Code sessions")
 
     def recognises(self, path: Path) -> bool:
         return (
@@ -90,7 +87,10 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
     parts = items(fields(raw.get("message")).get("parts"))
     match raw.get("type"):
         case "user" if raw.get("subtype") not in ("notification", "cron"):
-            if asked := without_injected(words(parts)):
+            said = words(parts)
+            before, given, after = said.rpartition(_GIVEN)
+            is_given = given and after.rstrip().endswith(_GIVEN_END)
+            if asked := without_injected(before if is_given else said):
                 yield Prompt(asked)
         case "assistant":
             for part in map(fields, parts):

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
+from mem_search.sources.exclusions import Exclusions
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,10 @@ class WholeFiles(BaseSource):
 
     The cursor has for each file its stamp and how many drafts of it are stored, -1 for all.
     Progress is in bytes. Records of a file that is gone stay: exports are moved and thrown away.
+    A higher ``version`` has all files read again, because other drafts are made of them.
     """
+
+    version: ClassVar[int] = 1
 
     @abstractmethod
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
@@ -62,39 +66,54 @@ class WholeFiles(BaseSource):
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(location.path).expanduser()
-        known: dict[str, list[Any]] = dict(cursor.get("files", {}))
+        is_known = cursor.get("version", 1) == self.version
+        known: dict[str, list[Any]] = dict(cursor.get("files", {})) if is_known else {}
+        kept = location.options.get(KEPT, "")
         try:
-            files = [root] if root.is_file() else list(self._below(root))
-            if not root.exists():
+            names = {root: root.name} if root.is_file() else dict(self._below(root))
+            if kept:
+                names |= self._below(Path(kept), is_copy=True)
+            elif not root.exists():
                 raise FileNotFoundError(f"{root} does not exist")
         except OSError as error:
             raise SourceError(f"cannot read {root}: {error}", field="path") from error
-        stamps = {path: found for path in files if (found := _stamp(path))}
+        stamps = {path: found for path in names if (found := _stamp(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done = 0
         for path, (stamp, size) in stamps.items():
-            item = location.upload or (path.name if path == root else str(path.relative_to(root)))
+            item = location.upload or names[path]
             was, taken = known.get(item, ["", 0])
             if was != stamp or taken != _DONE:
                 start = taken if was == stamp else 0
                 for count in self._file(WholeFile(path, item, bool(location.upload)), start, batch):
                     known[item] = [stamp, count]
                     if batch.is_full:
-                        yield batch.build({"files": dict(known)}, done)
+                        yield batch.build({"version": self.version, "files": dict(known)}, done)
             done += size
             if batch.is_full:
-                yield batch.build({"files": dict(known)}, done)
+                yield batch.build({"version": self.version, "files": dict(known)}, done)
         if batch:
-            yield batch.build({"files": dict(known)}, done)
+            yield batch.build({"version": self.version, "files": dict(known)}, done)
 
-    def _below(self, root: Path) -> Iterator[Path]:
-        """The files below a folder that are read, hidden folders and links left out."""
+    def _below(self, root: Path, *, is_copy: bool = False) -> Iterator[tuple[Path, str]]:
+        """The files below a folder that are read, without what is hidden, excluded or a link, and
+        their names there. A copy has only what was recognised.
+        """
+        excluded = Exclusions(root)
         for folder, folders, names in os.walk(root):
-            folders[:] = sorted(n for n in folders if n[0] != "." and n != "node_modules")
+            folders[:] = sorted(
+                name
+                for name in folders
+                if name[0] != "." and not excluded.has(Path(folder, name), is_folder=True)
+            )
             for name in sorted(names):
                 path = Path(folder, name)
-                if not path.is_symlink() and self.recognises(path):
-                    yield path
+                if (
+                    not path.is_symlink()
+                    and (name[0] != "." if is_copy else self.recognises(path))
+                    and not excluded.has(path, is_folder=False)
+                ):
+                    yield path, str(path.relative_to(root))
 
     def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Final
 
 from mem_search.model.graph import Cite, CiteForm
-from mem_search.text.urls import without_trailing_marks
+from mem_search.text.urls import ENDS, without_trailing_marks
 
 MOST: Final = 5_000
 """Most places of one text; a report with more is a list of addresses."""
@@ -31,9 +31,9 @@ _FENCE: Final = re.compile(
     r"^[ ]{0,3}(```++|~~~++)[^\n]*+\n.*?(?:^[ ]{0,3}\1|\Z)", re.DOTALL | re.MULTILINE
 )
 _IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,500}\]\([^()\s]{1,2000}(?:[ ][^()\n]{0,200})?\)")
-_STOP: Final = r"\s<>\"`{}|\\^\[\]\u3000-\u301f\uff00-\uff65\u2018-\u201f\u2026"
-_WORDS: Final = r"\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af"
-"""Letters of Chinese, Japanese and Korean, which follow an address without a space."""
+_STOP: Final = rf"\s<>\"`{{}}|\\^\[\]{ENDS}"
+_WORDS: Final = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fff\u3040-\u9fff\uac00-\ud7af"
+"""Letters of languages in which words follow an address without a space."""
 
 _LINKED: Final = rf"https?://[^{_STOP}]++"
 _URL: Final = rf"https?://(?:[^{_STOP}{_WORDS},;]|[,;](?!https?://)|(?<![A-Za-z0-9])[{_WORDS}])++"
@@ -53,7 +53,7 @@ _ESCAPED: Final = re.compile(r"&(?:quot|[gl]t|#39);", re.IGNORECASE)
 """Marks around an address, as HTML escapes them."""
 
 _LABEL: Final = re.compile(
-    r"^[ \t>*-]{0,8}(?:"
+    r"^[ \t>|*-]{0,8}(?:"
     r"\[\^(?P<note>[^\[\]\s]{1,60})\]:"
     r"|\[(?P<defined>[^\[\]\n]{1,100})\]:"
     r"|[\[【［](?P<number>[0-9]{1,4})[\]】］](?![(\[])"
@@ -63,9 +63,10 @@ _LABEL: Final = re.compile(
 )
 _MARKER: Final = re.compile(
     r"\[\^(?P<note>[^\[\]\s]{1,60})\](?!:)"
-    r"|[\[【［](?P<numbers>[0-9]{1,4}(?:[ ]?[,，、;–-][ ]?[0-9]{1,4}){0,30})[\]】］](?![(:])"
+    r"|[\[【［](?P<numbers>[0-9]{1,4}(?:[ ]?[,，、;–-][ ]?[0-9]{1,4}){0,30})"
+    r"(?:†[^\[\]【】\n]{0,60})?[\]】］](?![(:])"
     r"|<sup>\s{0,3}(?P<raised>[0-9]{1,4}(?:[ ]?[,–-][ ]?[0-9]{1,4}){0,30})\s{0,3}</sup>"
-    r"|\](?:\[(?P<label>[^\[\]\n]{1,100})\])"
+    r"|\]\[(?P<label>[^\[\]\n^][^\[\]\n]{0,99})\]"
 )
 _NAME: Final = r"[^\W\d_a-z][\w'\u2019-]{1,40}"
 _YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2}[a-z]?)(?![0-9])"
@@ -95,13 +96,15 @@ _HEADING: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANY_HEADING: Final = re.compile(r"^[ ]{0,3}#{1,6}[ \t]", re.MULTILINE)
+_FULL_STOPS: Final = ".!?\u061f\u06d4\u0964\u0965\u0589\u1362"
+_FULL_STOPS_CJK: Final = "。！？"
 _END: Final = re.compile(
-    r"[.!?][\'\")\]*_]{0,3}(?=\s)|[。！？][\'\")\]」』”]{0,3}"
+    rf"[{_FULL_STOPS}][\'\")\]*_]{{0,3}}(?=\s)|[{_FULL_STOPS_CJK}][\'\")\]」』”]{{0,3}}"
     r"|\n(?=[ \t]{0,8}(?:\n|[-*+#>|•]|[0-9]{1,3}[.)、]|\Z))"
 )
-_TAIL: Final = re.compile(r"(?:[ \t]|\[[^\[\]\n]{1,60}\]|[.!?。！？])*+\Z")
+_TAIL: Final = re.compile(rf"(?:[ \t]|\[[^\[\]\n]{{1,60}}\]|[{_FULL_STOPS}{_FULL_STOPS_CJK}])*+\Z")
 _MARKS: Final = re.compile(r"(?:\s|\[[0-9^][^\[\]\n]{0,60}\](?!\())*+")
-_STOPS: Final = frozenset(".!?。！？")
+_STOPS: Final = frozenset(_FULL_STOPS + _FULL_STOPS_CJK)
 _LOCAL: Final = re.compile(r"https?://(?:[^/.]*(?:[/:?#]|\Z)|127\.|0\.0\.0\.0|\[)", re.IGNORECASE)
 
 
@@ -127,6 +130,11 @@ def find(text: str) -> tuple[Cite, ...]:
     found += _marked(plain, entries)
     found += _by_author(plain, places, is_listed)
     return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MOST])
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line is the heading of a list of references, in any of 15 languages."""
+    return bool(_HEADING.fullmatch(line[:200]))
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -230,7 +238,7 @@ def _entries(text: str, places: list[Cite], is_listed: Callable[[int], bool]) ->
             continue
         label = found["number"] or found["plain"] or found["defined"] or ""
         label = f"^{found['note']}" if found["note"] else label.casefold()
-        head = found.start() + len(found[0]) - len(found[0].lstrip(" \t>*-"))
+        head = found.start() + len(found[0]) - len(found[0].lstrip(" \t>|*-"))
         tail = min(head + len(text[head:ends].rstrip()), head + 2 * CONTEXT)
         cites = tuple(
             replace(cite, form="entry", context_start=head, context_end=max(tail, cite.end))

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from mem_search.model import Kind
 from mem_search.text.page_names import page_name
-from mem_search.text.urls import without_trailing_marks
+from mem_search.text.urls import ENDS, without_trailing_marks
 
 MentionKind = Literal["ref", "issue", "commit", "path", "url", "wikilink", "symbol"]
 
@@ -26,7 +26,7 @@ _EXTENSIONS: Final = (
 ).split()
 _NAMED: Final = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Gemfile"})
 _MENTION: Final = rf"""
-    (?P<url>https?://[^\s<>"'`{{}}|\\^\[\]]++)
+    (?P<url>https?://[^\s<>"'`{{}}|\\^\[\]{ENDS}]++)
     | \[\[(?P<wikilink>[^\[\]\n]{{1,200}}+)\]\]
     | (?<=`)(?P<symbol>[A-Za-z_]\w*+(?:(?:\.|::)[A-Za-z_]\w*+)*+(?:\(\))?+)(?=`)
     # Most tokens are plain words; the second line rejects them at once.

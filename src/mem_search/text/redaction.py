@@ -17,7 +17,7 @@ from typing import Any, Final
 from mem_search.errors import InputError
 from mem_search.text import instructions
 from mem_search.text.decoding import View, without_escapes, without_folds
-from mem_search.text.search_fields import FACT_RULES
+from mem_search.text.search_fields import CITATION_RULES, FACT_RULES
 from mem_search.text.secret_finders import (
     FINDERS,
     UNNAMED,
@@ -52,11 +52,11 @@ _VIEWS: Final = (
 
 
 def rules() -> str:
-    """The version of the rules, also of those for instructions and facts; a store that others
-    filled is looked at again.
+    """The version of the rules, also of those for instructions, facts and citations; a store that
+    others filled is looked at again.
     """
     scanner = version("kingfisher-secret-scanner")
-    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}"
+    return f"{_OWN_RULES}+{scanner}+{instructions.RULES}+{FACT_RULES}+{CITATION_RULES}"
 
 
 def redact(text: str) -> tuple[str, int]:

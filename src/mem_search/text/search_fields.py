@@ -47,8 +47,11 @@ FROM_TEXT, FROM_MODEL = "from_text", "from_model"
 """The members of the metadata for what rules found in the text of a record, and for what a language
 model said about it. All else is what the document, its source or a person says."""
 
-FACT_RULES = "facts-1"
+FACT_RULES = "facts-2"
 """The version of the rules that find facts in texts (``mem_search.metadata.extraction``)."""
+
+CITATION_RULES = "citations-1"
+"""The version of the rules that find citations in texts (``cites``, ``shared_phrases``)."""
 
 DOCUMENT_FIELDS = {
     "amount": ("number", ("total_amount",), "The total of an invoice, a receipt or a ticket."),

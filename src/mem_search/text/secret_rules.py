@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kingfisher_sdk import Scanner
 
 
+_loading = Lock()
+
+
+def load() -> Scanner:
+    """The scanner. The first call compiles the rules, .4 s of a processor; others wait for it."""
+    # Kingfisher keeps the interpreter's lock while one thread waits for another that compiles.
+    with _loading:
+        return _loaded()
+
+
 @cache
-def _scanner() -> Scanner:
+def _loaded() -> Scanner:
     from kingfisher_sdk import Rules, Scanner  # compiles hundreds of rules: only when needed
 
     return Scanner(Rules())
@@ -24,7 +35,7 @@ def _scanner() -> Scanner:
 def spans(text: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, name of the rule) of each secret, in order of their starts; may overlap."""
     data = text.encode("utf-8", "replace")  # half a character becomes one byte
-    found = [finding for finding in _scanner().scan(data) if finding.visible]
+    found = [finding for finding in load().scan(data) if finding.visible]
     at = character = 0
     for finding in sorted(found, key=lambda each: each.location["start_offset"]):
         start, end = finding.location["start_offset"], finding.location["end_offset"]

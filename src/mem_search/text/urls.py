@@ -11,6 +11,14 @@ _PARTS: Final = re.compile(
 _DEFAULT_PORT: Final = re.compile(r":(?:80|443)?\Z")
 _TRACKING: Final = re.compile(r"(?:utm_\w+|fbclid|gclid|ref_src)=", re.IGNORECASE)
 _MARKS: Final = ".,;:!?*_~\u2026\u3002\uff0c\uff1b\uff09"
+ENDS: Final = (
+    r"\u3000-\u301f\uff00-\uff65"  # marks of Chinese, Japanese and Korean
+    r"\u060c\u061b\u061f\u06d4\u0964\u0965\u0589\u05be\u05c3\u1362-\u1368"  # of other scripts
+    r"\u00ab\u00bb\u2018-\u201f\u2026\u2039\u203a"  # quotation marks, an ellipsis
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # invisible characters
+)
+"""Characters, for a class of an expression, at which an address in a text ends."""
+
 _ISSUE: Final = re.compile(
     r"[^/]+/(?:[^/]+/)*?([^/]+)/(?:-/)?(?:issues|pull|pulls|merge_requests)/([0-9]{1,9})(?:/|\Z)"
 )

@@ -28,7 +28,9 @@ END: Final = 102
 _BLOCK = 100_000
 """Characters read at once: the tokenizer needs about 100 bytes for each, until it is done."""
 
-_SPACE = re.compile(r"\s")
+_BREAK = re.compile(r"[\s!-/:-@\[-`{-~\u2010-\u2027\u3001-\u3011\u4e00-\u9fff\uff01-\uff0f]")
+"""Before one of these a text may be divided: white space, punctuation and ideographs are never part
+of a word with what is before them. Not all of them: one is in every long text but a single word."""
 _LONGEST_WORD = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -65,16 +67,18 @@ _ENDINGS: Final = frozenset({"##ing", "##ed", "##er", "##ers", "##ly", "##s", "#
 
 def is_word(word: str) -> bool:
     """Whether the vocabulary has ``word`` as a whole or with an ending: most English words."""
+    if len(word) > _LONGEST_WORD:
+        return False
     pieces = _tokenizer().encode(_encodable(word), add_special_tokens=False).tokens
     return len(pieces) == 1 or (len(pieces) == 2 and pieces[1] in _ENDINGS)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The parts of a long text with their starts. A part ends before a space, so no word is cut."""
+    """The parts of a long text with their starts. No word is cut."""
     start = 0
-    while len(text) - start > _BLOCK and (space := _SPACE.search(text, start + _BLOCK)):
-        yield start, text[start : space.start()]
-        start = space.start()
+    while len(text) - start > _BLOCK and (found := _BREAK.search(text, start + _BLOCK)):
+        yield start, text[start : found.start()]
+        start = found.start()
     yield start, text[start:] if start else text
 
 

@@ -8,7 +8,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, replace
 from typing import Any
@@ -106,6 +106,7 @@ class DraftBuilder:
                 title=session.name(metadata),
                 times=(session.started, session.ended),
                 metadata=metadata,
+                earlier=[key for turn in session.turns.items() for key in _keys(*turn)],
             )
 
     def _take(self, event: events.Event, line: Line) -> Iterator[Draft]:
@@ -253,6 +254,7 @@ class DraftBuilder:
             because,
             title=chosen,
             times=(line.at, line.at),
+            earlier=_keys(step.id, step.part) if (step := self._steps.get(line.agent)) else (),
             metadata={
                 "type": "decision",
                 "concepts": ["trade-off"],
@@ -265,13 +267,15 @@ class DraftBuilder:
 
     def _observation(self, step: Step) -> Iterator[Draft]:
         if step.worthwhile:
-            part = f"/{step.part}" if step.part > 1 else ""
+            self._session.recorded(step)
+            *earlier, own = _keys(step.id, step.part)
             yield self._draft(
                 "observation",
-                f"{step.id}/work{part}",
+                own,
                 step.text,
                 title=step.title,
                 times=(step.started, step.ended),
+                earlier=earlier,
                 metadata=step.metadata,
             )
 
@@ -284,6 +288,7 @@ class DraftBuilder:
         title: str,
         times: tuple[int | None, int | None],
         metadata: Mapping[str, Any],
+        earlier: Sequence[str] = (),
     ) -> Draft:
         session = self._session
         project = self._identify(session.cwd)
@@ -302,4 +307,14 @@ class DraftBuilder:
             project=name,
             session=session.id,
             metadata={**metadata, **{key: value for key, value in known.items() if value}},
+            earlier=tuple(("observation", f"{session.id}/{key}") for key in earlier),
         )
+
+
+def _keys(turn: str, parts: int) -> list[str]:
+    """The keys of the observations of a turn up to this part.
+
+    Other versions end steps elsewhere, so what was forgotten under one key can be under a later
+    one, in a decision, or in the summary.
+    """
+    return [f"{turn}/work" + (f"/{part}" if part > 1 else "") for part in range(1, parts + 1)]

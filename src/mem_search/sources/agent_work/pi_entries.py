@@ -31,7 +31,7 @@ from mem_search.sources.agent_work.transcripts import (
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.whole_files import WholeFile
 
-_TOOLS: Final[Tools] = {
+TOOLS: Final[Tools] = {
     "bash": ("Bash", "command"),
     "exec": ("Bash", "command"),
     "read": ("Read", "path", "file_path"),
@@ -49,7 +49,7 @@ _EXITED: Final = re.compile(r"Command exited with code (\d{1,9})\s*\Z")
 class PiEntries(SessionFiles):
     """A fork begins with copies of what its parent has; only what came after them is read."""
 
-    tools = _TOOLS
+    tools = TOOLS
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
         session = cwd = ""
@@ -85,7 +85,7 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[Event]:
                 if part.get("type") == "text" and (said := words([part])):
                     yield AgentText(said)
                 elif part.get("type") == "toolCall":
-                    yield called(_TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+                    yield called(TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         case "toolResult":
             answer = words(content)
             failed = message.get("isError") is True
@@ -95,6 +95,6 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[Event]:
             yield answered(message.get("toolCallId"), answer, failed=failed, code=code)
         case "bashExecution" if not message.get("excludeFromContext"):
             # The person ran it with "!"; with "!!" it is not meant for the agent.
-            yield called(_TOOLS, key, "bash", message)
+            yield called(TOOLS, key, "bash", message)
             code = exit_code(message.get("exitCode"))
             yield answered(key, clean_text(message.get("output")), failed=False, code=code)

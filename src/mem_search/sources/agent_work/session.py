@@ -73,6 +73,7 @@ _CONCLUSIONS = 3
 _TITLES = 30
 _SETTLED = 300
 _FILES = 200
+_TURNS = 500
 _LABELS = {
     "request": "Request",
     "investigated": "Investigated",
@@ -92,7 +93,7 @@ class Session:
     ``settled`` are names of what was done since the agent's summary; ``decisions`` have a source id
     and the names in the title. ``queued`` prompts wait; ``delivered`` ones may get a line
     of their own later. ``named``: the person chose the title. ``project`` and ``platform``: a
-    client named them.
+    client named them. ``turns``: id of a turn → how many parts its steps have.
     """
 
     id: str = ""
@@ -113,6 +114,7 @@ class Session:
     read: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     prompts: int = 0
+    turns: dict[str, int] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
     started: int | None = None
@@ -138,6 +140,12 @@ class Session:
         """The agent wrote a summary of everything before."""
         self.own = own
         self.conclusions, self.settled = [], []
+
+    def recorded(self, step: Step) -> None:
+        """``step`` became an observation."""
+        self.turns[step.id] = step.part
+        while len(self.turns) > _TURNS:
+            del self.turns[next(iter(self.turns))]
 
     def did(self, step: Step, *, over: bool) -> None:
         """Add the files and the title of ``step``, and its conclusion if the turn is ``over``."""

@@ -8,7 +8,7 @@ from typing import Final
 _BLOCK = re.compile(
     r"<(/?)(system[-_]reminder|private|claude-mem-context|recalled-memory"
     r"|system[-_]instructions?|persisted-output|task-notification|teammate-message"
-    r"|hook_additional_context|user-prompt-submit-hook|new-diagnostics|available-deferred-tools"
+    r"|hook_context|hook_additional_context|user-prompt-submit-hook|new-diagnostics|available-deferred-tools"
     r"|ide_opened_file|ide_selection|ide_diagnostics"
     r"|local-command-(?:stdout|stderr|caveat)|bash-(?:input|stdout|stderr)"
     r"|command-(?:name|message|args|contents))\b[^<>]*>",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Final
 
+from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import SourceError
-from mem_search.model import Draft, LedgerEntry
+from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.projects import identify, named_after
 from mem_search.sources.agent_work.drafts import DraftBuilder
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
@@ -35,11 +36,29 @@ class SessionFiles(WholeFiles):
     """
 
     follows = True
+    file_format: FileFormat | None = FileFormat((".jsonl",))
     tools: ClassVar[Tools]
+    label: ClassVar[str]
+    """The name of the agent, for people."""
+    folder: ClassVar[str]
+    """Where sessions are, in the agent's home: ``usual`` in the person's, unless a variable of the
+    environment, one of ``variables``, names another.
+    """
+    usual: ClassVar[str]
+    variables: ClassVar[tuple[str, ...]] = ()
+
+    def discover(self, machine: Machine) -> Iterable[Location]:
+        root = home_of(machine, self.usual, *self.variables) / self.folder
+        if root.is_dir():
+            yield Location(self.name, str(root), label=f"{self.label} sessions")
 
     @abstractmethod
     def lines(self, file: WholeFile) -> Iterator[Line]:
         """The messages of the session in order, also those without events."""
+
+    def files_to_keep(self, root: Path) -> Iterable[Path]:
+        """The files at ``root`` of which a copy is kept, because the agent deletes them."""
+        return ()
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         project_of = lru_cache(maxsize=None)(named_after if file.is_upload else identify)
@@ -47,6 +66,12 @@ class SessionFiles(WholeFiles):
         for line in self.lines(file):
             yield from builder.feed(replace(line, platform=self.name))
         yield from builder.open_drafts()
+
+
+def home_of(machine: Machine, usual: str, *variables: str) -> Path:
+    """The folder that the first of ``variables`` with a value names, else ``usual``."""
+    given = next(filter(None, map(machine.environ.get, variables)), "")
+    return Path(given).expanduser() if given else machine.home / usual
 
 
 def called(tools: Tools, call: object, tool: object, arguments: object) -> ToolCall:

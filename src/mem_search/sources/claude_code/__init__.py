@@ -23,7 +23,7 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Location
 from mem_search.projects import identify, named_after
 from mem_search.sources.agent_work.drafts import Identify
-from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
     NAME,
     SUFFIX,
@@ -36,9 +36,6 @@ from mem_search.sources.claude_code.transcript_reader import TranscriptReader
 
 VERSION: Final = 3
 """Raise this when the state changes its shape: transcripts are then read from their start."""
-
-KEPT: Final = "kept"
-"""The option of a location that names a folder with its transcripts that are gone from it."""
 
 STATES_KEPT: Final = 16
 """Files whose state the cursor keeps. A session rarely grows after this many newer ones."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from mem_search.errors import SourceError
+from mem_search.sources.exclusions import Exclusions
 
 NAME: Final = "claude-code"
 SUFFIX: Final = ".jsonl"
@@ -73,20 +74,29 @@ def transcripts(root: Path) -> Found:
         # A folder without permission must not hide the others.
         left[folder.relative_to(root).as_posix()] = f"cannot be listed: {error.strerror}"
 
-    for folder, folders, names in os.walk(root, onerror=refuse):
-        for name in [*folders, *(name for name in names if name.endswith(SUFFIX))]:
-            path = Path(folder, name)
-            relative = path.relative_to(root)
-            if path.is_symlink():
-                left[relative.as_posix()] = (
-                    "a symbolic link; only the file that it points to is read"
-                )
-            elif name in folders:
-                continue
-            elif any(part.endswith(_OBSERVERS) for part in relative.parts[:-1]):
-                left[relative.as_posix()] = "a session of claude-mem's own observer"
-            else:
-                files[relative.as_posix()] = path
+    excluded = Exclusions(root)
+    try:
+        for folder, folders, names in os.walk(root, onerror=refuse):
+            for name in [*folders, *(name for name in names if name.endswith(SUFFIX))]:
+                path = Path(folder, name)
+                relative = path.relative_to(root)
+                if path.is_symlink():
+                    left[relative.as_posix()] = (
+                        "a symbolic link; only the file that it points to is read"
+                    )
+                elif why := excluded.why(f"{relative.as_posix()}{'/' * (name in folders)}"):
+                    left[relative.as_posix()] = why
+                elif name in folders:
+                    continue
+                elif any(part.endswith(_OBSERVERS) for part in relative.parts[:-1]):
+                    left[relative.as_posix()] = "a session of claude-mem's own observer"
+                else:
+                    files[relative.as_posix()] = path
+            folders[:] = [
+                n for n in folders if Path(folder, n).relative_to(root).as_posix() not in left
+            ]
+    except OSError as error:  # an ignore file cannot be read
+        raise SourceError(f"cannot list {root}: {error}") from error
     return Found(files=dict(sorted(files.items())), left=dict(sorted(left.items())))
 
 

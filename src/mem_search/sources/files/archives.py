@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import unquote
 
 from mem_search.errors import InputError
+from mem_search.extractors.main_text import plain_text
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model import Draft, Location
 from mem_search.model.documents import Extracted
@@ -64,7 +65,8 @@ _ANCHOR: Final = re.compile(
 _BLOCK: Final = re.compile(
     r"</?(?:p|div|h[1-6]|li|ul|ol|tr|table|br|section)\b[^<>]{0,500}>", re.IGNORECASE
 )
-_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]{0,2000}>")
+_PAGE: Final = re.compile(r"\s{0,200}<(?:!doctype|[a-z][a-z0-9]{0,20})[\s/>]", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?!https?:)[a-zA-Z/!][^<>]{0,2000}>")
 
 
 class Said(NamedTuple):
@@ -234,7 +236,11 @@ def _source(found: object) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """The text of a piece of HTML, with its links as Markdown, which are cited."""
+    """The text of HTML, or of Markdown with tags, with links as Markdown, which are cited."""
+    if _PAGE.match(text):
+        from mem_search.extractors.html import with_links  # heavy: lxml
+
+        return plain_text(with_links(text)).replace("\n", "\n\n")
     linked = _ANCHOR.sub(r"[\2](\1)", text)
     return unescape(_TAG.sub(" ", _BLOCK.sub("\n\n", linked))).strip()
 

@@ -9,19 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pathspec import GitIgnoreSpec
-
-IGNORE_FILE: Final = ".memsearchignore"
-"""In any folder; gitignore syntax (https://git-scm.com/docs/gitignore)."""
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
 
 MOST_BYTES: Final = 100 * 2**20
-
-_ALWAYS: Final = ("node_modules/", "__pycache__/", "~$*", "*~")
-"""What nobody wrote to keep; ``!node_modules/`` in an ignore file takes it back."""
-
-
-Rules = list[tuple[str, GitIgnoreSpec]]
-"""Rules by the folder that they are from, the deepest last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +29,25 @@ class Seen:
 
 def walk(root: Path) -> Iterator[Seen]:
     """Everything below ``root`` that is a file, and what is left out, each once."""
-    yield from _walk(root, "", [("", GitIgnoreSpec.from_lines(_ALWAYS))], root.resolve())
+    yield from _walk(root, "", Exclusions(root), root.resolve())
 
 
 def folders(root: Path) -> list[Path]:
     """``root`` and the folders below it that are read."""
-    found, waiting = [], [(root, "", [("", GitIgnoreSpec.from_lines(_ALWAYS))])]
+    found, waiting, excluded = [], [(root, "")], Exclusions(root)
     while waiting:
-        folder, below, rules = waiting.pop()
+        folder, below = waiting.pop()
         try:
-            rules = _with_rules_of(folder, below, rules)
             with os.scandir(folder) as entries:
                 inner = [each for each in entries if each.is_dir(follow_symlinks=False)]
-        except (OSError, ValueError):
+            waiting += [
+                (Path(each.path), f"{below}{each.name}/")
+                for each in inner
+                if not each.name.startswith(".") and not excluded.why(f"{below}{each.name}/")
+            ]
+        except OSError:
             continue  # reading it says so in the ledger
         found.append(folder)
-        waiting += [
-            (Path(each.path), f"{below}{each.name}/", rules)
-            for each in inner
-            if not each.name.startswith(".") and not _excluded(f"{below}{each.name}/", rules)
-        ]
     return sorted(found)
 
 
@@ -67,12 +56,12 @@ def look_at(path: Path) -> Seen:
     return _file(path.name, path.stat())
 
 
-def _walk(folder: Path, below: str, rules: Rules, root: Path) -> Iterator[Seen]:
+def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterator[Seen]:
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
-        rules = _with_rules_of(folder, below, rules)
-    except (OSError, ValueError) as error:
+        excluded.rules_in(below.rstrip("/"))  # raises where its ignore file cannot be read
+    except OSError as error:
         yield _skipped(below or ".", f"the folder cannot be read: {error}", failed=True)
         return
     for entry in entries:
@@ -85,11 +74,11 @@ def _walk(folder: Path, below: str, rules: Rules, root: Path) -> Iterator[Seen]:
             elif entry.is_symlink():
                 yield _skipped(item, _about_link(Path(entry.path), root))
             elif entry.is_dir():
-                if by := _excluded(f"{item}/", rules):
+                if by := excluded.why(f"{item}/"):
                     yield _skipped(item, by)
                 else:
-                    yield from _walk(Path(entry.path), f"{item}/", rules, root)
-            elif by := _excluded(item, rules):
+                    yield from _walk(Path(entry.path), f"{item}/", excluded, root)
+            elif by := excluded.why(item):
                 yield _skipped(item, by)
             else:
                 yield _file(item, entry.stat())
@@ -110,24 +99,6 @@ def _file(item: str, found: os.stat_result) -> Seen:
 
 def _skipped(item: str, why: str, *, failed: bool = False) -> Seen:
     return Seen(item, why, why, failed)
-
-
-def _with_rules_of(folder: Path, below: str, rules: Rules) -> Rules:
-    ignore = folder / IGNORE_FILE
-    if not ignore.is_file() or ignore.is_symlink():
-        return rules
-    lines = ignore.read_text("utf-8", "replace").splitlines()
-    return [*rules, (below, GitIgnoreSpec.from_lines(lines))]
-
-
-def _excluded(item: str, rules: Rules) -> str:
-    """Which ignore file excludes the item; the deepest file that says anything decides."""
-    for below, spec in reversed(rules):
-        said = spec.check_file(item.removeprefix(below)).include
-        if said is not None:
-            file = f"{below}{IGNORE_FILE}" if spec is not rules[0][1] else "the built-in exclusions"
-            return f"it is excluded by {file}" if said else ""
-    return ""
 
 
 def _about_link(link: Path, root: Path) -> str:

@@ -25,10 +25,11 @@ from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
 from mem_search.sources.base import BaseSource, BatchBuilder
+from mem_search.sources.exclusions import IGNORE_FILE, Exclusions
 from mem_search.sources.mail import imap
 from mem_search.sources.mail.accounts import SCHEMES, Account
 from mem_search.sources.mail.drafts import NAME
-from mem_search.sources.mail.intake import Intake
+from mem_search.sources.mail.intake import Intake, Message
 from mem_search.sources.mail.mailboxes import Format, Place, continued, format_of, messages_of
 from mem_search.sources.mail.message import LARGEST, TOO_LARGE, Mail, read_message
 from mem_search.sources.mail.outlook import read_outlook
@@ -91,7 +92,10 @@ class MailFiles(BaseSource):
             return []
         if not root.is_dir():
             return [root.parent] if root.parent.is_dir() else []
-        return sorted(Path(folder) for folder, _ in _walk(root, lambda _: None))
+        try:
+            return sorted(Path(folder) for folder, _ in _walk(root, lambda _: None, {}))
+        except OSError:
+            return []  # reading it says so
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         """Messages that are new or changed; nothing when none are.
@@ -124,6 +128,19 @@ class _File:
     """Whether a person named it, or its own name says that it is mail."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A message of ``file``, after which ``done`` bytes of the location are read.
+
+    ``after`` is the place after it in an mbox file; ``is_last`` says that the file ends there.
+    """
+
+    file: _File
+    done: int
+    after: Place | None = None
+    is_last: bool = False
+
+
 class _Reading:
     """One reading of the files of a location. Progress is in bytes."""
 
@@ -147,15 +164,23 @@ class _Reading:
             yield from self._batches()
 
     def _batches(self) -> Iterator[Batch]:
-        done = 0
-        for file in self._files:
-            if not self._is_read(file) and self._is_settled(file):
-                for part in self._read(file):
-                    if self._found.is_full:
-                        at = {"at": max(self._at, file.name), "since": self._since}
-                        cursor = {"boxes": dict(self._boxes), "files": self._marks, **at}
-                        yield self._found.build(cursor, done + part)
-            done += file.size
+        first = last = taken = 0
+        for step, records in self._intake.in_turn(self._messages()):
+            name, place = step.file.name, step.after
+            is_full = self._found.is_full
+            if place is not None:
+                first, last, taken = first or place.messages, place.messages, taken + records
+                self._boxes[name] = place.stored()
+            elif records:
+                self._found.note(LedgerEntry(name, "taken", records=records))
+            if is_full or step.is_last:
+                self._intake.note_span(name, first, last, taken)
+                first = taken = 0
+            if is_full:
+                at = {"at": max(self._at, name), "since": self._since}
+                yield self._found.build(
+                    {"boxes": dict(self._boxes), "files": self._marks, **at}, step.done
+                )
         for name, (why, mark) in self._left.items():
             if mark not in self._known:
                 self._found.leave(name, why)
@@ -165,7 +190,7 @@ class _Reading:
         boxes = {name: place for name, place in self._boxes.items() if name in names}
         cursor = {"boxes": boxes, "files": "".join(sorted(marks))}
         if self._found or cursor != self._cursor:
-            yield self._found.build(cursor, done)
+            yield self._found.build(cursor, self._found.total)
 
     def _is_read(self, file: _File) -> bool:
         if file.name in self._boxes:
@@ -188,46 +213,47 @@ class _Reading:
             self._unsettled.add(file.name)
         return settled
 
-    def _read(self, file: _File) -> Iterator[int]:
-        """Take what is new in ``file``; after each message, how many bytes of it are read."""
-        try:
-            with file.path.open("rb") as opened:
-                head = opened.read(_HEAD)
-            match format_of(file.path.name, head) if head.strip() else None:
-                case "mbox":
-                    yield from self._read_box(file)
-                    return
-                case None if not head.strip():
-                    self._found.leave(file.name, "the file is empty")
-                case None if file.is_named:
-                    self._found.leave(file.name, _NO_MAIL)
-                case None:
-                    pass  # another source may read it, and say what became of it
-                case form:
-                    self._found.outdate(file.name)
-                    if taken := self._intake.take(file.name, partial(_read_file, file, form)):
-                        self._found.note(LedgerEntry(file.name, "taken", records=taken))
-        except OSError as error:
-            self._found.fail(file.name, f"cannot be read: {error.strerror or error}")
-        yield file.size
+    def _messages(self) -> Iterator[Message[_Step]]:
+        """The messages that are new in the files; a step without a reader where one ends."""
+        done = 0
+        for file in self._files:
+            if not self._is_read(file) and self._is_settled(file):
+                try:
+                    yield from self._read(file, done)
+                except OSError as error:
+                    self._found.fail(file.name, f"cannot be read: {error.strerror or error}")
+                    yield _Step(file, done + file.size, is_last=True), "", None
+            done += file.size
 
-    def _read_box(self, file: _File) -> Iterator[int]:
+    def _read(self, file: _File, done: int) -> Iterator[Message[_Step]]:
+        with file.path.open("rb") as opened:
+            head = opened.read(_HEAD)
+        read = None
+        match format_of(file.path.name, head) if head.strip() else None:
+            case "mbox":
+                yield from self._read_box(file, done)
+                return
+            case None if file.is_named:
+                self._found.leave(file.name, _NO_MAIL if head.strip() else "the file is empty")
+            case None:
+                pass  # another source may read it, and say what became of it
+            case form:
+                self._found.outdate(file.name)
+                read = partial(_read_file, file, form)
+        yield _Step(file, done + file.size), file.name, read
+
+    def _read_box(self, file: _File, done: int) -> Iterator[Message[_Step]]:
         with file.path.open("rb") as opened:
             start = continued(opened, Place.of(self._boxes.get(file.name)), file.size)
             if not start.messages:
                 self._found.outdate(file.name)
-            first, taken = start.messages + 1, 0
             for message in messages_of(opened, start):
                 start = message.after
                 item = f"{file.name}:{start.messages}"
-                taken += self._intake.take(item, partial(_read_part, message.data))
-                self._boxes[file.name] = start.stored()
-                if self._found.is_full:
-                    self._intake.note_span(file.name, first, start.messages, taken)
-                    first, taken = start.messages + 1, 0
-                    yield start.offset
-            self._intake.note_span(file.name, first, start.messages, taken)
-        self._boxes[file.name] = replace(start, size=file.size, modified=file.modified).stored()
+                read = partial(_read_part, message.data)
+                yield _Step(file, done + start.offset, start), item, read
+        end = replace(start, size=file.size, modified=file.modified)
+        yield _Step(file, done + file.size, end, is_last=True), "", None
 
 
 def _read_file(file: _File, form: Format) -> Mail:
@@ -265,7 +291,7 @@ def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
             raise error
         left[name_of(error.filename)] = f"cannot be listed: {error.strerror}"
 
-    for folder, names in _walk(root, refuse):
+    for folder, names in _walk(root, refuse, left):
         for name in names:
             path = Path(folder, name)
             try:
@@ -281,13 +307,27 @@ def _files(root: Path, upload: str) -> tuple[list[_File], dict[str, str]]:
     return sorted(files, key=lambda file: file.name), left
 
 
-def _walk(root: Path, refuse: Callable[[OSError], None]) -> Iterator[tuple[str, list[str]]]:
-    """The folders that are read, with the names of their files."""
+def _walk(
+    root: Path, refuse: Callable[[OSError], None], left: dict[str, str]
+) -> Iterator[tuple[str, list[str]]]:
+    """The folders that are read, with the names of their files; ``left`` gets what is excluded.
+
+    Raises OSError for an ignore file that cannot be read.
+    """
+    excluded = Exclusions(root)
+
+    def is_read(path: Path, end: str = "") -> bool:
+        item = path.relative_to(root).as_posix()
+        if why := excluded.why(f"{item}{end}"):
+            left[item.encode("utf-8", "replace").decode()] = why
+        return not why
+
     for folder, folders, names in os.walk(root, onerror=refuse):
         if {"cur", "new"} <= set(folders):  # of a Maildir: what lies in tmp is being delivered
             folders[:] = [name for name in folders if name != "tmp"]
         folders[:] = [n for n in folders if n[0] != "." or Path(folder, n, "cur").is_dir()]
-        yield folder, names
+        folders[:] = [name for name in folders if is_read(Path(folder, name), "/")]
+        yield folder, [n for n in names if n != IGNORE_FILE and is_read(Path(folder, n))]
 
 
 def _is_in_maildir(path: Path) -> bool:

@@ -12,7 +12,7 @@ import base64
 import imaplib
 import re
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, Final
@@ -201,12 +201,12 @@ class _Reading:
         self._found.total += len(sizes)
         for group in _groups(sizes):
             fetched = self._fetch([uid for uid in group if sizes[uid] <= LARGEST])
+            messages = (
+                (uid, f"{folder}:{uid}", _reader(sizes[uid], fetched.get(uid))) for uid in group
+            )
             first, taken = group[0], 0
-            for uid in group:
-                if sizes[uid] > LARGEST:
-                    self._found.fail(f"{folder}:{uid}", TOO_LARGE)
-                elif uid in fetched:  # else it was deleted just now
-                    taken += self._intake.take(f"{folder}:{uid}", partial(_parsed, fetched[uid]))
+            for uid, records in self._intake.in_turn(messages):
+                taken += records
                 self._done += 1
                 self._places[folder] = {"validity": validity, "uid": uid}
                 if self._found.is_full:
@@ -247,7 +247,14 @@ class _Reading:
                 head, data = b"", None
 
 
-def _parsed(data: bytes) -> Mail:
+def _reader(size: int, data: bytes | None) -> Callable[[], Mail] | None:
+    """What reads a message of ``size`` bytes; None for one that was deleted just now."""
+    return None if data is None and size <= LARGEST else partial(_parsed, data)
+
+
+def _parsed(data: bytes | None) -> Mail:
+    if data is None:
+        raise ValueError(TOO_LARGE)
     return read_message(data.lstrip(b"\r\n"))
 
 

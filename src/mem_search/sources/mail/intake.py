@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 from mem_search.errors import StorageError
 from mem_search.model import LedgerEntry
 from mem_search.sources.base import BatchBuilder
-from mem_search.sources.mail.attachments import AttachmentReader
+from mem_search.sources.mail.attachments import AttachmentReader, Reading
 from mem_search.sources.mail.drafts import content_digest, drafts_of, identity
 from mem_search.sources.mail.message import Mail
 
 log = logging.getLogger(__name__)
 
+_AHEAD: Final = 16
+"""Messages whose attachments are read before their turn: enough for the processes to be busy."""
+
+_NOTHING: Final = int
+"""Takes nothing, and returns 0."""
+
+At = TypeVar("At")
+Message = tuple[At, str, Callable[[], Mail] | None]
+"""Where a message is, what the ledger calls it, and what reads it; None where there is none."""
+
 
 class Intake:
-    """Puts messages into ``found``, one after the other. Call ``close`` at the end."""
+    """Puts messages into ``found`` in their order. Call ``close`` at the end."""
 
     def __init__(self, found: BatchBuilder) -> None:
         self._found = found
@@ -28,32 +41,53 @@ class Intake:
     def close(self) -> None:
         self._attachments.close()
 
-    def take(self, item: str, read: Callable[[], Mail]) -> int:
-        """Take the message that ``read`` returns, or say in the ledger why not.
+    def in_turn(self, messages: Iterable[Message[At]]) -> Iterator[tuple[At, int]]:
+        """Take each message in its turn, while the attachments of the next ones are being read.
 
-        Returns the number of its records.
+        A message that gives no record is named in the ledger with the reason. Yields where each
+        message is, as the caller knows it, and the number of its records.
         """
+        ahead: deque[tuple[At, Callable[[], int]]] = deque()
+        for at, item, read in messages:
+            ahead.append((at, self._begun(item, read) if read else _NOTHING))
+            if len(ahead) > _AHEAD:
+                first, ended = ahead.popleft()
+                yield first, ended()
+        for at, ended in ahead:
+            yield at, ended()
+
+    def _begun(self, item: str, read: Callable[[], Mail]) -> Callable[[], int]:
+        """Read a message up to its attachments; what is returned takes it."""
         try:
             mail = read()
             is_copy = self._distinguish(mail)
-            if not is_copy:
-                for name, reason in self._attachments.read(mail):
-                    self._found.leave(f"{item}:{name}", reason)
-            drafts = [*drafts_of(mail)]
-        except ValueError as error:
-            self._found.fail(item, str(error))
+            readings = [] if is_copy else self._attachments.begin(mail)
         except StorageError:
             raise  # a full disk is no fault of the message
         except Exception as error:  # noqa: BLE001 - a broken message may trip the parser anywhere
+            return partial(self._fail, item, error)
+        return partial(self._take, item, mail, readings, is_copy=is_copy)
+
+    def _take(self, item: str, mail: Mail, readings: Sequence[Reading], *, is_copy: bool) -> int:
+        try:
+            for name, reason in self._attachments.end(readings):
+                self._found.leave(f"{item}:{name}", reason)
+            records = {draft.source_id: draft for draft in drafts_of(mail)}.values()
+        except Exception as error:  # noqa: BLE001 - the same
+            return self._fail(item, error)
+        if is_copy:
+            self._found.leave(item, "a copy of a message that was read before it")
+            return 0
+        for draft in records:
+            self._found.take(draft, item)
+        return len(records)
+
+    def _fail(self, item: str, error: Exception) -> int:
+        if isinstance(error, ValueError):
+            self._found.fail(item, str(error))
+        else:
             log.warning("%s: %r", item, error)
             self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
-        else:
-            if not is_copy:
-                records = {draft.source_id: draft for draft in drafts}.values()
-                for draft in records:
-                    self._found.take(draft, item)
-                return len(records)
-            self._found.leave(item, "a copy of a message that was read before it")
         return 0
 
     def note_span(self, place: str, first: int, last: int, taken: int) -> None:

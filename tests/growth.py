@@ -1,0 +1,55 @@
+"""Whether the time of a function grows with the length of its text, on a busy machine, too."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+
+from mem_search.errors import MemSearchError
+
+REPEATS = 3
+
+
+def check_growth(
+    name: str,
+    function: Callable[[str], object],
+    text_of: Callable[[int], str],
+    sizes: tuple[int, ...],
+    growth: float,
+    noticeable: float,
+) -> None:
+    """Each size takes at most ``growth`` times as long as the one before.
+
+    Sizes are characters and grow tenfold. What takes fewer than ``noticeable`` seconds of processor
+    time is not told apart from noise.
+    """
+    before = _seconds(function, text_of(sizes[0]))
+    for size in sizes[1:]:
+        text = text_of(size)
+        took = _seconds(function, text)
+        allowed = max(noticeable, growth * before)
+        for _ in range(REPEATS):
+            if took <= allowed:
+                break
+            # Once more, beside what is linear for sure: where other processes have the caches,
+            # ten times the text takes that more than ten times as long, too.
+            smaller = text_of(size // 10)
+            before = max(before, _seconds(function, smaller))
+            took = min(took, _seconds(function, text))
+            slower = max(1.0, _seconds(_linear, text) / _seconds(_linear, smaller) / 10)
+            allowed = max(allowed, growth * slower * before)
+        assert took <= allowed, f"{name}, {size} characters: {before:.3f} s became {took:.3f} s"
+        before = took
+
+
+def _seconds(function: Callable[[str], object], text: str) -> float:
+    started = time.thread_time()
+    with contextlib.suppress(ValueError, MemSearchError):  # a refusal is an answer: time it too
+        function(text)
+    return time.thread_time() - started
+
+
+def _linear(text: str) -> object:
+    """One small object a character, in one list: what most functions of a text do, and no more."""
+    return [(character, place) for place, character in enumerate(text)]

@@ -1,0 +1,29 @@
+"""The rules of Kingfisher are compiled once, whoever asks first."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import kingfisher_sdk
+import pytest
+
+from mem_search.text import secret_rules
+
+
+def test_threads_that_ask_at_once_compile_the_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that compile at once stop each other, and the worker with them, for a second."""
+    compiled = []
+
+    class Rules(kingfisher_sdk.Rules):
+        def __init__(self) -> None:
+            compiled.append(self)
+            time.sleep(0)  # let the other threads in
+            super().__init__()
+
+    monkeypatch.setattr(kingfisher_sdk, "Rules", Rules)
+    secret_rules._loaded.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(lambda _: [*secret_rules.spans("no secret")], range(8)):
+            assert found == []
+    assert len(compiled) == 1
